@@ -1,0 +1,31 @@
+"""Five little-known abstract board games as reinforcement-learning environments.
+
+    from ludarium.envs import corso_v0
+    env = corso_v0.env(size=5)              # PettingZoo AEC, guarded like its classic games
+    env = ludarium.envs.make("corso")       # the same by name
+
+Also here: ``GAMES`` (the registry), ``make_game`` (rules without an environment),
+``from_record`` (an environment from a saved game), `ludarium.envs.batch` (thousands of games
+at once), and Gymnasium ids such as ``ludarium/Corso-v0``.
+"""
+
+from .engine.game import Game, Symmetries
+from .engine.options import Option
+from .engine.position import Position
+from .faces import from_record, install_version_modules, make, make_raw
+from .registry import GAMES, make_game
+
+globals().update(install_version_modules(__name__))
+
+__all__ = [
+    "GAMES",
+    "Game",
+    "Option",
+    "Position",
+    "Symmetries",
+    "corso_v0",
+    "from_record",
+    "make",
+    "make_game",
+    "make_raw",
+]

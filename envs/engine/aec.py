@@ -1,0 +1,377 @@
+"""The PettingZoo AEC environment of any game.
+
+`BoardGameEnv` is what ``raw_env()`` gives: an illegal action is a ``ValueError`` and changes
+nothing. `GuardedBoardGameEnv` is what ``env()`` gives: it behaves as PettingZoo's classic
+games do under TerminateIllegalWrapper, AssertOutOfBoundsWrapper and OrderEnforcingWrapper,
+without the wrappers, which cost several times what the game does.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import AECEnv
+from pettingzoo.utils.env import AECIterable, AECIterator
+from pettingzoo.utils.env_logger import EnvLogger
+
+from .game import Game
+from .picture import Window, pixels
+from .position import Position
+from .record import make_record
+from .rule import ONGOING, TRUNCATED
+
+AGENTS = ("player_0", "player_1")
+_PLAYERS = {"player_0": 0, "player_1": 1}
+_SET_BY_RESET = frozenset(
+    {
+        "agents",
+        "agent_selection",
+        "rewards",
+        "terminations",
+        "truncations",
+        "infos",
+        "num_agents",
+    }
+)
+
+
+class BoardGameEnv(AECEnv):
+    """Any game as a PettingZoo AEC environment.
+
+    Agents are ``player_0`` (moves first) and ``player_1``. An observation is a dict of
+    ``observation``, float32 of ``game.observation_shape`` within [0, 1], seen from the
+    observing agent's side, and ``action_mask``, int8[num_actions], all zero for the agent
+    that is not to move. Each agent's mask is also in ``infos[agent]["action_mask"]``. Rewards
+    come at the end of the game: +1 and -1, or 0 and 0 for a draw.
+
+    Args:
+        game: rules with their options, from `ludarium.envs.make_game`.
+        render_mode: ``"ansi"`` (text), ``"svg"`` (a drawing, as text), ``"rgb_array"``
+            (uint8[height, width, 3]) or ``"human"`` (a window).
+
+    Raises:
+        ValueError: an unknown render mode.
+    """
+
+    metadata: dict[str, Any] = {
+        "render_modes": ["human", "rgb_array", "ansi", "svg"],
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(self, game: Game, render_mode: str | None = None) -> None:
+        super().__init__()
+        modes = self.metadata["render_modes"]
+        if render_mode is not None and render_mode not in modes:
+            raise ValueError(f"render_mode is {render_mode!r}; accepted: {', '.join(modes)}")
+        self.game = game
+        self.metadata = self.metadata | {"name": f"{game.name}_v{game.version}"}
+        self.render_mode = render_mode
+        self.possible_agents = list(AGENTS)
+        self.observation_spaces = {
+            agent: spaces.Dict(
+                {
+                    "observation": spaces.Box(0.0, 1.0, game.observation_shape, np.float32),
+                    "action_mask": spaces.Box(0, 1, (game.num_actions,), np.int8),
+                }
+            )
+            for agent in AGENTS
+        }
+        self.action_spaces = {agent: spaces.Discrete(game.num_actions) for agent in AGENTS}
+        self._position: Position | None = None
+        self._window: Window | None = None
+        self._seed = 0
+        self._seeds: np.random.Generator | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _SET_BY_RESET:
+            raise AttributeError(f"{name} cannot be accessed before reset")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        """The agent's observation space, always the same object."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        """The agent's action space, always the same object."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a new game.
+
+        Args:
+            seed: fixes this start, where starts are random, and those of the following
+                resets without a seed.
+            options: not used; a game's options are fixed when the environment is made.
+        """
+        if seed is not None:
+            self._seed = operator.index(seed)
+            self._seeds = np.random.default_rng(seed)
+        else:
+            if self._seeds is None:
+                self._seeds = np.random.default_rng()
+            if self.game.random_start:
+                self._seed = int(self._seeds.integers(2**63))
+        if self._position is None:
+            self._position = self.game.start(self._seed)
+        else:
+            self._position.restart(self._seed)
+        self._moves: list[int] = []
+        self.agents = list(AGENTS)
+        self.rewards = {"player_0": 0, "player_1": 0}
+        self._cumulative_rewards: dict[str, float] = {"player_0": 0, "player_1": 0}
+        self.terminations = {"player_0": False, "player_1": False}
+        self.truncations = {"player_0": False, "player_1": False}
+        self._skip_agent_selection = None
+        self._hand_over(self._position.mask.copy(), None)
+
+    def _hand_over(self, mask: np.ndarray, planes: np.ndarray | None) -> None:
+        """Give the turn to the player to move, and both players their masks."""
+        mover = self._position.mover  # type: ignore[union-attr]
+        self.agent_selection = AGENTS[mover]
+        self.infos = {
+            AGENTS[mover]: {"action_mask": mask},
+            AGENTS[1 - mover]: {"action_mask": np.zeros(self.game.num_actions, np.int8)},
+        }
+        self._fresh_planes = planes  # the mover's observation, until somebody asks for it
+
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        """The agent's observation, in arrays of its own."""
+        position = self.position
+        player = _PLAYERS[agent]
+        if player != position.mover:
+            mask = np.zeros(self.game.num_actions, np.int8)
+        elif self._fresh_planes is not None:
+            planes, self._fresh_planes = self._fresh_planes, None
+            return {
+                "observation": planes.reshape(self.game.observation_shape),
+                "action_mask": self.infos[agent]["action_mask"],
+            }
+        else:
+            mask = position.mask.copy()
+        return {"observation": position.observation(player), "action_mask": mask}
+
+    def step(self, action: Any) -> None:
+        """Play the action of ``agent_selection``; ``None`` once the game is over.
+
+        Raises:
+            ValueError: the action is not legal (the message names it and says why), or is not
+                ``None`` for an agent whose game is over. Nothing is changed.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self._play(action)
+
+    def _play(self, action: Any) -> None:
+        mask = np.empty(self.game.num_actions, np.int8)
+        planes = np.empty(self.game.planes_shape, np.float32)
+        outcome = self._position.play(action, mask, planes)  # type: ignore[union-attr]
+        self._moves.append(int(action))
+        if outcome != ONGOING:
+            self._finish(outcome)
+        self._hand_over(mask, planes)
+        if self.render_mode == "human":
+            self.render()
+
+    def _finish(self, outcome: int) -> None:
+        capped = outcome == TRUNCATED
+        self.rewards = dict(zip(AGENTS, self.position.rewards, strict=True))
+        self._accumulate_rewards()
+        self.terminations = dict.fromkeys(AGENTS, not capped)
+        self.truncations = dict.fromkeys(AGENTS, capped)
+
+    def render(self) -> Any:
+        """Show the position as the render mode says; text and pixels are returned.
+
+        Raises:
+            ValueError: the environment was made without a render mode.
+        """
+        if self.render_mode is None:
+            raise ValueError(
+                'render() needs a render mode: make the environment with render_mode="ansi", '
+                '"svg", "rgb_array" or "human"'
+            )
+        if self.render_mode == "ansi":
+            return self.board_text()
+        svg = self.game.svg(self.position.state, self._moves[-1] if self._moves else None)
+        if self.render_mode == "svg":
+            return svg
+        if self.render_mode == "rgb_array":
+            return pixels(svg)
+        if self._window is None:
+            self._window = Window(self.game.title, self.metadata["render_fps"])
+        self._window.show(svg)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+
+    # Beyond PettingZoo.
+
+    @property
+    def position(self) -> Position:
+        """The position being played, for searches and tools."""
+        if self._position is None:
+            raise AttributeError("position cannot be accessed before reset")
+        return self._position
+
+    def action_to_text(self, action: int) -> str:
+        """Notation of an action number in the present position.
+
+        Raises:
+            ValueError: not an action number.
+        """
+        return self.position.action_to_text(action)
+
+    def text_to_action(self, text: str) -> int:
+        """Action number of a legal action's text.
+
+        Raises:
+            ValueError: the text is malformed or not legal now; the message says which.
+        """
+        return self.position.text_to_action(text)
+
+    def board_text(self) -> str:
+        """The board as lines of text."""
+        return self.position.board_text()
+
+    def state(self) -> np.ndarray:
+        """Everything about the position, as one int32 vector: all fields of the rule record."""
+        record = self.position.states
+        return np.concatenate([np.ravel(record[name]) for name in record.dtype.names]).astype(
+            np.int32
+        )
+
+    def clone(self) -> BoardGameEnv:
+        """An independent copy of the environment and its game, without the window."""
+        twin = type(self)(self.game, self.render_mode)
+        twin._restore(self)
+        return twin
+
+    def _restore(self, other: BoardGameEnv) -> None:
+        for name, value in vars(other).items():
+            if name in ("agents", "_moves", "_fresh_planes") or isinstance(value, dict):
+                setattr(self, name, _copied(value))
+        self._seed = other._seed
+        self._seeds = np.random.default_rng()
+        if other._seeds is not None:
+            self._seeds.bit_generator.state = other._seeds.bit_generator.state
+        if other._position is not None:
+            self._position = other._position.copy()
+            self.agent_selection = other.agent_selection
+            self._skip_agent_selection = other._skip_agent_selection
+
+    def to_record(self) -> dict[str, Any]:
+        """The game so far as a JSON-ready dict (see ``engine.record``)."""
+        replayed = self.game.start(self._seed)
+        texts = []
+        for action in self._moves:
+            texts.append(replayed.action_to_text(action))
+            replayed.play(action)
+        return make_record(self.game, self._seed, texts, replayed)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray | list):
+        return value.copy()
+    if isinstance(value, dict):
+        return {key: _copied(entry) for key, entry in value.items()}
+    return value
+
+
+class GuardedBoardGameEnv(BoardGameEnv):
+    """The environment as PettingZoo's classic games behave under their usual wrappers.
+
+    - An illegal action ends the game: -1 for the mover, 0 for the other, with a warning.
+    - An action outside the action space is an ``AssertionError``.
+    - Calls before `reset` are errors; a step after the end is ignored with a warning; a loop
+      over `agent_iter` must step.
+    """
+
+    _has_updated = False
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a new game, see `BoardGameEnv.reset`."""
+        self._has_updated = True
+        super().reset(seed, options)
+
+    def step(self, action: Any) -> None:
+        """Play the action of ``agent_selection``; ``None`` once the game is over.
+
+        Raises:
+            AssertionError: the action is not in the action space.
+            ValueError: an action other than ``None`` for an agent whose game is over.
+        """
+        if self._position is None:
+            EnvLogger.error_step_before_reset()
+        self._has_updated = True
+        if not self.agents:
+            EnvLogger.warn_step_after_terminated_truncated()
+            return
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        in_space = isinstance(action, int | np.integer) and 0 <= action < self.game.num_actions
+        assert in_space or self.action_spaces[agent].contains(action), (
+            f"action is not in action space: {action!r}; actions are integers from 0 to "
+            f"{self.game.num_actions - 1}"
+        )
+        try:
+            self._play(action)
+        except ValueError:
+            EnvLogger.warn_on_illegal_move()
+            self._forfeit(agent)
+
+    def _forfeit(self, agent: str) -> None:
+        self.rewards = dict.fromkeys(AGENTS, 0)
+        self.rewards[agent] = -1.0  # type: ignore[assignment]
+        self._cumulative_rewards[agent] = 0
+        self._accumulate_rewards()
+        self.terminations = dict.fromkeys(AGENTS, True)
+        self.truncations = dict.fromkeys(AGENTS, True)
+        self._deads_step_first()
+
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        """The agent's observation, see `BoardGameEnv.observe`."""
+        if self._position is None:
+            EnvLogger.error_observe_before_reset()
+        return super().observe(agent)
+
+    def state(self) -> np.ndarray:
+        """Everything about the position, see `BoardGameEnv.state`."""
+        if self._position is None:
+            EnvLogger.error_state_before_reset()
+        return super().state()
+
+    def render(self) -> Any:
+        """Show the position, see `BoardGameEnv.render`."""
+        if self._position is None:
+            EnvLogger.error_render_before_reset()
+        return super().render()
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
+        """The agent to act, again and again; step once for each."""
+        if self._position is None:
+            EnvLogger.error_agent_iter_before_reset()
+        return _OrderedIterable(self, max_iter)
+
+
+class _OrderedIterable(AECIterable):
+    def __iter__(self) -> AECIterator:
+        return _OrderedIterator(self.env, self.max_iter)
+
+
+class _OrderedIterator(AECIterator):
+    def __next__(self) -> str:
+        agent = super().__next__()
+        assert self.env._has_updated, "need to call step() or reset() in a loop over `agent_iter`"
+        self.env._has_updated = False
+        return agent

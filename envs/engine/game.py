@@ -1,0 +1,194 @@
+"""`Game`: what a game's room fills in, and what every face of the engine reads.
+
+A room is a folder with ``rules.py`` (the rule functions), ``board.py`` (the subclass of
+`Game`: geometry, text, symmetries, picture) and a README. ``docs/new-game.md`` builds one
+step by step.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import prod
+from types import ModuleType, SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from . import kernels as kernel_templates
+from .compile import specialise
+from .options import Option, check_options
+from .position import Position
+
+
+@dataclass(frozen=True)
+class Symmetries:
+    """Relabellings of a game that change nothing that matters, for data augmentation.
+
+    Row ``s`` of each table gathers: ``transformed = original[table[s]]``. Row 0 is the
+    identity.
+
+    Attributes:
+        actions: int32[symmetries, num_actions], for masks and policies.
+        observation: int32[symmetries, observation size], for the flattened observation.
+    """
+
+    actions: np.ndarray
+    observation: np.ndarray
+
+    def __post_init__(self) -> None:
+        for table in (self.actions, self.observation):
+            identity = np.arange(table.shape[1])
+            if not (np.sort(table, axis=1) == identity).all() or (table[0] != identity).any():
+                raise ValueError("a symmetry must be a permutation, and row 0 the identity")
+        if len(self.actions) != len(self.observation):
+            raise ValueError("actions and observation need the same number of symmetries")
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+
+class Game(ABC):
+    """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
+
+    A subclass names the class attributes and sets the instance attributes in `setup`, which
+    may read ``self.options``.
+
+    Class attributes:
+        name: lower-case name, as in the registry and in ``<name>_v<version>``.
+        version: version of rules, observation and action numbers together; a change of any
+            makes older checkpoints and records unreadable, and so needs a new number.
+        title: name for people.
+        summary: the game in one line.
+        credit: inventor and year.
+        option_list: the options.
+        rules: module with the rule functions (all decorated with ``engine.rule.rule``):
+            ``init(tables, state, rng)`` writes the start into every field of ``state``;
+            ``is_legal(tables, state, action) -> bool`` for an unfinished game;
+            ``step(tables, state, action)`` plays a legal action;
+            ``observe(tables, state, player, planes)`` writes what ``player`` sees into the
+            zeroed ``planes`` [planes, cells], or [1, features] for a flat observation;
+            ``score(tables, state) -> int``, player 0's lead: the margin at the end of a game
+            that has points, a guess at who is ahead for one that has none.
+
+    Instance attributes:
+        options: every option with its value.
+        state_dtype: from ``rule.state_dtype``.
+        tables: from ``rule.table_record``.
+        num_actions: size of the action space.
+        observation_shape: (planes, height, width) or (features,).
+        max_score: largest absolute final ``score``, or 0 where it is only a guess.
+        board_actions: how many leading action numbers stand for the cells of the board in
+            index order (all ``height * width`` of them, or 0): a hint for networks.
+        binary_observation: all observation entries are 0 or 1, so uint8 can hold them.
+        max_plies: most plies that a game can last.
+        random_start: starts differ, by the seed.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 0
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    credit: ClassVar[str]
+    option_list: ClassVar[tuple[Option, ...]] = ()
+    rules: ClassVar[ModuleType]
+
+    #: Observation shape as the rules see it: (planes, cells), or (1, features).
+    planes_shape: tuple[int, int]
+    #: The compiled functions of ``engine.kernels`` for this game's rules.
+    kernels: SimpleNamespace
+
+    state_dtype: np.dtype
+    tables: np.ndarray
+    num_actions: int
+    observation_shape: tuple[int, ...]
+    max_score: int = 0
+    board_actions: int = 0
+    binary_observation: bool = False
+    max_plies: int
+    random_start: bool = False
+
+    def __init__(self, **options: Any) -> None:
+        self.options = check_options(self.name, self.option_list, options)
+        self.setup()
+        first, *board = self.observation_shape
+        self.planes_shape = (first, prod(board)) if board else (1, first)
+        self.kernels = specialise(kernel_templates, self.rules)
+
+    # What a room fills in.
+
+    @abstractmethod
+    def setup(self) -> None:
+        """Set the instance attributes from ``self.options``."""
+
+    @abstractmethod
+    def action_to_text(self, state: np.record, action: int) -> str:
+        """Notation of a legal ``action`` in the position ``state``, lower case."""
+
+    @abstractmethod
+    def text_to_action(self, state: np.record, text: str) -> int:
+        """Action number of ``text``, read in either case, legal in ``state`` or not.
+
+        `parse_action` adds the check that it is legal.
+
+        Raises:
+            ValueError: the text is malformed; the message names it and says why.
+        """
+
+    @abstractmethod
+    def board_text(self, state: np.record) -> str:
+        """The position as lines of text for a person."""
+
+    @abstractmethod
+    def svg(self, state: np.record, last_action: int | None = None) -> str:
+        """The position as an SVG document, the last action marked."""
+
+    @abstractmethod
+    def symmetries(self) -> Symmetries:
+        """All symmetries of the game, the identity first."""
+
+    def why_illegal(self, state: np.record, action: int) -> str:
+        """Why a well-formed action is not legal in ``state``: the end of a sentence."""
+        return "it is not legal in this position"
+
+    # What the engine makes of it.
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"{type(self).__name__}({options})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.options == other.options  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self.options)))
+
+    def __reduce__(self) -> tuple:
+        return _rebuild, (type(self), self.options)
+
+    def start(self, seed: int | np.random.SeedSequence | None = None) -> Position:
+        """A new game; ``seed`` matters only where the start is random."""
+        return Position(self, seed)
+
+    def new_states(self, count: int) -> np.ndarray:
+        """Room for ``count`` positions, zeroed: structured array [count]."""
+        return np.zeros(count, self.state_dtype)
+
+    def parse_action(self, state: np.record, mask: np.ndarray, text: str) -> int:
+        """Action number of a legal action's text.
+
+        Raises:
+            ValueError: the text is malformed or not legal in ``state``.
+        """
+        action = self.text_to_action(state, text.strip().lower())
+        if not mask[action]:
+            raise ValueError(f"{text!r} is not legal now: {self.explain(state, action)}")
+        return action
+
+    def explain(self, state: np.record, action: int) -> str:
+        """Why ``action`` is not legal in ``state``."""
+        return "the game is over" if state.outcome else self.why_illegal(state, action)
+
+
+def _rebuild(game: type[Game], options: dict[str, Any]) -> Game:
+    return game(**options)

@@ -1,0 +1,80 @@
+"""Geometry, notation and drawing that games on rectangular boards share.
+
+A cell's index is ``rank * width + file``, both from 0; file ``a`` is at the left, rank 1 at
+the bottom.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from .picture import file_letter, svg_text
+
+
+def cell_name(cell: int, width: int) -> str:
+    """Name of a cell, such as ``c4``."""
+    return f"{file_letter(cell % width)}{cell // width + 1}"
+
+
+def read_cell(text: str, width: int, height: int) -> int:
+    """Index of the cell named ``text`` (lower case).
+
+    Raises:
+        ValueError: the text is no cell's name, or the cell is off the board.
+    """
+    match = re.fullmatch(r"([a-z])([1-9][0-9]?)", text)
+    if not match:
+        raise ValueError(f"{text!r} is malformed: a cell is a letter and a number, such as c4")
+    file, rank = ord(match[1]) - ord("a"), int(match[2]) - 1
+    if file >= width or rank >= height:
+        last = cell_name(width * height - 1, width)
+        raise ValueError(f"{text!r} is malformed: the board's cells go from a1 to {last}")
+    return rank * width + file
+
+
+def orthogonal_neighbours(width: int, height: int) -> np.ndarray:
+    """Neighbours of each cell, int8[cells, 4], filled up with the cell itself at the edges."""
+    neighbours = np.repeat(np.arange(width * height, dtype=np.int8)[:, None], 4, axis=1)
+    for cell in range(width * height):
+        rank, file = divmod(cell, width)
+        steps = [(rank, file - 1), (rank, file + 1), (rank - 1, file), (rank + 1, file)]
+        inside = [r * width + f for r, f in steps if 0 <= r < height and 0 <= f < width]
+        neighbours[cell, : len(inside)] = inside
+    return neighbours
+
+
+def square_symmetries(size: int) -> np.ndarray:
+    """The 8 symmetries of a square board, int32[8, cells]; ``new = old[table[s]]``."""
+    board = np.arange(size * size, dtype=np.int32).reshape(size, size)
+    turns = [np.rot90(board, quarter) for quarter in range(4)]
+    return np.stack([image.ravel() for turn in turns for image in (turn, turn[:, ::-1])])
+
+
+def draw_frame(
+    width: int, height: int, unit: float, colour: str
+) -> tuple[list[str], Callable[[int], tuple[float, float]], float, float]:
+    """Board background and coordinates.
+
+    Returns:
+        SVG elements; a function from a cell's index to the centre of its place in the picture;
+        the picture's width and height.
+    """
+    margin = 0.5 * unit
+    total_width, total_height = width * unit + 2 * margin, height * unit + 2 * margin
+
+    def centre(cell: int) -> tuple[float, float]:
+        rank, file = divmod(cell, width)
+        return margin + (file + 0.5) * unit, margin + (height - rank - 0.5) * unit
+
+    elements = [f'<rect width="{total_width:g}" height="{total_height:g}" fill="{colour}"/>']
+    size, fill = 0.28 * unit, "#3b2c14"
+    for file in range(width):
+        x, _ = centre(file)
+        elements.append(svg_text(x, total_height - margin / 2, file_letter(file), size, fill))
+    for rank in range(height):
+        _, y = centre(rank * width)
+        elements.append(svg_text(margin / 2, y, str(rank + 1), size, fill))
+    return elements, centre, total_width, total_height

@@ -1,0 +1,75 @@
+"""Options of a game: what each accepts, checked with errors that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a game.
+
+    ``accepts`` is a ``range`` of integers, a tuple of values, or a function that returns the
+    value in its normal form or raises ``ValueError``; ``accepted`` then says what it takes.
+    """
+
+    name: str
+    default: Any
+    accepts: range | tuple | Callable[[Any], Any]
+    help: str
+    accepted: str = ""
+
+    def describe(self) -> str:
+        """The accepted values in words."""
+        if self.accepted:
+            return self.accepted
+        if isinstance(self.accepts, range):
+            values = self.accepts
+            step = f" in steps of {values.step}" if values.step != 1 else ""
+            return f"an integer from {values[0]} to {values[-1]}{step}"
+        assert isinstance(self.accepts, tuple)
+        return "one of " + ", ".join(repr(value) for value in self.accepts)
+
+    def check(self, value: Any) -> Any:
+        """Return ``value`` in its normal form; ``ValueError`` names option, value and remedy."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(self.accepts, range):
+            fits = type(value) is int and value in self.accepts
+        elif isinstance(self.accepts, tuple):
+            fits = any(type(value) is type(known) and value == known for known in self.accepts)
+        else:
+            try:
+                return self.accepts(value)
+            except (TypeError, ValueError) as error:
+                reason = f" ({error})" if str(error) else ""
+                raise ValueError(
+                    f"option {self.name!r} is {value!r}; accepted: {self.describe()}{reason}"
+                ) from None
+        if not fits:
+            raise ValueError(f"option {self.name!r} is {value!r}; accepted: {self.describe()}")
+        return value
+
+
+def ply_cap(value: Any) -> int | None:
+    """Accepts a positive number of plies, or ``None`` for the game's default cap."""
+    if value is not None and (type(value) is not int or not 1 <= value <= 1_000_000):
+        raise ValueError("not a positive integer up to 1,000,000")
+    return value
+
+
+def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of a game, the given ones checked, the others at their defaults."""
+    known = {option.name: option for option in options}
+    for name, value in given.items():
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise ValueError(f"{game} has no option {name!r} (given {value!r}); options: {names}")
+    return {
+        name: option.check(given[name]) if name in given else option.default
+        for name, option in known.items()
+    }

@@ -1,0 +1,184 @@
+"""One position of a game, to play on from Python: what environments and tools hold."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .rule import ONGOING, TRUNCATED, reward, seed_rng
+
+if TYPE_CHECKING:
+    from .game import Game
+
+_NO_RNG = np.ones((1, 2), np.int64)
+
+
+class Position:
+    """A game being played.
+
+    Attributes:
+        game: the `Game`, with its options.
+        states: structured array [1], the rule record of the position.
+        mover: index of the player to move, 0 or 1.
+        outcome: how the game stands, a constant of `ludarium.envs.engine.rule`.
+    """
+
+    __slots__ = ("_mask", "game", "mover", "outcome", "states")
+
+    def __init__(self, game: Game, seed: int | np.random.SeedSequence | None = None) -> None:
+        self.game = game
+        self.states = game.new_states(1)
+        self.restart(seed)
+
+    def restart(self, seed: int | np.random.SeedSequence | None = None) -> None:
+        """Go back to the start of a new game."""
+        rng = seed_rng(seed) if self.game.random_start else _NO_RNG
+        self.game.kernels.start(self.game.tables, self.states, rng)
+        self._read_state()
+
+    def _read_state(self) -> None:
+        self._mask: np.ndarray | None = None  # computed when asked for
+        self.mover = int(self.states["mover"][0])
+        self.outcome = int(self.states["outcome"][0])
+
+    @classmethod
+    def of_state(cls, game: Game, state: np.ndarray) -> Position:
+        """The position that a record (0-d or [1] structured array) holds; it is copied."""
+        position = object.__new__(cls)
+        position.game = game
+        position.states = np.array(state, game.state_dtype).reshape(1)
+        position._read_state()
+        return position
+
+    def copy(self) -> Position:
+        """An independent copy."""
+        return Position.of_state(self.game, self.states)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Position):
+            return NotImplemented
+        return self.game == other.game and bool((self.states == other.states).all())
+
+    def __reduce__(self) -> tuple:
+        return Position.of_state, (self.game, self.states)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def state(self) -> Any:
+        """The record itself (``np.record``), with named fields."""
+        return self.states[0]
+
+    @property
+    def ply(self) -> int:
+        """Actions played so far."""
+        return int(self.states["ply"][0])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        return self.outcome != ONGOING
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether it ended at the ply cap."""
+        return self.outcome == TRUNCATED
+
+    @property
+    def rewards(self) -> tuple[int, int]:
+        """Final rewards of the two players; zeros while the game goes on."""
+        outcome = self.outcome
+        return reward(outcome, 0), reward(outcome, 1)
+
+    @property
+    def score(self) -> int:
+        """Player 0's lead."""
+        return int(self.game.kernels.score(self.game.tables, self.states))
+
+    @property
+    def mask(self) -> np.ndarray:
+        """int8[num_actions], 1 for each legal action; all zero when the game is over."""
+        if self._mask is None:
+            masks = np.empty((1, self.game.num_actions), np.int8)
+            self.game.kernels.legal_actions(self.game.tables, self.states, masks)
+            self._mask = masks[0]
+            self._mask.flags.writeable = False
+        return self._mask
+
+    @property
+    def legal_actions(self) -> np.ndarray:
+        """Numbers of the legal actions, ascending."""
+        return np.flatnonzero(self.mask)
+
+    def play(
+        self, action: int, mask: np.ndarray | None = None, planes: np.ndarray | None = None
+    ) -> int:
+        """Play an action and return the outcome (``ONGOING`` is 0).
+
+        Args:
+            action: a legal action's number.
+            mask: int8[num_actions], receives the mask of the next position.
+            planes: float32 or uint8 of ``game.planes_shape``, receives the observation of the
+                next player to move.
+
+        Raises:
+            ValueError: the action is not legal; the message names it and says why, and the
+                position is unchanged.
+        """
+        game = self.game
+        if mask is None:
+            mask = np.empty(game.num_actions, np.int8)
+        if planes is None:
+            planes = np.empty(game.planes_shape, np.float32)
+        try:
+            number = operator.index(action)
+        except TypeError:
+            raise ValueError(self.refusal(action)) from None
+        code = game.kernels.play(game.tables, self.states, number, mask, planes)
+        if code < 0:
+            raise ValueError(self.refusal(number))
+        self._mask = None
+        self.mover = code & 1
+        self.outcome = code >> 1
+        return self.outcome
+
+    def refusal(self, action: Any) -> str:
+        """What is wrong with an action that is not legal here."""
+        try:
+            number = operator.index(action)
+        except TypeError:
+            return f"action {action!r} is not an integer"
+        count = self.game.num_actions
+        if not 0 <= number < count:
+            return f"action {number} is out of range; actions are 0 to {count - 1}"
+        text = self.game.action_to_text(self.state, number)
+        return f"action {number} ({text}) is not legal: {self.game.explain(self.state, number)}"
+
+    def observation(self, player: int | None = None, dtype: type = np.float32) -> np.ndarray:
+        """Observation from ``player``'s side (default: the player to move)."""
+        game = self.game
+        observation = np.empty(game.observation_shape, dtype)
+        planes = observation.reshape(game.planes_shape)
+        viewer = self.mover if player is None else player
+        game.kernels.observe(game.tables, self.states, viewer, planes)
+        return observation
+
+    def action_to_text(self, action: int) -> str:
+        """Notation of an action number."""
+        number = operator.index(action)
+        if not 0 <= number < self.game.num_actions:
+            raise ValueError(self.refusal(action))
+        return self.game.action_to_text(self.state, number)
+
+    def text_to_action(self, text: str) -> int:
+        """Action number of the text of a legal action; ``ValueError`` says what is wrong."""
+        return self.game.parse_action(self.state, self.mask, text)
+
+    def board_text(self) -> str:
+        """The board for a person."""
+        return self.game.board_text(self.state)
+
+    def __str__(self) -> str:
+        return self.board_text()

@@ -1,0 +1,89 @@
+"""What rule functions are written with: the decorator, the outcomes, random numbers.
+
+A rule function works on one position and is compiled three ways (plain Python, numba on the
+CPU, numba-cuda), so inside it there is no allocation, no exception, no array expression, no
+recursion and no Python randomness; every integer is computed as a plain ``int``.
+"""
+
+import numpy as np
+from numba import njit
+
+#: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
+rule = njit(nogil=True, error_model="numpy", forceinline=True)
+
+# state.outcome: how a game stands. Rewards are +1/-1, or 0/0 for the last two.
+ONGOING = 0
+PLAYER_0_WINS = 1
+PLAYER_1_WINS = 2
+DRAW = 3  # a draw by the rules: a termination
+TRUNCATED = 4  # the ply cap was reached: a draw, reported as a truncation
+
+_LOW_32 = 0xFFFFFFFF
+
+
+def state_dtype(*fields: tuple) -> np.dtype:
+    """Structured dtype of one position: the fields that every game has, then the game's own.
+
+    The common fields are ``ply`` (actions played so far), ``mover`` (index of the agent to
+    act, 0 or 1; left as it is when the game is over) and ``outcome`` (constants above).
+    Attribute access works in plain Python too, because the record type is ``np.record``.
+    """
+    common = [("ply", np.int32), ("mover", np.int8), ("outcome", np.int8)]
+    return np.dtype((np.record, np.dtype([*common, *fields], align=True)))
+
+
+def table_record(**values: object) -> np.ndarray:
+    """Constants of one option set as an array of one record: ``tables[0].neighbours[cell, k]``.
+
+    Each value is an integer or an array; arrays keep their dtype and shape.
+    """
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    fields = [
+        (name, array.dtype if array.ndim else np.int64, array.shape)
+        for name, array in arrays.items()
+    ]
+    record = np.zeros(1, np.dtype((np.record, np.dtype(fields, align=True))))
+    for name, array in arrays.items():
+        record[name][0] = array
+    return record
+
+
+@rule
+def reward(outcome, player):
+    """Final reward of ``player`` (0 or 1): +1, -1, or 0 for draws, caps and unfinished games."""
+    if outcome == PLAYER_0_WINS:
+        return 1 - 2 * player
+    if outcome == PLAYER_1_WINS:
+        return 2 * player - 1
+    return 0
+
+
+@rule
+def random_bits(rng):
+    """32 random bits as an ``int``; ``rng`` is int64[2], each word below 2**32, not both zero.
+
+    The generator is xoroshiro64* (Blackman and Vigna, "Scrambled Linear Pseudorandom Number
+    Generators", 2018), written so that plain Python and compiled code give the same numbers.
+    """
+    s0 = int(rng[0])
+    s1 = int(rng[1])
+    bits = (s0 * 0x9E3779BB) & _LOW_32
+    s1 ^= s0
+    rng[0] = ((s0 << 26) & _LOW_32 | s0 >> 6) ^ s1 ^ ((s1 << 9) & _LOW_32)
+    rng[1] = (s1 << 13) & _LOW_32 | s1 >> 19
+    return bits
+
+
+@rule
+def random_below(rng, bound):
+    """A random ``int`` in ``range(bound)``; the bias is below ``bound / 2**32``."""
+    return random_bits(rng) * bound >> 32
+
+
+def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.ndarray:
+    """Generator states for ``count`` independent streams, int64[count, 2]."""
+    if not isinstance(seed, np.random.SeedSequence):
+        seed = np.random.SeedSequence(seed)
+    words = seed.generate_state(2 * count, np.uint32).astype(np.int64).reshape(count, 2)
+    words[(words == 0).all(axis=1), 0] = 1
+    return words

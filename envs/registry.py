@@ -1,0 +1,29 @@
+"""The games by name. A new game is one more line in `GAMES`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .corso import Corso
+from .engine.game import Game
+
+GAMES: dict[str, type[Game]] = {
+    "corso": Corso,
+}
+
+
+def find_game(name: str) -> type[Game]:
+    """The class of a game; ``ValueError`` lists the games when there is none of that name."""
+    try:
+        return GAMES[name]
+    except KeyError:
+        raise ValueError(f"no game is called {name!r}; games: {', '.join(GAMES)}") from None
+
+
+def make_game(name: str, **options: Any) -> Game:
+    """The rules of a game with the given options.
+
+    Raises:
+        ValueError: no such game, no such option, or a value that the option does not accept.
+    """
+    return find_game(name)(**options)

@@ -1,0 +1,23 @@
+"""Maps the top-level folders to packages of the ``ludarium`` namespace; the rest is in pyproject.
+
+Found rather than listed, so that a new game's folder needs no line here.
+"""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOMS = [room for room in ("envs", "models", "training", "configs") if Path(room).is_dir()]
+
+setup(
+    packages=[
+        name
+        for room in ROOMS
+        for name in (
+            f"ludarium.{room}",
+            *(f"ludarium.{room}.{package}" for package in find_packages(room)),
+        )
+    ],
+    package_dir={f"ludarium.{room}": room for room in ROOMS},
+    package_data={"": ["*.yaml", "*.json", "*.safetensors", "*.md", "py.typed"]},
+)

@@ -1,0 +1,1 @@
+"""Slow, explicit references of the games' rules, written apart from the environments they check."""
