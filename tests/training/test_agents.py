@@ -1,0 +1,365 @@
+"""The agents: what they choose, that it is legal, and that a seed decides it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ludarium.envs import Game, Position, make_game
+from ludarium.envs.engine.rule import PLAYER_1_WINS
+from ludarium.training.agents import AlphaBetaAgent, GreedyAgent, UCTAgent, make_agent
+from ludarium.training.agents.alphabeta import WIN
+from ludarium.training.evaluation import play_match
+from tests.games import ALL_GAMES, random_positions
+from tests.tictactoe import TicTacToe
+from tests.training.random_tree import RandomTree
+
+SPECS = ["random", "greedy", "uct:40", "alphabeta:2"]
+
+
+@pytest.fixture
+def corso() -> Game:
+    return make_game("corso")
+
+
+def unfinished(game: Game, count: int, seed: int = 0) -> list[Position]:
+    return [position for position in random_positions(game, count, seed) if not position.is_over]
+
+
+def stacked(positions: list[Position]) -> np.ndarray:
+    return np.concatenate([position.states for position in positions])
+
+
+def tictactoe(*cells: str) -> Position:
+    """The position after marks on the given cells, player 0's first."""
+    position = TicTacToe().start()
+    for cell in cells:
+        position.play(position.text_to_action(cell))
+    return position
+
+
+# Every agent.
+
+
+@pytest.mark.parametrize("name", ALL_GAMES)
+def test_agents_choose_legal_actions_in_every_game(name: str) -> None:
+    game = ALL_GAMES[name]()
+    positions = random_positions(game, 12)
+    for spec in SPECS:
+        agent = make_agent(spec, game, seed=1)
+        actions = agent.actions(stacked(positions))
+        assert actions.dtype == np.int64
+        for position, action in zip(positions, actions, strict=True):
+            assert action == -1 if position.is_over else position.mask[action]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_seed_decides_and_a_batch_is_the_same_as_one_by_one(corso: Game, spec: str) -> None:
+    positions = unfinished(corso, 40)
+    agent = make_agent(spec, corso, seed=5)
+    together = agent.actions(stacked(positions))
+    agent.restart(5)
+    assert [agent.choose(position) for position in positions] == together.tolist()
+    agent.restart(6)
+    assert agent.actions(stacked(positions)).tolist() != together.tolist()
+    again = make_agent(spec, corso, seed=5)
+    assert again.actions(stacked(positions)).tolist() == together.tolist()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_agents_do_not_change_the_positions(corso: Game, spec: str) -> None:
+    states = stacked(unfinished(corso, 10))
+    before = states.copy()
+    states.flags.writeable = False
+    make_agent(spec, corso, seed=0).actions(states)
+    assert (states == before).all()
+
+
+@pytest.mark.parametrize("kind", [UCTAgent, AlphaBetaAgent])
+def test_threads_change_nothing(corso: Game, kind: type[UCTAgent | AlphaBetaAgent]) -> None:
+    states = stacked(unfinished(corso, 60))
+    alone = kind(corso, 3, seed=0, threads=1).search(states)
+    shared = kind(corso, 3, seed=0, threads=7).search(states)
+    assert all((getattr(alone, name) == array).all() for name, array in vars(shared).items())
+
+
+def test_long_searches_go_in_portions_that_change_nothing(
+    corso: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = stacked(unfinished(corso, 40))
+    whole = UCTAgent(corso, 20, seed=0).actions(states)
+    monkeypatch.setattr("ludarium.training.agents.uct._PLAYOUTS_AT_ONCE", 50)
+    assert (UCTAgent(corso, 20, seed=0).actions(states) == whole).all()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_agents_take_no_positions_at_all_and_strided_ones(corso: Game, spec: str) -> None:
+    agent = make_agent(spec, corso, seed=0)
+    states = stacked(unfinished(corso, 10))
+    assert agent.actions(states[:0]).shape == (0,)
+    strided = agent.actions(states[::2])
+    agent.restart(0)
+    assert (agent.actions(states[::2].copy()) == strided).all()
+
+
+def test_no_way_to_pass_positions_compiles_anew(corso: Game) -> None:
+    agent = UCTAgent(corso, 10, seed=0)
+    states = stacked(unfinished(corso, 10))
+    agent.actions(states)
+    compiled = len(agent._kernels.search.signatures)
+    locked = states.copy()
+    locked.flags.writeable = False
+    for others in (states[::2], locked, corso.start().states, states[:0]):
+        agent.actions(others)
+    assert len(agent._kernels.search.signatures) == compiled
+
+
+def test_an_agent_refuses_what_it_cannot_decide(corso: Game) -> None:
+    agent = make_agent("random", corso)
+    with pytest.raises(ValueError, match=r"plays Corso\(size=5\), not Corso\(size=4\)"):
+        agent.choose(make_game("corso", size=4).start())
+    over = next(position for position in random_positions(corso, 5) if position.is_over)
+    with pytest.raises(ValueError, match="random cannot move: the game is over"):
+        agent.choose(over)
+    with pytest.raises(ValueError, match="needs positions of Corso"):
+        agent.actions(np.zeros(3))
+    with pytest.raises(ValueError, match=r"of shape \[N\], not \(1, 1\)"):
+        agent.actions(corso.start().states.reshape(1, 1))
+
+
+# By name.
+
+
+@pytest.mark.parametrize("spec", ["random", "greedy", "uct:7", "alphabeta:3"])
+def test_agents_are_named_as_they_were_asked_for(corso: Game, spec: str) -> None:
+    assert make_agent(spec, corso).name == spec
+
+
+def test_numbers_have_defaults(corso: Game) -> None:
+    assert make_agent("uct", corso).name == "uct:1000"
+    assert make_agent("alphabeta", corso).name == "alphabeta:4"
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("stockfish", "no agent is called 'stockfish'"),
+        ("stockfish:8", "no agent is called 'stockfish:8'"),
+        ("", "no agent is called ''"),
+        (":5", "no agent is called ':5'"),
+        ("uct:many", "agent 'uct:many': 'many' is not a whole number"),
+        ("uct:", "agent 'uct:': '' is not a whole number"),
+        ("uct:0", "agent 'uct:0': uct playouts are 1 to"),
+        ("alphabeta:-1", "agent 'alphabeta:-1': '-1' is not a whole number"),
+        ("alphabeta:0", "agent 'alphabeta:0': alphabeta depth is 1 to"),
+        ("random:3", "agent 'random:3': random takes no number"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_what_is_accepted(corso: Game, spec: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason) as refusal:
+        make_agent(spec, corso)
+    assert "accepted: random, greedy, uct" in str(refusal.value)
+
+
+def test_threads_are_at_least_one(corso: Game) -> None:
+    with pytest.raises(ValueError, match="uct threads are 1 or more, not 0"):
+        UCTAgent(corso, threads=0)
+    with pytest.raises(ValueError, match="alphabeta threads are 1 or more, not 0"):
+        AlphaBetaAgent(corso, threads=0)
+
+
+def test_a_path_is_a_checkpoint(corso: Game, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    module = ModuleType("network")
+    module.NetworkAgent = SimpleNamespace(  # type: ignore[attr-defined]
+        from_spec=lambda *arguments: made.append(arguments)
+    )
+    monkeypatch.setitem(sys.modules, "ludarium.training.agents.network", module)
+    for spec in (str(tmp_path), f"{tmp_path}:64"):
+        make_agent(spec, corso, 3)
+        assert made.pop() == (spec, corso, 3)
+    with pytest.raises(ValueError, match="no file or folder"):
+        make_agent(f"{tmp_path}:fast", corso)
+
+
+def test_agents_without_a_network_do_not_import_torch() -> None:
+    code = "import sys, ludarium.training.agents; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_game_without_score_has_no_greedy_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = TicTacToe()
+    monkeypatch.delattr(game.rules, "score")
+    with pytest.raises(ValueError, match="greedy needs a score, and the rules of tictactoe"):
+        make_agent("greedy", game)
+
+
+# Greedy and alpha-beta.
+
+
+def minimax(position: Position, depth: int, ply: int = 0) -> int:
+    """Plain full-width minimax in player 0's view, as `AlphaBetaAgent` values positions."""
+    if position.is_over:
+        return position.rewards[0] * (WIN - ply)
+    if ply == depth:
+        return position.score
+    values = [minimax(child, depth, ply + 1) for _, child in children(position)]
+    return min(values) if position.mover else max(values)
+
+
+def children(position: Position) -> Iterator[tuple[int, Position]]:
+    for action in position.legal_actions:
+        child = position.copy()
+        child.play(action)
+        yield int(action), child
+
+
+def check_against_minimax(game: Game, positions: list[Position], depth: int) -> None:
+    result = AlphaBetaAgent(game, depth, seed=0).search(stacked(positions))
+    for index, position in enumerate(positions):
+        values = {action: minimax(child, depth, 1) for action, child in children(position)}
+        value = min(values.values()) if position.mover else max(values.values())
+        assert result.values[index] == value
+        best = [action for action, other in values.items() if other == value]
+        assert np.flatnonzero(result.best[index]).tolist() == best
+        assert result.actions[index] in best
+
+
+@pytest.mark.parametrize("depth", range(1, 8))
+def test_alphabeta_equals_minimax_where_players_move_several_times_in_a_row(depth: int) -> None:
+    for number in range(8):
+        game = RandomTree(number=number)
+        check_against_minimax(game, [game.start(), *unfinished(game, 6, number)], depth)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_alphabeta_equals_minimax_in_corso(corso: Game, depth: int) -> None:
+    late = [position for position in unfinished(corso, 60) if position.ply >= 8]
+    check_against_minimax(corso, late[:8], depth)
+
+
+@pytest.mark.parametrize("depth", [3, 9])
+def test_alphabeta_equals_minimax_in_tictactoe(depth: int) -> None:
+    positions = [position for position in unfinished(TicTacToe(), 30) if position.ply >= 3]
+    check_against_minimax(TicTacToe(), positions[:10], depth)
+
+
+def test_equally_good_actions_are_all_chosen_at_times(corso: Game) -> None:
+    states = np.repeat(corso.start().states, 400)
+    result = AlphaBetaAgent(corso, 1, seed=0).search(states)
+    assert set(result.actions) == set(np.flatnonzero(result.best[0]))
+
+
+def test_greedy_takes_the_best_score(corso: Game) -> None:
+    for position in unfinished(corso, 30):
+        sign = 1 - 2 * position.mover
+        values = {
+            action: sign * (WIN * child.rewards[0] if child.is_over else child.score)
+            for action, child in children(position)
+        }
+        assert values[GreedyAgent(corso).choose(position)] == max(values.values())
+
+
+# UCT.
+
+
+def test_uct_shares_its_playouts_among_legal_actions(corso: Game) -> None:
+    positions = random_positions(corso, 20)
+    result = UCTAgent(corso, 150, seed=0).search(stacked(positions))
+    assert result.visits.dtype == result.values.dtype == np.float32
+    assert (abs(result.values) <= 1).all()
+    for index, position in enumerate(positions):
+        visits = result.visits[index]
+        assert visits.sum() == (0 if position.is_over else 150)
+        assert not visits[position.mask == 0].any()
+        if not position.is_over:
+            assert visits[result.actions[index]] == visits.max()
+
+
+def test_uct_tries_every_action_before_any_twice(corso: Game) -> None:
+    for position in unfinished(corso, 10):
+        agent = UCTAgent(corso, len(position.legal_actions), seed=0)
+        assert (agent.visit_counts(position.states)[0] == position.mask).all()
+
+
+def test_visits_and_values_can_be_had_alone(corso: Game) -> None:
+    states = stacked(unfinished(corso, 5))
+    agent = UCTAgent(corso, 50, seed=1)
+    result = agent.search(states)
+    agent.restart(1)
+    assert (agent.visit_counts(states) == result.visits).all()
+    agent.restart(1)
+    assert (agent.root_values(states) == result.values).all()
+
+
+def test_uct_wins_in_one() -> None:
+    #  . . .        X: a1 b1; O: a2 b2; X to move wins on c1
+    position = tictactoe("a1", "a2", "b1", "b2")
+    for seed in range(10):
+        agent = UCTAgent(position.game, 200, seed)
+        assert position.action_to_text(agent.choose(position)) == "c1"
+    assert agent.root_values(position.states)[0] > 0.8
+
+
+def test_uct_does_not_lose_in_one() -> None:
+    position = tictactoe("a1", "b2", "b1")  # O to move must stop c1
+    for seed in range(10):
+        agent = UCTAgent(position.game, 400, seed)
+        assert position.action_to_text(agent.choose(position)) == "c1"
+
+
+def test_the_last_action_has_its_exact_value() -> None:
+    position = tictactoe("a1", "b1", "c1", "a2", "b2", "a3", "b3", "c3")  # only c2 is left
+    result = UCTAgent(position.game, 10, seed=0).search(position.states)
+    assert position.action_to_text(result.actions[0]) == "c2"
+    position.play(result.actions[0])
+    assert result.values[0] == position.rewards[0]
+
+
+def test_values_are_in_the_view_of_the_player_to_move() -> None:
+    before = tictactoe("a1", "a2", "b1", "b2")
+    lost = before.copy()
+    lost.play(lost.text_to_action("c3"))  # now O wins on c2
+    agent = UCTAgent(before.game, 300, seed=0)
+    values = agent.root_values(stacked([before, lost]))
+    assert (values > 0.7).all()
+    over = lost.copy()
+    over.play(over.text_to_action("c2"))
+    assert over.outcome == PLAYER_1_WINS
+    assert agent.root_values(over.states)[0] == over.rewards[over.mover]
+
+
+def test_uct_finds_the_best_action_where_players_move_several_times_in_a_row() -> None:
+    for number in range(20):
+        position = RandomTree(number=number).start()
+        action = UCTAgent(position.game, 10_000, seed=number).choose(position)
+        values = {action: minimax(child, 99) for action, child in children(position)}
+        results = {action: np.sign(value) for action, value in values.items()}
+        best = min(results.values()) if position.mover else max(results.values())
+        assert results[action] == best
+
+
+def test_a_full_tree_stops_growing_and_goes_on_counting(
+    corso: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ludarium.training.agents.uct._MOST_NODES", 60)
+    result = UCTAgent(corso, 500, seed=0).search(corso.start().states)
+    assert result.visits.sum() == 500
+    assert corso.start().mask[result.actions[0]]
+
+
+# Strength.
+
+
+@pytest.mark.parametrize(
+    ("spec", "score"),
+    [("greedy", 0.6), ("uct:200", 0.95), ("alphabeta:2", 0.6), ("alphabeta:3", 0.8)],
+)
+def test_every_agent_beats_random_play(corso: Game, spec: str, score: float) -> None:
+    result = play_match(corso, make_agent(spec, corso), make_agent("random", corso), 200, seed=0)
+    assert result.score > score

@@ -1,0 +1,282 @@
+"""Matches, their openings, intervals and tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ludarium.envs import Game, Position, make_game
+from ludarium.training.agents import Agent, make_agent
+from ludarium.training.evaluation import (
+    MatchResult,
+    Tally,
+    draw_openings,
+    elo_difference,
+    play_match,
+    table,
+    wilson_interval,
+)
+from tests.tictactoe import TicTacToe
+
+
+class Scripted(Agent):
+    """Plays the legal action of a given rank among them, and keeps every batch that it saw."""
+
+    def __init__(self, game: Game, rank: int) -> None:
+        super().__init__(game, f"scripted:{rank}")
+        self.rank = rank
+        self.seen: list[np.ndarray] = []
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        self.seen.append(states.copy())
+        legal = [Position.of_state(self.game, state).legal_actions for state in states]
+        return np.array([actions[self.rank % len(actions)] for actions in legal])
+
+
+@pytest.fixture
+def corso() -> Game:
+    return make_game("corso")
+
+
+@pytest.fixture(params=["corso", "tictactoe"])
+def game(request: pytest.FixtureRequest) -> Game:
+    return TicTacToe() if request.param == "tictactoe" else make_game("corso")
+
+
+def scripted_game(game: Game, first: int, second: int, first_seat: int) -> Position:
+    """The end of a game from the start, played without the match code."""
+    position = game.start()
+    while not position.is_over:
+        rank = first if position.mover == first_seat else second
+        position.play(position.legal_actions[rank % len(position.legal_actions)])
+    return position
+
+
+# Matches.
+
+
+@pytest.mark.parametrize("ranks", [(0, 1), (1, 0), (0, -1), (2, 5), (3, 3)])
+def test_results_are_counted_for_the_first_agent_in_either_seat(
+    game: Game, ranks: tuple[int, int]
+) -> None:
+    first, second = ranks
+    result = play_match(
+        game, Scripted(game, first), Scripted(game, second), games=4, opening_plies=0
+    )
+    ends = [scripted_game(game, first, second, seat) for seat in (0, 1)]
+    tallies = []
+    for seat, end in enumerate(ends):
+        points = end.rewards[seat]
+        tallies.append(Tally(2 * (points > 0), 2 * (points == 0), 2 * (points < 0)))
+    assert [result.as_player_0, result.as_player_1] == tallies
+    assert result.total == tallies[0] + tallies[1]
+    assert result.mean_plies == (ends[0].ply + ends[1].ply) / 2
+    assert result.distinct_games == (1 if first == second else 2)
+
+
+def test_every_opening_is_played_from_both_seats(corso: Game) -> None:
+    first, second = Scripted(corso, 0), Scripted(corso, 1)
+    play_match(corso, first, second, games=20, seed=0, opening_plies=2)
+    assert len(first.seen[0]) == 10
+    assert (first.seen[0] == second.seen[0]).all()
+    assert (first.seen[0]["ply"] == 2).all()
+
+
+def test_each_agent_moves_for_its_own_seat_only(corso: Game) -> None:
+    first, second = Scripted(corso, 0), Scripted(corso, 0)
+    play_match(corso, first, second, games=2, seed=0, opening_plies=0)
+    # Game 0 has the first agent as player 0, game 1 as player 1: one game each per round.
+    for ply, (own, other) in enumerate(zip(first.seen, second.seen, strict=True)):
+        assert own["mover"].tolist() == [ply % 2]
+        assert other["mover"].tolist() == [ply % 2]
+
+
+def test_draws_and_truncations_are_told_apart() -> None:
+    game = TicTacToe()
+    result = play_match(game, make_agent("alphabeta:9", game), make_agent("alphabeta:9", game), 4)
+    assert result.total.games == 4
+    assert result.truncated == 0
+    drawn = play_match(
+        game, make_agent("alphabeta:9", game), make_agent("alphabeta:9", game), 2, opening_plies=0
+    )
+    assert drawn.total == Tally(0, 2, 0)
+    assert drawn.score == 0.5
+
+
+def test_a_match_is_the_same_for_the_same_seed(corso: Game) -> None:
+    def match(seed: int) -> MatchResult:
+        agents = make_agent("uct:30", corso), make_agent("greedy", corso)
+        return replace(play_match(corso, *agents, games=30, seed=seed), seconds=0.0)
+
+    assert match(3) == match(3)
+    assert match(3) != match(4)
+
+
+def test_a_match_is_as_many_different_games_as_asked_for(corso: Game) -> None:
+    result = play_match(corso, Scripted(corso, 0), Scripted(corso, 1), games=200, seed=1)
+    assert result.distinct_games == 200
+
+
+def test_progress_is_told_up_to_the_end(corso: Game) -> None:
+    told: list[tuple[int, int]] = []
+    agent = make_agent("random", corso)
+    play_match(corso, agent, agent, 6, progress=lambda done, games: told.append((done, games)))
+    assert told[0] == (0, 6)
+    assert told[-1] == (6, 6)
+    assert told == sorted(told)
+
+
+@pytest.mark.parametrize("games", [0, -2, 7])
+def test_the_number_of_games_is_even(corso: Game, games: int) -> None:
+    agent = make_agent("random", corso)
+    with pytest.raises(ValueError, match=f"positive even number .* not {games}"):
+        play_match(corso, agent, agent, games)
+
+
+def test_agents_must_play_the_game_of_the_match(corso: Game) -> None:
+    agent = make_agent("random", corso)
+    stranger = make_agent("random", make_game("corso", size=4))
+    with pytest.raises(ValueError, match=r"agent random plays Corso\(size=4\)"):
+        play_match(corso, agent, stranger, 2)
+
+
+@pytest.mark.parametrize("action", [-1, 9, 0])
+def test_an_illegal_action_is_named_with_who_chose_it(action: int) -> None:
+    game = TicTacToe()
+
+    class Stubborn(Scripted):
+        def actions(self, states: np.ndarray) -> np.ndarray:
+            return np.full(len(states), action)
+
+    with pytest.raises(ValueError, match=f"agent scripted:0 in game 1: action {action} "):
+        play_match(game, Scripted(game, -1), Stubborn(game, 0), 2, opening_plies=0)
+
+
+# Openings.
+
+
+def test_openings_differ_and_are_up_to_three_plies_long(corso: Game) -> None:
+    openings = draw_openings(corso, 100, seed=0)
+    assert len(np.unique(openings)) == 100
+    assert set(openings["ply"]) == {0, 1, 2, 3}
+
+
+def test_openings_repeat_only_where_there_are_no_more(corso: Game) -> None:
+    assert len(np.unique(draw_openings(corso, 40, plies=1, seed=0))) == 25
+    assert len(np.unique(draw_openings(corso, 5, plies=0, seed=0))) == 1
+
+
+def test_openings_follow_the_seed(corso: Game) -> None:
+    assert (draw_openings(corso, 20, seed=1) == draw_openings(corso, 20, seed=1)).all()
+    assert (draw_openings(corso, 20, seed=1) != draw_openings(corso, 20, seed=2)).any()
+
+
+def test_an_opening_never_ends_the_game() -> None:
+    openings = draw_openings(TicTacToe(), 50, plies=9, seed=0)
+    assert (openings["outcome"] == 0).all()
+    assert openings["ply"].max() > 4
+
+
+def test_openings_have_no_negative_length(corso: Game) -> None:
+    with pytest.raises(ValueError, match="opening plies are 0 or more, not -1"):
+        draw_openings(corso, 2, plies=-1)
+
+
+# Statistics.
+
+
+@pytest.mark.parametrize(
+    ("points", "games", "low", "high"),
+    [
+        (8, 10, 0.490162, 0.943318),
+        (0, 10, 0.0, 0.277533),
+        (10, 10, 0.722467, 1.0),
+        (50, 100, 0.403832, 0.596168),
+        (1, 29, 0.006113, 0.171755),
+    ],
+)
+def test_wilson_interval(points: float, games: int, low: float, high: float) -> None:
+    assert wilson_interval(points, games) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_wilson_interval_needs_points_among_games() -> None:
+    for points, games in ((0, 0), (3, 2), (-1, 2)):
+        with pytest.raises(ValueError, match="interval needs games"):
+            wilson_interval(points, games)
+
+
+@pytest.mark.parametrize(
+    ("score", "elo"),
+    [(0.5, 0), (0.75, 190.8485), (0.25, -190.8485), (10 / 11, 400), (1, math.inf), (0, -math.inf)],
+)
+def test_elo_difference(score: float, elo: float) -> None:
+    assert elo_difference(score) == pytest.approx(elo, abs=1e-4)
+
+
+# Results.
+
+
+def result_of(as_player_0: Tally, as_player_1: Tally) -> MatchResult:
+    games = as_player_0.games + as_player_1.games
+    return MatchResult(
+        game="corso",
+        options={"size": 5},
+        first="uct:[10]",
+        second="greedy",
+        seed=1,
+        as_player_0=as_player_0,
+        as_player_1=as_player_1,
+        truncated=0,
+        mean_plies=17.25,
+        distinct_games=games - 1,
+        seconds=1.5,
+    )
+
+
+def test_a_result_states_score_interval_and_elo() -> None:
+    result = result_of(Tally(40, 5, 5), Tally(30, 5, 15))
+    assert result.total == Tally(70, 10, 20)
+    assert result.score == 0.75
+    assert result.interval == wilson_interval(75, 100)
+    assert result.elo == pytest.approx(190.8485, abs=1e-4)
+    low, high = result.elo_interval
+    assert low < result.elo < high
+
+
+def test_a_result_is_json() -> None:
+    result = result_of(Tally(5, 0, 0), Tally(5, 0, 0))
+    values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert values["games"] == values["wins"] == 10
+    assert values["as_player_1"] == {"wins": 5, "draws": 0, "losses": 0}
+    assert values["score"] == 1
+    assert values["elo"] is None
+    assert values["elo_interval_95"] == [pytest.approx(elo_difference(0.722467), abs=0.01), None]
+    assert values["options"] == {"size": 5}
+
+
+def test_a_plain_table_has_one_line_for_each_match() -> None:
+    results = [result_of(Tally(40, 5, 5), Tally(30, 5, 15)), result_of(Tally(1), Tally(1))]
+    lines = table(results, terminal=False).splitlines()
+    assert len(lines) == 3
+    assert all(line.isascii() for line in lines)
+    for part in ("uct:[10]", "greedy", "100", "70-10-20", "0.750", "+191", "40-5-5", "30-5-15"):
+        assert f" {part} " in f" {lines[1]} "
+
+
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_a_table_fits_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    drawn = table([result_of(Tally(40, 5, 5), Tally(30, 5, 15))], terminal=True)
+    for part in (
+        "uct:[10]",
+        "against greedy",
+        "70-10-20",
+        "0.750",
+        "+191",
+        "1 of the games",
+    ):
+        assert part in drawn

@@ -1,0 +1,66 @@
+"""Our Gumbel search against DeepMind's mctx: same inputs, same choices, same policy targets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search.gumbel import sequence_of_considered_visits
+
+from .table_game import table_game
+
+FIXTURE = json.loads((Path(__file__).parents[1] / "fixtures" / "mctx_gumbel.json").read_text())
+CASES = FIXTURE["cases"]
+
+
+def run(case: dict):
+    """Our answers to a case, with the root noise that mctx drew."""
+    game = table_game(case)
+    settings = SearchSettings(
+        simulations=case["num_simulations"],
+        max_considered=case["max_num_considered_actions"],
+        value_scale=case["value_scale"],
+        maxvisit_init=case["maxvisit_init"],
+        rescale_values=case["rescale_values"],
+        noise=0.0,
+        prove=False,
+    )
+    search = Search(game, settings, batch=1, seed=0)
+    all_logits = np.array(case["logits"], np.float32)
+    all_values = np.array(case["value"], np.float32)
+    leaves = []
+
+    def evaluate(observations):
+        nodes = observations[:, 0].astype(int)
+        leaves.extend(nodes)
+        return all_logits[nodes], all_values[nodes]
+
+    state = np.zeros(1, game.state_dtype)
+    state["mover"] = case["mover"][0]
+    noise = np.array([case["gumbel"]], np.float32)
+    return search.run(state, evaluate, noise), search.tree, leaves
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_agrees_with_mctx(case):
+    found, tree, leaves = run(case)
+    expected = case["expected"]
+    new_leaves = [leaf for leaf in expected["leaves"] if not case["terminal"][leaf]]
+    assert leaves[1:] == new_leaves
+    np.testing.assert_array_equal(found.visits[0], expected["visit_counts"])
+    assert found.actions[0] == expected["action"]
+    np.testing.assert_allclose(found.policies[0], expected["action_weights"], atol=1e-5)
+    view = 1 - 2 * case["mover"][0]
+    assert view * tree.value[0, 0] == pytest.approx(expected["value"], abs=1e-5)
+
+
+def test_schedule_of_sequential_halving_agrees_with_mctx():
+    for entry in FIXTURE["considered_visits"]:
+        ours = sequence_of_considered_visits(
+            entry["max_num_considered_actions"], entry["num_simulations"]
+        )
+        assert ours == entry["visits"]

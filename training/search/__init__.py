@@ -1,0 +1,11 @@
+"""Batched tree search (Gumbel AlphaZero and PUCT) over any game's rules.
+
+The search knows nothing of networks: whoever runs it evaluates the leaves. Cut as in the
+literature: ``tree`` (storage), ``gumbel`` and ``puct`` (which action to try), ``proof``
+(exact values), ``simulate`` (the simulation loop), ``search`` (running it from Python).
+"""
+
+from .search import Search, SearchResult
+from .settings import SearchSettings
+
+__all__ = ["Search", "SearchResult", "SearchSettings"]

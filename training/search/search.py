@@ -1,0 +1,143 @@
+"""Running a batch of searches from Python, with any evaluator of leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import ONGOING, seed_rng
+
+from . import simulate
+from .gumbel import table_of_considered_visits
+from .settings import SearchSettings
+from .tree import new_tree
+
+#: observations float32[n, *observation_shape] -> logits float32[n, A], values float32[n] in the
+#: view of each observation's player.
+Evaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What searches of n positions found.
+
+    Attributes:
+        actions: int64[n], the action to play.
+        policies: float32[n, A], the policy that a network should learn.
+        values: float32[n], value of the position for its player to move, in [-1, 1].
+        visits: int32[n, A], visits of each root action.
+        proven: bool[n], whether the value is exact.
+        simulations: int, simulations done in all.
+        evaluations: int, network evaluations in all.
+    """
+
+    actions: np.ndarray
+    policies: np.ndarray
+    values: np.ndarray
+    visits: np.ndarray
+    proven: np.ndarray
+    simulations: int
+    evaluations: int
+
+
+class Search:
+    """Searches up to ``batch`` positions at a time, all leaves in one evaluation.
+
+    Args:
+        game: the rules.
+        settings: see `SearchSettings`.
+        batch: largest number of positions searched together; more are done in portions.
+        seed: of the root noise.
+    """
+
+    def __init__(
+        self, game: Game, settings: SearchSettings, batch: int = 64, seed: int | None = None
+    ) -> None:
+        if settings.simulations < 1 or batch < 1:
+            raise ValueError(
+                f"a search needs at least 1 simulation and a batch of at least 1, not "
+                f"{settings.simulations} and {batch}"
+            )
+        self.game = game
+        self.settings = settings
+        self.batch = batch
+        self.kernels = specialise(simulate, game.rules)
+        schedule = table_of_considered_visits(settings.max_considered, settings.simulations)
+        self.tree = new_tree(game, batch, settings.simulations, schedule)
+        self.observations = np.zeros((batch, *game.observation_shape), np.float32)
+        self._planes = self.observations.reshape(batch, *game.planes_shape)
+        self._rngs = seed_rng(seed, batch)
+
+    def run(
+        self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None = None
+    ) -> SearchResult:
+        """Search positions, structured array [n], none of them finished.
+
+        Args:
+            states: the positions.
+            evaluate: the network.
+            noise: float32[n, A], root noise to use where ``settings.noise`` is 0 (default:
+                none).
+
+        Raises:
+            ValueError: a position is finished.
+        """
+        if (states["outcome"] != ONGOING).any():
+            raise ValueError("there is nothing to search in a finished game")
+        portions = [
+            self._run(states[portion], evaluate, None if noise is None else noise[portion])
+            for portion in (
+                slice(start, start + self.batch) for start in range(0, len(states), self.batch)
+            )
+        ]
+        if len(portions) == 1:
+            return portions[0]
+        join = np.concatenate
+        return SearchResult(
+            actions=join([portion.actions for portion in portions]),
+            policies=join([portion.policies for portion in portions]),
+            values=join([portion.values for portion in portions]),
+            visits=join([portion.visits for portion in portions]),
+            proven=join([portion.proven for portion in portions]),
+            simulations=sum(portion.simulations for portion in portions),
+            evaluations=sum(portion.evaluations for portion in portions),
+        )
+
+    def _run(
+        self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None
+    ) -> SearchResult:
+        count, tree, tables = len(states), self.tree, self.game.tables
+        tree.noise[:count] = 0 if noise is None else noise
+        tree.states[:count, 0] = states
+        self.kernels.begin(tables, tree, self._planes, 0, count)
+        evaluations = 0
+        logits = np.zeros((count, self.game.num_actions), np.float32)
+        values = np.zeros(count, np.float32)
+        waiting = count
+        while waiting:
+            open_searches = np.flatnonzero(tree.waiting[:count] >= 0)
+            evaluations += waiting
+            logits[open_searches], values[open_searches] = evaluate(
+                self.observations[open_searches]
+            )
+            waiting = self.kernels.advance(
+                tables, tree, self.settings, self._rngs, logits, values, self._planes, 0, count
+            )
+        actions = np.zeros(count, np.int64)
+        policies = np.zeros((count, self.game.num_actions), np.float32)
+        self.kernels.results(tree, self.settings, self._rngs, actions, policies, values, 0, count)
+        children = tree.children[:count, 0]
+        visits = np.take_along_axis(tree.visits[:count], children.clip(0), axis=1)
+        return SearchResult(
+            actions=actions,
+            policies=policies,
+            values=values.copy(),
+            visits=np.where(children >= 0, visits, 0),
+            proven=tree.lower[:count, 0] == tree.upper[:count, 0],
+            simulations=int(tree.simulation[:count].sum()),
+            evaluations=evaluations,
+        )

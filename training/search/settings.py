@@ -1,0 +1,41 @@
+"""The numbers that steer a search."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+GUMBEL = 0
+PUCT = 1
+
+
+class SearchSettings(NamedTuple):
+    """Settings of one search; plain numbers, so that kernels take them as they are.
+
+    Attributes:
+        simulations: simulations for each move.
+        algorithm: `GUMBEL` (sequential halving at the root) or `PUCT`.
+        max_considered: Gumbel: root actions that sequential halving starts with.
+        noise: Gumbel: scale of the root noise; PUCT: share of Dirichlet noise in the root
+            prior. 0 for play at full strength.
+        value_scale, maxvisit_init: Gumbel: weight of Q-values against logits, sigma in
+            equation 8 of the paper: ``(maxvisit_init + max visits) * value_scale``.
+        rescale_values: Gumbel: stretch the Q-values of a node to 0..1.
+        c_puct: PUCT: weight of the prior.
+        dirichlet_alpha: PUCT: concentration of the root noise.
+        temperature: PUCT: exponent 1/temperature on visit counts when the action is drawn;
+            0 plays the most visited one.
+        prove: back up exact values of finished positions as proven bounds, and do not search
+            what is settled.
+    """
+
+    simulations: int = 64
+    algorithm: int = GUMBEL
+    max_considered: int = 16
+    noise: float = 0.0
+    value_scale: float = 0.1
+    maxvisit_init: float = 50.0
+    rescale_values: bool = True
+    c_puct: float = 1.5
+    dirichlet_alpha: float = 0.3
+    temperature: float = 0.0
+    prove: bool = True
