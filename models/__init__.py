@@ -1,1 +1,15 @@
-"""placeholder"""
+"""Networks, their inference and their checkpoints. They know shapes, not games."""
+
+from .checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from .inference import InferenceEngine
+from .network import NetworkShape, PolicyValueNetwork, build_network
+
+__all__ = [
+    "Checkpoint",
+    "InferenceEngine",
+    "NetworkShape",
+    "PolicyValueNetwork",
+    "build_network",
+    "load_checkpoint",
+    "save_checkpoint",
+]

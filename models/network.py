@@ -1,0 +1,183 @@
+"""Residual policy-value networks for boards and for flat observations.
+
+The trunk is a residual network (He et al. 2016) with global pooling (Wu, "Accelerating
+Self-Play Learning in Go", 2019, section 3.3): every other block adds to each channel a bias
+computed from the means and maxima over the board, so that the network sees the whole board
+early. Heads: policy logits, win/draw/loss logits, and the final score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class NetworkShape:
+    """What a network must fit: taken from a game.
+
+    Attributes:
+        observation: (planes, height, width) or (features,).
+        num_actions: number of policy logits.
+        board_actions: how many leading actions are the cells of the board, in index order;
+            0 where they are something else.
+    """
+
+    observation: tuple[int, ...]
+    num_actions: int
+    board_actions: int = 0
+
+
+class Output(NamedTuple):
+    """What a network says of B observations, from the observing player's side.
+
+    Attributes:
+        policy: float [B, A], logits of all actions, legal or not.
+        outcome: float [B, 3], logits of win, draw, loss.
+        score: float [B], final score as a share of the largest possible, in [-1, 1].
+    """
+
+    policy: Tensor
+    outcome: Tensor
+    score: Tensor
+
+
+def expected_value(outcome: Tensor) -> Tensor:
+    """Win probability less loss probability [B] of outcome logits [B, 3]."""
+    probabilities = F.softmax(outcome, dim=1)
+    return probabilities[:, 0] - probabilities[:, 2]
+
+
+class _Convolution(nn.Sequential):
+    """3 x 3 convolution and batch normalisation."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(
+            nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs)
+        )
+
+
+def _pool(x: Tensor) -> Tensor:
+    """Means and maxima over the board: [B, C, H, W] -> [B, 2 C]."""
+    return torch.cat([x.mean((2, 3)), x.amax((2, 3))], dim=1)
+
+
+class _Block(nn.Module):
+    """Two convolutions around a skip connection; with ``pooled``, a global bias in between."""
+
+    def __init__(self, channels: int, pooled: bool) -> None:
+        super().__init__()
+        self.first = _Convolution(channels, channels)
+        self.second = _Convolution(channels, channels)
+        self.bias = nn.Linear(2 * channels, channels) if pooled else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.relu(self.first(x))
+        if self.bias is not None:
+            y = y + self.bias(_pool(y))[:, :, None, None]
+        return F.relu(x + self.second(y))
+
+
+class PolicyValueNetwork(nn.Module):
+    """Base of the networks: a trunk, and heads on what it returns."""
+
+    def forward(self, observation: Tensor) -> Output:
+        """Evaluate float observations [B, *shape.observation]."""
+        raise NotImplementedError
+
+
+class BoardNetwork(PolicyValueNetwork):
+    """Convolutional trunk for observations (planes, height, width)."""
+
+    def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
+        super().__init__()
+        planes, height, width = shape.observation
+        self.board_actions = shape.board_actions
+        self.stem = _Convolution(planes, channels)
+        self.blocks = nn.Sequential(
+            *[_Block(channels, pooled=index % 2 == 1) for index in range(blocks)]
+        )
+        hidden = max(16, channels // 2)
+        self.policy_cells = nn.Conv2d(channels, hidden, 1)
+        if shape.board_actions:
+            self.policy_cell = nn.Conv2d(hidden, 1, 1)
+            others = shape.num_actions - shape.board_actions
+            self.policy_other = nn.Linear(2 * channels, others) if others else None
+        else:
+            self.policy_flat = nn.Linear(hidden * height * width, shape.num_actions)
+        self.value_cells = nn.Conv2d(channels, hidden, 1)
+        self.value_hidden = nn.Linear(2 * channels + hidden * height * width, 2 * channels)
+        self.outcome = nn.Linear(2 * channels, 3)
+        self.score = nn.Linear(2 * channels, 1)
+
+    def forward(self, observation: Tensor) -> Output:
+        """Evaluate float observations [B, planes, height, width]."""
+        x = self.blocks(F.relu(self.stem(observation)))
+        pooled = _pool(x)
+        cells = F.relu(self.policy_cells(x))
+        if self.board_actions:
+            policy = self.policy_cell(cells).flatten(1)
+            if self.policy_other is not None:
+                policy = torch.cat([policy, self.policy_other(pooled)], dim=1)
+        else:
+            policy = self.policy_flat(cells.flatten(1))
+        value_cells = F.relu(self.value_cells(x)).flatten(1)
+        hidden = F.relu(self.value_hidden(torch.cat([pooled, value_cells], dim=1)))
+        return Output(policy, self.outcome(hidden), torch.tanh(self.score(hidden)).flatten())
+
+
+class VectorNetwork(PolicyValueNetwork):
+    """Residual multi-layer perceptron for observations (features,)."""
+
+    def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
+        super().__init__()
+        (features,) = shape.observation
+        self.stem = nn.Linear(features, channels)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(
+                nn.LayerNorm(channels),
+                nn.Linear(channels, channels),
+                nn.ReLU(),
+                nn.Linear(channels, channels),
+            )
+            for _ in range(blocks)
+        )
+        self.norm = nn.LayerNorm(channels)
+        self.policy = nn.Linear(channels, shape.num_actions)
+        self.outcome = nn.Linear(channels, 3)
+        self.score = nn.Linear(channels, 1)
+
+    def forward(self, observation: Tensor) -> Output:
+        """Evaluate float observations [B, features]."""
+        x = self.stem(observation)
+        for block in self.blocks:
+            x = x + block(x)
+        x = F.relu(self.norm(x))
+        return Output(self.policy(x), self.outcome(x), torch.tanh(self.score(x)).flatten())
+
+
+def build_network(shape: NetworkShape, channels: int, blocks: int) -> PolicyValueNetwork:
+    """A network with fresh random weights, of the kind that fits the observation.
+
+    Args:
+        shape: of observations and actions.
+        channels: width of the trunk.
+        blocks: number of residual blocks.
+
+    Raises:
+        ValueError: sizes that make no network.
+    """
+    if channels < 1 or blocks < 0:
+        raise ValueError(f"a network needs channels >= 1 and blocks >= 0, not {channels}, {blocks}")
+    if len(shape.observation) == 3:
+        cells = shape.observation[1] * shape.observation[2]
+        if shape.board_actions not in (0, cells):
+            raise ValueError(f"board_actions is {shape.board_actions}; accepted: 0 or {cells}")
+        return BoardNetwork(shape, channels, blocks)
+    if len(shape.observation) == 1:
+        return VectorNetwork(shape, channels, blocks)
+    raise ValueError(f"no network for observations of shape {shape.observation}")
