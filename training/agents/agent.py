@@ -1,0 +1,76 @@
+"""`Agent`: what every player of the games has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+
+Seed = int | np.random.SeedSequence | None
+
+
+class Agent(ABC):
+    """Chooses actions in positions of one game.
+
+    An agent keeps no memory of a game between decisions, only of its random numbers: with the
+    same seed, the same positions in the same order get the same actions, whether they come
+    one by one or together.
+
+    Attributes:
+        game: the rules that it plays by.
+        name: how tables name it, such as ``uct:1000``.
+    """
+
+    def __init__(self, game: Game, name: str, seed: Seed = None) -> None:
+        self.game = game
+        self.name = name
+        self.restart(seed)
+
+    def restart(self, seed: Seed = None) -> None:
+        """Begin the random numbers anew; ``None`` takes fresh ones from the system."""
+        self._random = np.random.default_rng(seed)
+
+    @abstractmethod
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """An action for the player to move of each position, all decided together.
+
+        Args:
+            states: structured array [N] of ``game.state_dtype``; it is not changed.
+
+        Returns:
+            int64[N], a legal action for each position, -1 where the game is over.
+
+        Raises:
+            ValueError: ``states`` is no such array.
+        """
+
+    def choose(self, position: Position) -> int:
+        """An action for the player to move in ``position``.
+
+        Raises:
+            ValueError: the game is over, or it is not the game that this agent plays.
+        """
+        if position.game != self.game:
+            raise ValueError(f"agent {self.name} plays {self.game}, not {position.game}")
+        if position.is_over:
+            raise ValueError(f"agent {self.name} cannot move: the game is over")
+        return int(self.actions(position.states)[0])
+
+    def __repr__(self) -> str:
+        return f"<agent {self.name} for {self.game}>"
+
+    def _check(self, states: np.ndarray) -> np.ndarray:
+        """``states`` as the compiled functions want them: contiguous and writable."""
+        if not isinstance(states, np.ndarray) or states.dtype != self.game.state_dtype:
+            kind = getattr(states, "dtype", type(states).__name__)
+            raise ValueError(f"agent {self.name} needs positions of {self.game}, not {kind}")
+        if states.ndim != 1:
+            raise ValueError(f"positions are an array of shape [N], not {states.shape}")
+        return np.require(states, requirements=["C", "A", "W"])
+
+    def _random_streams(self, count: int) -> np.ndarray:
+        """Generator states for ``engine.rule.random_below``, int64[count, 2]."""
+        return self._random.integers(1, 1 << 32, (count, 2))

@@ -1,0 +1,137 @@
+"""Agents that look a fixed number of plies ahead and trust the score: alpha-beta, and greedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.threads import available_cores, split
+
+from .agent import Agent, Seed
+from .kernels import alphabeta as templates
+
+DEFAULT_DEPTH = 4
+MOST_DEPTH = 64
+
+#: A position is won for player 0 in n plies where its value is ``WIN - n``, for player 1 where
+#: it is ``n - WIN``; every score is far smaller.
+WIN = templates.WIN
+
+
+@dataclass(frozen=True)
+class AlphaBetaResult:
+    """What the searches of N positions found.
+
+    Attributes:
+        actions: int64[N], a random one of the best actions; -1 where the game is over.
+        values: int32[N], minimax value in player 0's view: a score, or `WIN` less the plies
+            to the end.
+        best: int8[N, A], 1 for every action of that value.
+    """
+
+    actions: np.ndarray
+    values: np.ndarray
+    best: np.ndarray
+
+
+class AlphaBetaAgent(Agent):
+    """Plays a best action by minimax to ``depth`` plies, by alpha-beta (see the kernel's sources).
+
+    Positions at the horizon are worth their score; finished games are worth more than any
+    score, a win more the sooner and a loss less the later it comes. Equally good actions are
+    drawn from at random.
+
+    Args:
+        game: the rules.
+        depth: plies to look ahead.
+        seed: of the choice among equally good actions.
+        threads: how many positions are searched at the same time; by default as many as there
+            are cores. What is chosen does not depend on it.
+        name: how tables name it.
+
+    Raises:
+        ValueError: ``depth`` or ``threads`` is out of range, or the game's rules have no
+            ``score``.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        depth: int = DEFAULT_DEPTH,
+        seed: Seed = None,
+        threads: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not 1 <= depth <= MOST_DEPTH:
+            raise ValueError(f"alphabeta depth is 1 to {MOST_DEPTH} plies, not {depth!r}")
+        if threads is not None and threads < 1:
+            raise ValueError(f"alphabeta threads are 1 or more, not {threads!r}")
+        super().__init__(game, name or f"alphabeta:{depth}", seed)
+        if not hasattr(game.rules, "score"):
+            raise ValueError(
+                f"agent {self.name} needs a score, and the rules of {game.name} have none; "
+                "uct plays any game"
+            )
+        self.depth = depth
+        self._kernels = specialise(templates, game.rules)
+        workers = threads or available_cores()
+        self._lines = game.new_states(workers * (depth + 1)).reshape(workers, depth + 1)
+        self._frames = np.empty((workers, depth), templates.FRAME)
+        self._lists = np.empty((workers, depth, game.num_actions), np.int32)
+        self._keys = np.empty((workers, depth, game.num_actions), np.int64)
+        self._history = np.empty((workers, 2, game.num_actions), np.int64)
+
+    def search(self, states: np.ndarray) -> AlphaBetaResult:
+        """Search each position.
+
+        Raises:
+            ValueError: ``states`` is not a structured array [N] of the game's positions.
+        """
+        states = self._check(states)
+        count = len(states)
+        result = AlphaBetaResult(
+            actions=np.empty(count, np.int64),
+            values=np.empty(count, np.int32),
+            best=np.empty((count, self.game.num_actions), np.int8),
+        )
+        streams = self._random_streams(count)
+        workers = min(len(self._lines), count)
+
+        def share(begin: int, end: int) -> None:
+            self._kernels.search(
+                self.game.tables,
+                states,
+                streams,
+                self.depth,
+                self._lines[:workers],
+                self._frames,
+                self._lists,
+                self._keys,
+                self._history,
+                result.actions,
+                result.values,
+                result.best,
+                begin,
+                end,
+            )
+
+        split(share, workers, workers)
+        return result
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """A random one of the best actions of each position; see `Agent.actions`."""
+        return self.search(states).actions
+
+
+class GreedyAgent(AlphaBetaAgent):
+    """Looks one ply ahead: wins if it can, else takes the best score, at random among equals.
+
+    Raises:
+        ValueError: the game's rules have no ``score``.
+    """
+
+    def __init__(self, game: Game, seed: Seed = None) -> None:
+        super().__init__(game, 1, seed, name="greedy")

@@ -1,0 +1,1 @@
+"""Template kernels of the agents: compiled loops over one game's rules, specialised on use."""

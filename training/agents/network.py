@@ -1,0 +1,135 @@
+"""A trained network that plays, with search or without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.models import Checkpoint, InferenceEngine, NetworkShape, load_checkpoint
+from ludarium.models.network import PolicyValueNetwork
+from ludarium.training.search import Search, SearchSettings
+
+from .agent import Agent, Seed
+
+DEFAULT_SIMULATIONS = 64
+MOST_SIMULATIONS = 100_000
+_BATCH = 128
+_NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched together
+
+
+def network_shape(game: Game) -> NetworkShape:
+    """What a network for ``game`` must fit."""
+    return NetworkShape(game.observation_shape, game.num_actions, game.board_actions)
+
+
+class NetworkAgent(Agent):
+    """Plays what a Gumbel AlphaZero search with the network finds best, without noise.
+
+    Args:
+        game: the rules.
+        network: with its weights.
+        simulations: for each move; 0 plays the network's favourite without search.
+        name: how tables name it.
+        seed: not used; the agent always plays the same.
+        form: see `ludarium.models.InferenceEngine`.
+
+    Raises:
+        ValueError: ``simulations`` is out of range.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        network: PolicyValueNetwork,
+        simulations: int = DEFAULT_SIMULATIONS,
+        name: str = "network",
+        seed: Seed = None,
+        form: str = "auto",
+    ) -> None:
+        if not 0 <= simulations <= MOST_SIMULATIONS:
+            raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {simulations!r}")
+        super().__init__(game, name, seed)
+        self.simulations = simulations
+        room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
+        self._batch = int(np.clip(room, 1, _BATCH))
+        self._engine = InferenceEngine(network, game.observation_shape, self._batch, form)
+        self._search: Search | None = None
+        if simulations:
+            settings = SearchSettings(simulations=simulations)
+            self._search = Search(game, settings, self._batch, seed=0)
+
+    @classmethod
+    def from_checkpoint(
+        cls, checkpoint: Checkpoint, game: Game, simulations: int, name: str, seed: Seed = None
+    ) -> NetworkAgent:
+        """The agent of a checkpoint.
+
+        Raises:
+            ValueError: the checkpoint is of another game, of other options that change its
+                shape, or of another version of the rules.
+        """
+        if checkpoint.game != game.name or checkpoint.version != game.version:
+            raise ValueError(
+                f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
+                f"{game.name} version {game.version}"
+            )
+        if checkpoint.shape != network_shape(game):
+            raise ValueError(
+                f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
+                f"fit {game}"
+            )
+        return cls(game, checkpoint.network, simulations, name, seed)
+
+    @classmethod
+    def from_spec(cls, spec: str, game: Game, seed: Seed = None) -> NetworkAgent:
+        """The agent of ``PATH`` or ``PATH:SIMULATIONS``; see `find_checkpoint` for paths."""
+        path, simulations = split_spec(spec)
+        checkpoint = load_checkpoint(find_checkpoint(path))
+        name = f"{Path(path).stem}:{simulations}"
+        return cls.from_checkpoint(checkpoint, game, simulations, name, seed)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """The best action found for each position; see `Agent.actions`."""
+        states = self._check(states)
+        chosen = np.full(len(states), -1, np.int64)
+        open_games = np.flatnonzero(states["outcome"] == 0)
+        if not len(open_games):
+            return chosen
+        if self._search is not None:
+            chosen[open_games] = self._search.run(states[open_games], self._engine).actions
+        else:
+            chosen[open_games] = self._favourites(np.ascontiguousarray(states[open_games]))
+        return chosen
+
+    def _favourites(self, states: np.ndarray) -> np.ndarray:
+        game = self.game
+        masks = np.empty((len(states), game.num_actions), np.int8)
+        observations = np.empty((len(states), *game.observation_shape), np.float32)
+        planes = observations.reshape(len(states), *game.planes_shape)
+        game.kernels.legal_actions(game.tables, states, masks)
+        game.kernels.observe_movers(game.tables, states, planes)
+        logits, _ = self._engine(observations)
+        return np.where(masks == 1, logits, -np.inf).argmax(axis=1)
+
+
+def split_spec(spec: str) -> tuple[str, int]:
+    """Path and simulations of a spec; ``DEFAULT_SIMULATIONS`` where it has none."""
+    path, colon, simulations = spec.rpartition(":")
+    if colon and simulations.isdecimal() and not Path(spec).exists():
+        return path, int(simulations)
+    return spec, DEFAULT_SIMULATIONS
+
+
+def find_checkpoint(path: str | Path) -> Path:
+    """The checkpoint file that a path means: itself, or ``agent.safetensors`` in a run's folder.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    path = Path(path)
+    file = path / "agent.safetensors" if path.is_dir() else path
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no checkpoint at {path}")
+    return file

@@ -1,0 +1,29 @@
+"""An agent that plays uniformly random legal actions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import ONGOING
+
+from .agent import Agent, Seed
+
+
+class RandomAgent(Agent):
+    """Draws each action uniformly from the legal ones."""
+
+    def __init__(self, game: Game, seed: Seed = None) -> None:
+        super().__init__(game, "random", seed)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """A random legal action for each position; see `Agent.actions`."""
+        states = self._check(states)
+        count = len(states)
+        streams = self._random_streams(count)
+        chosen = np.empty(count, np.int64)
+        self.game.kernels.batch_random_actions(
+            self.game.tables, states, streams, chosen, self.game.num_actions, 0, count
+        )
+        chosen[states["outcome"] != ONGOING] = -1
+        return chosen

@@ -1,0 +1,1 @@
+"""Template kernels of evaluation, specialised on use for one game's rules."""
