@@ -1,1 +1,10 @@
-"""placeholder"""
+"""Training configurations: one YAML file per game and purpose, validated on load.
+
+`load_config` reads a file or one of the shipped ones by name (``corso/demo``); `shipped`
+lists them.
+"""
+
+from .loading import apply_settings, load_config, shipped
+from .schema import TrainingConfig
+
+__all__ = ["TrainingConfig", "apply_settings", "load_config", "shipped"]

@@ -1,0 +1,145 @@
+"""What a training configuration may say. Every key has a default but the game."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Section(BaseModel):
+    """Unknown keys are errors, so that a misspelt one is not silently a default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Budget(Section):
+    """When the run ends: after so many iterations, or so many minutes if that comes first."""
+
+    iterations: Positive = 100
+    minutes: Annotated[float, Field(gt=0)] | None = None
+
+
+class Network(Section):
+    """Size of the residual network."""
+
+    channels: Positive = 64
+    blocks: Count = 4
+
+
+class SelfPlay(Section):
+    """How games are played to learn from.
+
+    ``simulations`` is a number, or a schedule of [share of the run, simulations] pairs.
+    ``opening_plies``: each game starts with 0 to so many random plies.
+    """
+
+    games: Positive = 256
+    positions: Positive = 8192
+    workers: Positive | None = None
+    algorithm: Literal["gumbel", "puct"] = "gumbel"
+    simulations: Positive | list[tuple[Share, Positive]] = 32
+    max_considered: Annotated[int, Field(ge=2)] = 16
+    noise: Annotated[float, Field(ge=0)] | None = None
+    value_scale: Annotated[float, Field(gt=0)] = 0.1
+    maxvisit_init: Annotated[float, Field(ge=0)] = 50.0
+    rescale_values: bool = True
+    c_puct: Annotated[float, Field(gt=0)] = 1.5
+    dirichlet_alpha: Annotated[float, Field(gt=0)] = 0.3
+    temperature: Annotated[float, Field(ge=0)] = 1.0
+    prove: bool = True
+    opening_plies: Count = 4
+
+    @model_validator(mode="after")
+    def _check(self) -> SelfPlay:
+        if isinstance(self.simulations, list):
+            shares = [share for share, _ in self.simulations]
+            if not shares or shares[0] != 0 or shares != sorted(set(shares)):
+                raise ValueError("simulations: a schedule starts at share 0 and ascends")
+        return self
+
+    def simulations_at(self, share: float) -> int:
+        """Simulations for each move when ``share`` of the run is over."""
+        if isinstance(self.simulations, int):
+            return self.simulations
+        return [count for start, count in self.simulations if start <= share][-1]
+
+    @property
+    def most_simulations(self) -> int:
+        """The largest number in the schedule."""
+        if isinstance(self.simulations, int):
+            return self.simulations
+        return max(count for _, count in self.simulations)
+
+
+class WarmUp(Section):
+    """First games from tree search with random playouts, which an untrained network is worse than.
+
+    ``positions``: how many to learn from before the network plays; 0 for none.
+    """
+
+    positions: Count = 0
+    playouts: Positive = 400
+    uses: Annotated[float, Field(gt=0)] = 4.0
+
+
+class Replay(Section):
+    """Positions that are learnt from: the latest ones, ``first`` at the start, ``last`` later.
+
+    The window grows with the share of the run that is over.
+    """
+
+    first: Positive = 50_000
+    last: Positive = 300_000
+
+
+class Learner(Section):
+    """How the network learns.
+
+    ``uses``: how often each new position is learnt from, on average. ``search_value``: share
+    of the search's value in the value target; the rest is the game's outcome. ``average``:
+    share of the old weights that the averaged network keeps at each step.
+    """
+
+    batch: Positive = 512
+    uses: Annotated[float, Field(gt=0)] = 4.0
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-3
+    final_learning_rate: Annotated[float, Field(gt=0)] = 1e-4
+    warmup_steps: Count = 100
+    weight_decay: Annotated[float, Field(ge=0)] = 1e-4
+    gradient_clip: Annotated[float, Field(gt=0)] = 4.0
+    search_value: Share = 0.5
+    value_weight: Annotated[float, Field(ge=0)] = 1.0
+    score_weight: Annotated[float, Field(ge=0)] = 0.5
+    average: Share = 0.995
+
+
+class Evaluation(Section):
+    """Matches against a fixed opponent while training; ``every`` 0 plays none."""
+
+    every: Count = 10
+    against: str = "uct:200"
+    games: Annotated[int, Field(ge=2)] = 40
+    simulations: Positive = 32
+
+
+class TrainingConfig(Section):
+    """One training run."""
+
+    game: str
+    options: dict[str, Any] = {}
+    algorithm: Literal["alphazero"] = "alphazero"
+    seed: Count = 1
+    device: str = "auto"
+    inference: Literal["auto", "eager", "frozen", "frozen-bf16"] = "auto"
+    budget: Budget = Budget()
+    network: Network = Network()
+    self_play: SelfPlay = SelfPlay()
+    warm_up: WarmUp = WarmUp()
+    replay: Replay = Replay()
+    learner: Learner = Learner()
+    evaluation: Evaluation = Evaluation()

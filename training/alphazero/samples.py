@@ -1,0 +1,111 @@
+"""Positions to learn from: what is stored of each, and batches for the learner."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
+
+
+def sample_dtype(game: Game) -> np.dtype:
+    """One position: its record, policy target, the search's value, and how its game ended.
+
+    ``search_value`` is in the mover's view, ``score`` in player 0's.
+    """
+    return np.dtype(
+        [
+            ("state", game.state_dtype),
+            ("policy", np.float16, (game.num_actions,)),
+            ("search_value", np.float32),
+            ("outcome", np.int8),
+            ("score", np.int32),
+        ]
+    )
+
+
+class Batch(NamedTuple):
+    """Inputs and targets of B positions, from the side of each position's player to move.
+
+    Attributes:
+        observations: float32 [B, *observation_shape].
+        policies: float32 [B, A].
+        outcomes: float32 [B, 3], probabilities of win, draw, loss.
+        scores: float32 [B], final score as a share of the largest possible.
+    """
+
+    observations: np.ndarray
+    policies: np.ndarray
+    outcomes: np.ndarray
+    scores: np.ndarray
+
+
+class BatchMaker:
+    """Makes batches of samples, each in a random symmetry of the game."""
+
+    def __init__(self, game: Game, search_value: float) -> None:
+        self.game = game
+        self.search_value = search_value
+        self.symmetries = game.symmetries()
+
+    def __call__(self, samples: np.ndarray, rng: np.random.Generator) -> Batch:
+        """The batch of structured array [B] of `sample_dtype`."""
+        game, count = self.game, len(samples)
+        states = np.ascontiguousarray(samples["state"])
+        planes = np.empty((count, *game.planes_shape), np.float32)
+        game.kernels.observe_movers(game.tables, states, planes)
+        chosen = rng.integers(len(self.symmetries), size=count)
+        observations = np.take_along_axis(
+            planes.reshape(count, -1), self.symmetries.observation[chosen], axis=1
+        )
+        policies = np.take_along_axis(
+            samples["policy"].astype(np.float32), self.symmetries.actions[chosen], axis=1
+        )
+        view = 1 - 2 * states["mover"].astype(np.float32)
+        return Batch(
+            observations=observations.reshape(count, *game.observation_shape),
+            policies=policies / policies.sum(axis=1, keepdims=True),
+            outcomes=self._outcomes(samples, view),
+            scores=(view * samples["score"] / max(1, game.max_score)).astype(np.float32),
+        )
+
+    def _outcomes(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
+        """Mix of how the game ended and of what the search expected."""
+        result = (samples["outcome"] == PLAYER_0_WINS).astype(np.float32)
+        result -= samples["outcome"] == PLAYER_1_WINS
+        result *= view
+        ended = np.stack([result > 0, result == 0, result < 0], axis=1).astype(np.float32)
+        value = samples["search_value"]
+        # A value v stands for win and loss probabilities (1 + v) / 2 and (1 - v) / 2; where
+        # the game was drawn, what certainty v leaves goes to the draw.
+        undecided = np.where(result == 0, 1 - np.abs(value), 0)
+        expected = np.stack(
+            [(1 - undecided + value) / 2, undecided, (1 - undecided - value) / 2], axis=1
+        )
+        return ((1 - self.search_value) * ended + self.search_value * expected).astype(np.float32)
+
+
+class Replay:
+    """The latest positions, as stretches in the order they were played."""
+
+    def __init__(self, game: Game) -> None:
+        self._empty = np.zeros(0, sample_dtype(game))
+        self.stretches: list[np.ndarray] = []
+        self._joined = self._empty
+
+    def __len__(self) -> int:
+        return len(self._joined)
+
+    def add(self, samples: np.ndarray, window: int) -> None:
+        """Add a stretch and forget the oldest ones that ``window`` positions do not need."""
+        self.stretches.append(samples)
+        total = sum(len(stretch) for stretch in self.stretches)
+        while total - len(self.stretches[0]) >= window:
+            total -= len(self.stretches.pop(0))
+        self._joined = np.concatenate([self._empty, *self.stretches])
+
+    def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """``count`` positions, drawn uniformly."""
+        return self._joined[rng.integers(len(self._joined), size=count)]

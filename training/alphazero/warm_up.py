@@ -1,0 +1,89 @@
+"""First positions to learn from: games of UCT with random playouts against itself.
+
+An untrained network knows less than random playouts do, and costs more; so the first games
+come from them (Wang, Preuss and Plaat, "Warm-Start AlphaZero Self-Play Search Enhancements",
+2020). Nothing but the rules goes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import ONGOING
+from ludarium.training.agents import UCTAgent
+from ludarium.training.evaluation.kernels import match as match_kernels
+from ludarium.training.evaluation.openings import draw_openings
+
+from .samples import sample_dtype
+
+_GAMES = 128  # side by side
+
+
+def warm_up_samples(
+    game: Game,
+    positions: int,
+    playouts: int,
+    opening_plies: int,
+    seed: np.random.SeedSequence,
+    progress: Callable[[int], None] | None = None,
+) -> np.ndarray:
+    """At least ``positions`` samples from whole games; structured array of `sample_dtype`.
+
+    Policy targets are the shares of the playouts; moves are drawn from them, so that games
+    differ.
+    """
+    agent = UCTAgent(game, playouts, seed.spawn(1)[0])
+    rng = np.random.default_rng(seed.spawn(1)[0])
+    found: list[np.ndarray] = []
+    total = 0
+    while total < positions:
+        samples = _play_games(game, agent, opening_plies, rng, progress)
+        found.append(samples)
+        total += len(samples)
+    return np.concatenate(found)
+
+
+def _play_games(
+    game: Game,
+    agent: UCTAgent,
+    opening_plies: int,
+    rng: np.random.Generator,
+    progress: Callable[[int], None] | None,
+) -> np.ndarray:
+    """Play `_GAMES` games to their ends."""
+    play = specialise(match_kernels, game.rules).play
+    states = np.concatenate(
+        [
+            draw_openings(game, 1, int(rng.integers(opening_plies + 1)), child)
+            for child in np.random.SeedSequence(int(rng.integers(2**63))).spawn(_GAMES)
+        ]
+    )
+    stretches, owners = [], []
+    while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
+        now = states[going]
+        result = agent.search(now)
+        shares = result.visits / result.visits.sum(axis=1, keepdims=True)
+        stretch = np.zeros(len(going), sample_dtype(game))
+        stretch["state"] = now
+        stretch["policy"] = shares
+        stretch["search_value"] = result.values
+        stretches.append(stretch)
+        owners.append(going)
+        marks = rng.random((len(going), 1))
+        actions = (shares.cumsum(axis=1) < marks * shares.sum(axis=1, keepdims=True)).sum(axis=1)
+        illegal = play(game.tables, now, actions, game.num_actions)
+        assert illegal < 0, "an action without playouts was drawn"
+        states[going] = now
+        if progress is not None:
+            progress(len(going))
+    samples, games = np.concatenate(stretches), np.concatenate(owners)
+    scores = np.array(
+        [game.kernels.score(game.tables, states[index : index + 1]) for index in range(len(states))]
+    )
+    samples["outcome"] = states["outcome"][games]
+    samples["score"] = scores[games]
+    return samples

@@ -1,0 +1,52 @@
+"""The command line ``ludarium``: one module for each command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from . import bench, evaluate, games, play, train
+
+_COMMANDS = (games, train, evaluate, play, bench)
+
+_DESCRIPTION = """\
+Little-known abstract board games, and agents that learn them from nothing.
+
+  ludarium games                        what there is to play
+  ludarium play corso                   play against the trained agent that comes along
+  ludarium train corso                  train one of your own; Ctrl-C stops, the same resumes
+  ludarium evaluate runs/corso          measure it against baselines
+  ludarium bench                        how fast this machine is
+
+Each command explains itself: ludarium train --help."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status (2 for what the user can put right)."""
+    parser = argparse.ArgumentParser(
+        prog="ludarium",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"ludarium {version('ludarium')}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for module in _COMMANDS:
+        module.add_parser(commands)
+    given = parser.parse_args(arguments)
+    try:
+        return given.run(given)
+    except (ValueError, FileNotFoundError) as error:
+        print(f"ludarium: {error}", file=sys.stderr)
+        return 2
+    except ImportError as error:
+        if "ludarium[" not in str(error):
+            raise
+        print(f"ludarium: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nludarium: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0

@@ -1,0 +1,164 @@
+"""``ludarium bench``: how fast this machine plays, searches and learns."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from ludarium.configs import TrainingConfig, apply_settings
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import seed_rng
+from ludarium.envs.registry import GAMES, make_game
+
+from .common import add_json, add_options, print_json, read_options
+from .train import choose_config
+
+_DESCRIPTION = """\
+Measure this machine, one game at a time:
+  random plies/s   bare compiled random games on one core
+  network/s        positions that the network of the configuration evaluates on all cores
+  simulations/s    of self-play with that network, at the same batch and number format
+  share            simulations/s over network/s: 1 would be a search that costs nothing;
+                   it can be more, because finished and proven positions need no network"""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "bench",
+        help="measure the speed of this machine",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "game", nargs="?", metavar="GAME", help=f"one of {', '.join(GAMES)}; default: all"
+    )
+    parser.add_argument("--config", metavar="FILE", help="as for `ludarium train`")
+    parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
+    parser.add_argument("--seconds", type=float, default=5, help="for each figure (default 5)")
+    add_options(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Measure and print."""
+    if given.seconds <= 0:
+        raise ValueError(f"--seconds is a positive number, not {given.seconds}")
+    results = []
+    for name in [given.game] if given.game else list(GAMES):
+        config, _ = choose_config(name, given.config, given.settings)
+        options = config.options | read_options(given.option)
+        config = apply_settings(config, []).model_copy(update={"options": options})
+        results.append(measure(make_game(name, **options), config, given.seconds))
+    if given.json:
+        print_json(results)
+        return 0
+    for result in results:
+        size = f"{result['channels']}x{result['blocks']} {result['form']}, batch {result['batch']}"
+        print(f"{result['game']} {result['options']}")
+        print(f"  random plies/s  {result['random_plies_per_second']:>13,.0f}  one core")
+        print(f"  network/s       {result['network_per_second']:>13,.0f}  {size}")
+        print(
+            f"  simulations/s   {result['simulations_per_second']:>13,.0f}  "
+            f"{result['simulations']} for each move, {result['workers']} workers"
+        )
+        print(f"  share           {result['share']:>13.2f}")
+    return 0
+
+
+def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any]:
+    """All figures of one game; network and self-play in turns, so that noise hits both."""
+    import os
+
+    import torch
+
+    from ludarium.models import InferenceEngine, build_network
+    from ludarium.training.agents.network import network_shape
+    from ludarium.training.alphazero.loop import search_settings
+    from ludarium.training.alphazero.self_play import SelfPlay, Worker
+
+    workers = config.self_play.workers or len(os.sched_getaffinity(0))
+    batch = max(1, config.self_play.games // workers)
+    network = build_network(network_shape(game), config.network.channels, config.network.blocks)
+    torch.manual_seed(config.seed)
+    engine = InferenceEngine(network, game.observation_shape, batch, config.inference)
+    settings = search_settings(config, 0.0)
+    self_play = SelfPlay(
+        [
+            Worker(
+                game,
+                config.self_play.most_simulations,
+                config.self_play.max_considered,
+                batch,
+                max(1, config.self_play.positions // workers // 4),
+                config.self_play.opening_plies,
+                seed,
+            )
+            for seed in np.random.SeedSequence(config.seed).spawn(workers)
+        ]
+    )
+    self_play.play(settings, engine)  # compiles, and spreads the games over their phases
+    network_counts, network_seconds, simulations, play_seconds = 0, 0.0, 0, 0.0
+    while play_seconds < seconds:
+        started = time.perf_counter()
+        simulations += self_play.play(settings, engine).simulations
+        play_seconds += time.perf_counter() - started
+        counts, spent = _network_speed(engine, self_play, min(1.0, seconds / 3))
+        network_counts += counts
+        network_seconds += spent
+    self_play.close()
+    network_speed, play_speed = network_counts / network_seconds, simulations / play_seconds
+    return {
+        "game": game.name,
+        "options": dict(game.options),
+        "random_plies_per_second": _random_speed(game, min(seconds, 3.0)),
+        "network_per_second": network_speed,
+        "simulations_per_second": play_speed,
+        "share": play_speed / network_speed,
+        "simulations": settings.simulations,
+        "workers": workers,
+        "batch": batch,
+        "channels": config.network.channels,
+        "blocks": config.network.blocks,
+        "form": engine.form,
+    }
+
+
+def _network_speed(engine: Any, self_play: Any, seconds: float) -> tuple[int, float]:
+    """Positions evaluated by as many threads as self-play has, and nothing else; seconds."""
+    import torch
+
+    def evaluate(observations: np.ndarray) -> int:
+        count, deadline = 0, time.perf_counter() + seconds
+        while time.perf_counter() < deadline:
+            engine(observations)
+            count += len(observations)
+        return count
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(max(1, threads // len(self_play.workers)))
+    try:
+        started = time.perf_counter()
+        with ThreadPoolExecutor(len(self_play.workers)) as pool:
+            batches = [worker.observations.copy() for worker in self_play.workers]
+            total = sum(pool.map(evaluate, batches))
+        return total, time.perf_counter() - started
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _random_speed(game: Game, seconds: float) -> float:
+    """Plies of bare random games on one core."""
+    states, counts = game.new_states(1), np.zeros(5, np.int64)
+    rng = seed_rng(1)[0]
+    arguments = (game.tables, states, rng, game.num_actions)
+    game.kernels.random_games(*arguments, 10, counts)
+    plies, started = 0, time.perf_counter()
+    while time.perf_counter() - started < seconds:
+        plies += game.kernels.random_games(*arguments, 1000, counts)
+    return plies / (time.perf_counter() - started)

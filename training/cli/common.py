@@ -1,0 +1,109 @@
+"""What several commands share: game options, agents by name, output as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.registry import GAMES, make_game
+from ludarium.training.agents import Agent, make_agent
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="results as JSON on standard output; progress goes to standard error",
+    )
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--option``, for the rules of a game."""
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the game, such as size=6 (may be repeated; see `ludarium games`)",
+    )
+
+
+def read_options(texts: list[str]) -> dict[str, Any]:
+    """Options of a game from ``name=value`` texts; values are read as YAML."""
+    options = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise ValueError(f"{text!r} is no option: write NAME=VALUE, such as size=6")
+        try:
+            options[name] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ValueError(f"the value of {text!r} cannot be read: {error}") from None
+    return options
+
+
+def print_json(data: Any) -> None:
+    """Write results for programs."""
+    json.dump(data, sys.stdout, indent=2)
+    print()
+
+
+def shipped_agent(game: str) -> Path | None:
+    """The trained agent of a game that comes with the package, if there is one."""
+    resource = files("ludarium.models").joinpath("shipped", f"{game}.safetensors")
+    if not resource.is_file():
+        return None
+    with as_file(resource) as path:
+        return Path(path)
+
+
+def game_and_agent(
+    name: str, options: dict[str, Any], simulations: int, game_name: str | None = None
+) -> tuple[Game, Agent]:
+    """A game, and the agent that ``name`` stands for.
+
+    Args:
+        name: a checkpoint file, a run's folder, or the name of a game that has a shipped
+            agent; with ``game_name`` any agent that `make_agent` knows.
+        options: of the game; those of a checkpoint are its own unless given.
+        simulations: for each move of a network.
+        game_name: the game of an agent that is no checkpoint.
+
+    Raises:
+        ValueError, FileNotFoundError: there is no such agent, or it does not fit the options.
+    """
+    if game_name is not None and name not in GAMES and not Path(name).exists():
+        game = make_game(game_name, **options)
+        return game, make_agent(name, game)
+    from ludarium.models import load_checkpoint
+    from ludarium.training.agents.network import NetworkAgent, find_checkpoint
+
+    label = name
+    if name in GAMES:
+        shipped = shipped_agent(name)
+        if shipped is None:
+            raise FileNotFoundError(
+                f"no trained agent of {name} comes along; train one with `ludarium train {name}`"
+            )
+        path = shipped
+    elif not Path(name).exists():
+        raise FileNotFoundError(
+            f"there is no checkpoint or run folder {name!r}; a game's name stands for its shipped "
+            f"agent ({', '.join(game for game in GAMES if shipped_agent(game))}), and other agents "
+            "(uct:1000, alphabeta:4, ...) need --game"
+        )
+    else:
+        path = find_checkpoint(name)
+        label = Path(name).resolve().name.removesuffix(".safetensors")
+    checkpoint = load_checkpoint(path)
+    game = make_game(checkpoint.game, **(checkpoint.options | options))
+    agent = NetworkAgent.from_checkpoint(checkpoint, game, simulations, f"{label}:{simulations}")
+    return game, agent
