@@ -54,8 +54,8 @@ def test_agrees_with_mctx(case):
     np.testing.assert_array_equal(found.visits[0], expected["visit_counts"])
     assert found.actions[0] == expected["action"]
     np.testing.assert_allclose(found.policies[0], expected["action_weights"], atol=1e-5)
-    view = 1 - 2 * case["mover"][0]
-    assert view * tree.value[0, 0] == pytest.approx(expected["value"], abs=1e-5)
+    root = tree.nodes[0, 0]
+    assert root["sign"] * root["value"] == pytest.approx(expected["value"], abs=1e-5)
 
 
 def test_schedule_of_sequential_halving_agrees_with_mctx():

@@ -98,7 +98,7 @@ class AlphaBetaAgent(Agent):
             best=np.empty((count, self.game.num_actions), np.int8),
         )
         streams = self._random_streams(count)
-        workers = min(len(self._lines), count)
+        workers = max(1, min(len(self._lines), count))
 
         def share(begin: int, end: int) -> None:
             self._kernels.search(

@@ -328,8 +328,8 @@ class Trainer:
         self.learner.optimizer.load_state_dict(
             {"state": moments, "param_groups": optimizer["param_groups"]}
         )
-        for worker, group in zip(self.self_play.workers, arrays, strict=True):
-            worker.restore(group)
+        for worker, saved in zip(self.self_play.workers, arrays, strict=True):
+            worker.restore(saved)
         for number in description["replay"]:
             stretch = self.folder.load_stretch(number, sample_dtype(self.game))
             self.replay.add(stretch, 2**62)

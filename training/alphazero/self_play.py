@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -83,14 +84,14 @@ class Worker:
             ended_scores=np.zeros(positions, np.int32),
             counts=np.zeros(5, np.int64),
         )
-        self.slots = np.zeros(games, np.int64)
+        self.games = np.zeros(games, np.int64)
         self.rngs = seed_rng(seed, games)
         self.observations = np.zeros((games, *game.observation_shape), np.float32)
         self._planes = self.observations.reshape(games, *game.planes_shape)
         self.pending = np.zeros(0, sample_dtype(game))
         self.pending_games = np.zeros(0, np.int64)
         self.kernels.begin_games(
-            game.tables, self.tree, self.log, self.slots, self.rngs, opening_plies, self._planes
+            game.tables, self.tree, self.log, self.games, self.rngs, opening_plies, self._planes
         )
 
     def play(
@@ -112,7 +113,7 @@ class Worker:
                 self.tree,
                 settings,
                 log,
-                self.slots,
+                self.games,
                 self.rngs,
                 self.opening_plies,
                 logits,
@@ -127,7 +128,7 @@ class Worker:
     def _harvest(self) -> Harvest:
         """Positions whose games have ended get the result; the others wait for theirs."""
         log = self.log
-        fresh = np.zeros(len(log.states), self.pending.dtype)
+        fresh: Any = np.zeros(len(log.states), self.pending.dtype)
         fresh["state"] = log.states
         fresh["policy"] = log.policies
         fresh["search_value"] = log.values
@@ -157,7 +158,7 @@ class Worker:
         arrays = {f"tree.{name}": array for name, array in self.tree._asdict().items()}
         arrays |= {
             "counts": self.log.counts,
-            "slots": self.slots,
+            "games": self.games,
             "rngs": self.rngs,
             "observations": self.observations,
             "pending": self.pending,

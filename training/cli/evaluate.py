@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import play_match, table
@@ -84,7 +92,7 @@ def run(given: argparse.Namespace) -> int:
                     given.games,
                     seed=given.seed,
                     opening_plies=given.opening_plies,
-                    progress=lambda done, _, task=task: progress.update(task, completed=done),
+                    progress=partial(_show, progress, task),
                 )
             )
     if given.json:
@@ -92,3 +100,7 @@ def run(given: argparse.Namespace) -> int:
     else:
         print(table(results))
     return 0
+
+
+def _show(progress: Progress, task: TaskID, done: int, total: int) -> None:
+    progress.update(task, completed=done, total=total)

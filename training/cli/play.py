@@ -70,7 +70,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(given: argparse.Namespace) -> int:
     """Play one game."""
     options = read_options(given.option)
-    name, moves, seed = given.opponent_or_game, [], random.SystemRandom().getrandbits(32)
+    name, seed = given.opponent_or_game, random.SystemRandom().getrandbits(32)
+    moves: list[int] = []
     if given.resume is not None:
         record = _read_record(given.resume)
         if name in GAMES and record.get("game") != name:

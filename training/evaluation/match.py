@@ -89,8 +89,8 @@ class MatchResult:
         """95 % interval of the score: Wilson's, with a draw as half a win.
 
         Draws make it wider than it need be. The games are taken as independent, though the
-        two of a pair share their opening: where the opening decides the winner, that too
-        makes the interval wider than it need be.
+        two of a pair share their opening: where an opening favours one seat, the interval is
+        wider than it need be; where it suits one agent from both seats, it is too narrow.
         """
         return wilson_interval(self.total.points, self.total.games)
 

@@ -11,10 +11,9 @@ import math
 
 import numpy as np
 
-from ludarium.envs.engine.rule import rule
+from ludarium.envs.engine.rule import compiled
 
-from .proof import is_open
-from .tree import NO_NODE, is_proven, node_value, sign
+from .tree import NO_NODE, is_proven, node_value
 
 _TINY = np.float32(1.1754944e-38)
 _NEVER = np.float32(-np.inf)
@@ -53,21 +52,16 @@ def table_of_considered_visits(max_considered: int, simulations: int) -> np.ndar
     ).reshape(max_considered + 1, simulations)
 
 
-@rule
-def write_completed_values(tree, settings, b, node, out):
-    """Write sigma(completed Q) of every action into ``out``; return the largest visit count.
+@compiled
+def write_completed_values(nodes, settings, number, out):
+    """Write sigma(completed Q) of every open action into ``out`` [A]; others get 0.
 
-    An action not visited has the mixed value (equation 33): the network's value and the
-    policy-weighted mean of the visited actions' Q-values. Actions that are not open keep 0.
+    An action not visited has the mixed value (equation 33): of the network's value and the
+    policy-weighted mean of the visited actions' Q-values. Returns sigma of the mixed value.
     """
-    view = sign(tree.states[b, node].mover)
-    num_actions = tree.children.shape[2]
-    best_logit = _NEVER
-    for action in range(num_actions):
-        if is_open(tree, b, node, action):
-            best_logit = max(best_logit, tree.logits[b, node, action])
-    total = np.float32(0)
-    visited_total = np.float32(0)
+    node = nodes[number]
+    num_actions = len(node.children)
+    visited_prior = np.float32(0)
     visited_value = np.float32(0)
     sum_visits = 0
     max_visits = 0
@@ -76,141 +70,143 @@ def write_completed_values(tree, settings, b, node, out):
     high = np.float32(-np.inf)
     for action in range(num_actions):
         out[action] = 0
-        if not is_open(tree, b, node, action):
-            continue
-        prior = np.float32(math.exp(tree.logits[b, node, action] - best_logit))
-        total += prior
-        child = tree.children[b, node, action]
-        if child != NO_NODE:
-            value = view * node_value(tree, b, child)
-            prior = max(prior, _TINY)
-            visited_total += prior
+        child = node.children[action]
+        if child != NO_NODE and node.open[action]:
+            value = node.sign * node_value(nodes[child])
+            prior = max(node.priors[action], _TINY)
+            visits = nodes[child].visits
+            visited_prior += prior
             visited_value += prior * value
-            sum_visits += tree.visits[b, child]
-            max_visits = max(max_visits, tree.visits[b, child])
+            sum_visits += visits
+            max_visits = max(max_visits, visits)
             num_visited += 1
             low = min(low, value)
             high = max(high, value)
-    mixed = view * tree.raw_value[b, node]
+            out[action] = value
+    mixed = node.sign * node.raw_value
     if num_visited > 0:
-        mixed = (mixed + sum_visits * (visited_value / visited_total)) / np.float32(sum_visits + 1)
+        mean = visited_value / visited_prior
+        mixed = (mixed + sum_visits * mean) / np.float32(sum_visits + 1)
     if num_visited < num_actions:
         # As in mctx, an illegal action counts as an unvisited one for the range of values.
         low = min(low, mixed)
         high = max(high, mixed)
     scale = np.float32((settings.maxvisit_init + max_visits) * settings.value_scale)
-    spread = max(high - low, np.float32(1e-8))
+    base = np.float32(0)
+    if settings.rescale_values:
+        base = low
+        scale /= max(high - low, np.float32(1e-8))
+    mixed = scale * (mixed - base)
     for action in range(num_actions):
-        if not is_open(tree, b, node, action):
-            continue
-        child = tree.children[b, node, action]
-        value = mixed
-        if child != NO_NODE:
-            value = view * node_value(tree, b, child)
-        if settings.rescale_values:
-            value = (value - low) / spread
-        out[action] = scale * value
-    return max_visits
+        if node.open[action]:
+            if node.children[action] == NO_NODE:
+                out[action] = mixed
+            else:
+                out[action] = scale * (out[action] - base)
+    return mixed
 
 
-@rule
-def write_improved_policy(tree, settings, b, node, out):
-    """Write softmax(logits + sigma(completed Q)) of the open actions into ``out`` [A]."""
-    write_completed_values(tree, settings, b, node, out)
-    num_actions = tree.children.shape[2]
+@compiled
+def write_improved_policy(nodes, settings, number, out):
+    """Write softmax(logits + sigma(completed Q)) of the open actions into ``out`` [A].
+
+    That is the prior times exp(sigma(completed Q)), normalised; the actions not visited share
+    one exponential.
+    """
+    mixed = write_completed_values(nodes, settings, number, out)
+    node = nodes[number]
+    num_actions = len(node.children)
     best = _NEVER
     for action in range(num_actions):
-        if is_open(tree, b, node, action):
-            out[action] += tree.logits[b, node, action]
+        if node.open[action]:
             best = max(best, out[action])
-        else:
-            out[action] = _NEVER
+    unvisited = np.float32(math.exp(min(mixed - best, np.float32(0))))
     total = np.float32(0)
     for action in range(num_actions):
-        if out[action] != _NEVER:
-            out[action] = math.exp(out[action] - best)
+        if node.open[action]:
+            gain = unvisited
+            if node.children[action] != NO_NODE:
+                gain = np.float32(math.exp(out[action] - best))
+            out[action] = max(node.priors[action], _TINY) * gain
             total += out[action]
-        else:
-            out[action] = 0
     for action in range(num_actions):
         out[action] /= total
 
 
-@rule
-def choose_at_root(tree, settings, b, considered_visits):
+@compiled
+def choose_at_root(root, nodes, settings, considered_visits):
     """Best open root action by noise + logit + sigma(completed Q), at a given visit count.
 
-    When no action has that many visits (some are settled, so the schedule runs ahead), the
+    When no action has that many visits (some are closed, so the schedule runs ahead), the
     least visited ones count.
     """
-    num_actions = tree.children.shape[2]
-    values = tree.scratch[b, 0]
-    write_completed_values(tree, settings, b, 0, values)
-    fewest = -1
-    for action in range(num_actions):
-        if is_open(tree, b, 0, action):
-            child = tree.children[b, 0, action]
-            visits = tree.visits[b, child] if child != NO_NODE else 0
+    write_completed_values(nodes, settings, 0, root.values)
+    node = nodes[0]
+    wanted = -1
+    for action in range(len(node.children)):
+        if node.open[action]:
+            child = node.children[action]
+            visits = nodes[child].visits if child != NO_NODE else 0
             if visits == considered_visits:
-                fewest = visits
+                wanted = visits
                 break
-            if fewest < 0 or visits < fewest:
-                fewest = visits
+            if wanted < 0 or visits < wanted:
+                wanted = visits
     best_action = -1
     best_score = _NEVER
-    for action in range(num_actions):
-        if is_open(tree, b, 0, action):
-            child = tree.children[b, 0, action]
-            visits = tree.visits[b, child] if child != NO_NODE else 0
-            score = tree.noise[b, action] + tree.logits[b, 0, action] + values[action]
-            if visits == fewest and (best_action < 0 or score > best_score):
+    for action in range(len(node.children)):
+        if node.open[action]:
+            child = node.children[action]
+            visits = nodes[child].visits if child != NO_NODE else 0
+            score = root.noise[action] + node.logits[action] + root.values[action]
+            if visits == wanted and (best_action < 0 or score > best_score):
                 best_action = action
                 best_score = score
     return best_action
 
 
-@rule
-def select_root(tree, settings, b):
+@compiled
+def select_root(root, nodes, settings, considered_visits):
     """The root action to simulate next, by sequential halving."""
-    considered = min(settings.max_considered, tree.legal_at_root[b])
-    return choose_at_root(tree, settings, b, tree.considered_visits[considered, tree.simulation[b]])
+    considered = min(settings.max_considered, root.legal)
+    return choose_at_root(root, nodes, settings, considered_visits[considered, root.simulation])
 
 
-@rule
-def select_inside(tree, settings, b, node):
+@compiled
+def select_inside(root, nodes, settings, number):
     """The action below the root whose visits lag most behind the improved policy (eq. 14)."""
-    policy = tree.scratch[b, 1]
-    write_improved_policy(tree, settings, b, node, policy)
-    num_actions = tree.children.shape[2]
+    write_improved_policy(nodes, settings, number, root.policy)
+    node = nodes[number]
     sum_visits = 0
-    for action in range(num_actions):
-        child = tree.children[b, node, action]
-        if child != NO_NODE and is_open(tree, b, node, action):
-            sum_visits += tree.visits[b, child]
+    for action in range(len(node.children)):
+        child = node.children[action]
+        if child != NO_NODE and node.open[action]:
+            sum_visits += nodes[child].visits
+    share = np.float32(1) / np.float32(1 + sum_visits)
     best_action = -1
     best_score = _NEVER
-    for action in range(num_actions):
-        if not is_open(tree, b, node, action):
+    for action in range(len(node.children)):
+        if not node.open[action]:
             continue
-        child = tree.children[b, node, action]
-        visits = 0
+        child = node.children[action]
+        score = root.policy[action]
         if child != NO_NODE:
-            if is_proven(tree, b, child):
+            if is_proven(nodes[child]):
                 continue
-            visits = tree.visits[b, child]
-        score = policy[action] - visits / np.float32(1 + sum_visits)
+            score -= share * nodes[child].visits
         if best_action < 0 or score > best_score:
             best_action = action
             best_score = score
     return best_action
 
 
-@rule
-def choose_action(tree, settings, b):
+@compiled
+def choose_action(root, nodes, settings):
     """The action to play: the best of the most visited open ones, with the root noise."""
+    node = nodes[0]
     most = 0
-    for action in range(tree.children.shape[2]):
-        child = tree.children[b, 0, action]
-        if child != NO_NODE and is_open(tree, b, 0, action):
-            most = max(most, tree.visits[b, child])
-    return choose_at_root(tree, settings, b, most)
+    for action in range(len(node.children)):
+        child = node.children[action]
+        if child != NO_NODE and node.open[action]:
+            most = max(most, nodes[child].visits)
+    return choose_at_root(root, nodes, settings, most)

@@ -9,44 +9,34 @@ import math
 
 import numpy as np
 
-from ludarium.envs.engine.rule import random_bits, rule
+from ludarium.envs.engine.rule import compiled, random_bits
 
-from .proof import is_open
-from .tree import NO_NODE, is_proven, node_value, sign
+from .tree import NO_NODE, is_proven, node_value
 
 _UNIFORM = 1.0 / 4294967296.0
 
 
-@rule
-def select(tree, settings, b, node):
+@compiled
+def select(root, nodes, settings, number):
     """The open action with the largest Q + c_puct * prior * sqrt(visits) / (1 + visits)."""
-    num_actions = tree.children.shape[2]
-    priors = tree.scratch[b, 1]
-    best_logit = np.float32(-np.inf)
-    for action in range(num_actions):
-        best_logit = max(best_logit, tree.logits[b, node, action])
-    total = np.float32(0)
-    for action in range(num_actions):
-        priors[action] = math.exp(tree.logits[b, node, action] - best_logit)
-        total += priors[action]
-    view = sign(tree.states[b, node].mover)
-    explore = np.float32(settings.c_puct * math.sqrt(tree.visits[b, node]))
+    node = nodes[number]
+    explore = np.float32(settings.c_puct * math.sqrt(node.visits))
     best_action = -1
     best_score = np.float32(-np.inf)
-    for action in range(num_actions):
-        if not is_open(tree, b, node, action):
+    for action in range(len(node.children)):
+        if not node.open[action]:
             continue
-        prior = priors[action] / total
-        if node == 0:
-            prior += np.float32(settings.noise) * (tree.noise[b, action] - prior)
-        child = tree.children[b, node, action]
-        value = view * tree.raw_value[b, node]
+        prior = node.priors[action]
+        if number == 0:
+            prior += np.float32(settings.noise) * (root.noise[action] - prior)
+        child = node.children[action]
+        value = node.sign * node.raw_value
         visits = 0
         if child != NO_NODE:
-            if is_proven(tree, b, child):
+            if is_proven(nodes[child]):
                 continue
-            value = view * node_value(tree, b, child)
-            visits = tree.visits[b, child]
+            value = node.sign * node_value(nodes[child])
+            visits = nodes[child].visits
         score = value + explore * prior / np.float32(1 + visits)
         if best_action < 0 or score > best_score:
             best_action = action
@@ -54,51 +44,50 @@ def select(tree, settings, b, node):
     return best_action
 
 
-@rule
-def write_visit_policy(tree, settings, b, out):
+@compiled
+def write_visit_policy(nodes, out):
     """Write the open root actions' shares of the visits into ``out`` [A].
 
     Of a proven root, all actions that keep its value share equally.
     """
+    node = nodes[0]
     total = np.float32(0)
-    proven = is_proven(tree, b, 0)
-    for action in range(tree.children.shape[2]):
+    for action in range(len(node.children)):
         out[action] = 0
-        child = tree.children[b, 0, action]
-        if child != NO_NODE and is_open(tree, b, 0, action):
-            out[action] = 1 if proven else tree.visits[b, child]
+        child = node.children[action]
+        if child != NO_NODE and node.open[action]:
+            out[action] = 1 if is_proven(node) else nodes[child].visits
         total += out[action]
-    for action in range(tree.children.shape[2]):
+    for action in range(len(node.children)):
         out[action] /= total
 
 
-@rule
-def choose_action(tree, settings, b, rng):
+@compiled
+def choose_action(root, nodes, settings, rng):
     """Draw from the visit counts to the power 1/temperature; 0 takes the most visited."""
-    num_actions = tree.children.shape[2]
-    weights = tree.scratch[b, 1]
-    write_visit_policy(tree, settings, b, weights)
+    weights = root.policy
+    write_visit_policy(nodes, weights)
     best = 0
-    for action in range(num_actions):
+    for action in range(len(weights)):
         if weights[action] > weights[best]:
             best = action
     if settings.temperature <= 0:
         return best
     total = np.float32(0)
     top = weights[best]
-    for action in range(num_actions):
+    for action in range(len(weights)):
         if weights[action] > 0:
             weights[action] = math.pow(weights[action] / top, 1 / settings.temperature)
         total += weights[action]
     mark = np.float32(random_bits(rng) * _UNIFORM) * total
-    for action in range(num_actions):
+    for action in range(len(weights)):
         mark -= weights[action]
         if mark < 0 and weights[action] > 0:
             return action
     return best
 
 
-@rule
+@compiled
 def gamma(alpha, rng):
     """A draw from the Gamma distribution (Marsaglia and Tsang, 2000)."""
     boost = 1.0

@@ -111,7 +111,7 @@ class Search:
         self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None
     ) -> SearchResult:
         count, tree, tables = len(states), self.tree, self.game.tables
-        tree.noise[:count] = 0 if noise is None else noise
+        tree.roots["noise"][:count] = 0 if noise is None else noise
         tree.states[:count, 0] = states
         self.kernels.begin(tables, tree, self._planes, 0, count)
         evaluations = 0
@@ -119,7 +119,7 @@ class Search:
         values = np.zeros(count, np.float32)
         waiting = count
         while waiting:
-            open_searches = np.flatnonzero(tree.waiting[:count] >= 0)
+            open_searches = np.flatnonzero(tree.roots["waiting"][:count] >= 0)
             evaluations += waiting
             logits[open_searches], values[open_searches] = evaluate(
                 self.observations[open_searches]
@@ -128,16 +128,16 @@ class Search:
                 tables, tree, self.settings, self._rngs, logits, values, self._planes, 0, count
             )
         actions = np.zeros(count, np.int64)
-        policies = np.zeros((count, self.game.num_actions), np.float32)
-        self.kernels.results(tree, self.settings, self._rngs, actions, policies, values, 0, count)
-        children = tree.children[:count, 0]
-        visits = np.take_along_axis(tree.visits[:count], children.clip(0), axis=1)
+        self.kernels.results(tree, self.settings, self._rngs, actions, values, 0, count)
+        root_nodes = tree.nodes[:count, 0]
+        children = root_nodes["children"]
+        visits = np.take_along_axis(tree.nodes["visits"][:count], children.clip(0), axis=1)
         return SearchResult(
             actions=actions,
-            policies=policies,
-            values=values.copy(),
+            policies=tree.roots["policy"][:count].copy(),
+            values=values,
             visits=np.where(children >= 0, visits, 0),
-            proven=tree.lower[:count, 0] == tree.upper[:count, 0],
-            simulations=int(tree.simulation[:count].sum()),
+            proven=root_nodes["lower"] == root_nodes["upper"],
+            simulations=int(tree.roots["simulation"][:count].sum()),
             evaluations=evaluations,
         )

@@ -14,147 +14,171 @@ from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 from . import gumbel, puct
 from .proof import update_bounds
 from .settings import GUMBEL
-from .tree import NO_NODE, back_up, is_proven, node_value, sign
+from .tree import NO_NODE, back_up, is_proven, node_value
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
 
 @part
-def write_observation(table, state, planes):
-    """Show a position to its player to move."""
-    for plane in range(planes.shape[0]):
-        for cell in range(planes.shape[1]):
-            planes[plane, cell] = 0
+def show(table, state, planes):
+    """Write what the player to move in a position sees."""
     rules.observe(table, state, int(state.mover), planes)
 
 
 @part
-def clear_node(tree, b, node, parent):
+def clear_node(nodes, number, parent, mover):
     """Make a node fresh: no children, nothing known."""
-    tree.parent[b, node] = parent
-    tree.visits[b, node] = 0
-    tree.value[b, node] = 0
-    tree.lower[b, node] = -1
-    tree.upper[b, node] = 1
-    for action in range(tree.children.shape[2]):
-        tree.children[b, node, action] = NO_NODE
-        tree.logits[b, node, action] = -np.inf
+    node = nodes[number]
+    node.parent = parent
+    node.visits = 0
+    node.sign = 1 - 2 * int(mover)
+    node.value = 0
+    node.raw_value = 0
+    node.lower = -1
+    node.upper = 1
+    for action in range(len(node.children)):
+        node.children[action] = NO_NODE
+        node.logits[action] = -np.inf
+        node.priors[action] = 0
+        node.open[action] = 0
 
 
 @part
-def plant(tree, b):
+def plant(root, nodes, states):
     """Begin a search from the position in the root, which then waits for the network."""
-    clear_node(tree, b, 0, NO_NODE)
-    tree.size[b] = 1
-    tree.simulation[b] = 0
-    tree.waiting[b] = 0
+    clear_node(nodes, 0, NO_NODE, states[0].mover)
+    root.size = 1
+    root.simulation = 0
+    root.waiting = 0
 
 
 @part
-def draw_noise(tree, settings, b, rng):
+def evaluate_node(table, node, state, logits, value):
+    """Give a node its evaluation: ``logits`` [A] and ``value`` in player 0's view."""
+    best = np.float32(-np.inf)
+    for action in range(len(node.children)):
+        if rules.is_legal(table, state, action):
+            node.open[action] = 1
+            node.logits[action] = logits[action]
+            best = max(best, logits[action])
+    total = np.float32(0)
+    for action in range(len(node.children)):
+        if node.open[action]:
+            node.priors[action] = math.exp(node.logits[action] - best)
+            total += node.priors[action]
+    for action in range(len(node.children)):
+        node.priors[action] /= total
+    node.raw_value = value
+    node.value = value
+    node.visits = 1
+
+
+@part
+def evaluate_root(table, root, nodes, states, settings, rng, logits, value):
+    """Give the root its evaluation, and draw its noise."""
+    evaluate_node(table, nodes[0], states[0], logits, value)
+    root.waiting = NO_NODE
+    root.legal = 0
+    for action in range(len(nodes[0].children)):
+        root.legal += nodes[0].open[action]
+    draw_noise(root, nodes[0], settings, rng)
+
+
+@part
+def draw_noise(root, node, settings, rng):
     """Root noise over the legal actions: scaled Gumbel, or Dirichlet for PUCT.
 
-    With ``settings.noise`` 0 the tree keeps the noise that it was given.
+    With ``settings.noise`` 0 the search keeps the noise that it was given.
     """
     if settings.noise == 0:
         return
     total = np.float32(0)
-    for action in range(tree.noise.shape[1]):
-        tree.noise[b, action] = 0
-        if tree.logits[b, 0, action] == -np.inf:
+    for action in range(len(root.noise)):
+        root.noise[action] = 0
+        if not node.open[action]:
             continue
         if settings.algorithm == GUMBEL:
             uniform = (random_bits(rng) + 0.5) / 4294967296.0
-            tree.noise[b, action] = -settings.noise * math.log(-math.log(uniform))
+            root.noise[action] = -settings.noise * math.log(-math.log(uniform))
         else:
-            tree.noise[b, action] = puct.gamma(settings.dirichlet_alpha, rng)
-            total += tree.noise[b, action]
+            root.noise[action] = puct.gamma(settings.dirichlet_alpha, rng)
+            total += root.noise[action]
     if total > 0:
-        for action in range(tree.noise.shape[1]):
-            tree.noise[b, action] /= total
+        for action in range(len(root.noise)):
+            root.noise[action] /= total
 
 
 @part
-def absorb(table, tree, settings, b, rng, logits, value):
+def absorb(table, root, nodes, states, settings, rng, logits, value):
     """Give the waiting node its evaluation: ``logits`` [A] and ``value`` in its mover's view."""
-    node = tree.waiting[b]
-    tree.waiting[b] = NO_NODE
-    state = tree.states[b, node]
-    legal = 0
-    for action in range(logits.shape[0]):
-        if rules.is_legal(table, state, action):
-            tree.logits[b, node, action] = logits[action]
-            legal += 1
-    value = sign(state.mover) * value
-    tree.raw_value[b, node] = value
-    tree.value[b, node] = value
-    tree.visits[b, node] = 1
-    back_up(tree, b, node, value)
-    if node == 0:
-        tree.legal_at_root[b] = legal
-        draw_noise(tree, settings, b, rng)
-    else:
-        tree.simulation[b] += 1
+    number = root.waiting
+    value *= nodes[number].sign
+    if number == 0:
+        evaluate_root(table, root, nodes, states, settings, rng, logits, value)
+        return
+    evaluate_node(table, nodes[number], states[number], logits, value)
+    root.waiting = NO_NODE
+    root.simulation += 1
+    back_up(nodes, number, value)
 
 
 @part
-def count_exact(tree, settings, b, node, value):
+def count_exact(root, nodes, settings, number, value):
     """A simulation that ended in a node whose value is exact, and so needs no network."""
-    tree.visits[b, node] += 1
-    back_up(tree, b, node, value)
-    tree.simulation[b] += 1
+    nodes[number].visits += 1
+    back_up(nodes, number, value)
+    root.simulation += 1
     if settings.prove:
-        update_bounds(tree, b, node)
+        update_bounds(nodes, number)
 
 
 @part
-def add_child(table, tree, b, node, action):
+def add_child(table, root, nodes, states, number, action):
     """A new node for the position after ``action``; return its number."""
-    child = tree.size[b]
-    tree.size[b] += 1
-    tree.children[b, node, action] = child
-    clear_node(tree, b, child, node)
-    tree.states[b, child] = tree.states[b, node]
-    rules.step(table, tree.states[b, child], action)
+    child = root.size
+    root.size += 1
+    nodes[number].children[action] = child
+    states[child] = states[number]
+    rules.step(table, states[child], action)
+    clear_node(nodes, child, number, states[child].mover)
     return child
 
 
 @part
-def select(tree, settings, b, node):
+def select(root, nodes, settings, considered_visits, number):
     """The action to follow from a node."""
     if settings.algorithm != GUMBEL:
-        return puct.select(tree, settings, b, node)
-    if node == 0:
-        return gumbel.select_root(tree, settings, b)
-    return gumbel.select_inside(tree, settings, b, node)
+        return puct.select(root, nodes, settings, number)
+    if number == 0:
+        return gumbel.select_root(root, nodes, settings, considered_visits)
+    return gumbel.select_inside(root, nodes, settings, number)
 
 
 @part
-def grow(table, tree, settings, b):
+def grow(table, root, nodes, states, settings, considered_visits):
     """Run simulations until a new leaf needs the network; return it, or NO_NODE when done."""
-    while tree.simulation[b] < settings.simulations and not is_proven(tree, b, 0):
-        node = 0
+    while root.simulation < settings.simulations and not is_proven(nodes[0]):
+        number = 0
         while True:
-            action = select(tree, settings, b, node)
-            child = tree.children[b, node, action]
+            action = select(root, nodes, settings, considered_visits, number)
+            child = nodes[number].children[action]
             if child == NO_NODE:
-                child = add_child(table, tree, b, node, action)
-                outcome = tree.states[b, child].outcome
+                child = add_child(table, root, nodes, states, number, action)
+                outcome = states[child].outcome
                 if outcome == ONGOING:
-                    tree.waiting[b] = child
+                    root.waiting = child
                     return child
                 value = np.float32(reward(outcome, 0))
-                tree.value[b, child] = value
-                tree.raw_value[b, child] = value
+                nodes[child].value = value
                 if settings.prove:
-                    tree.lower[b, child] = value
-                    tree.upper[b, child] = value
-                count_exact(tree, settings, b, child, value)
+                    nodes[child].lower = value
+                    nodes[child].upper = value
+                count_exact(root, nodes, settings, child, value)
                 break
-            if tree.states[b, child].outcome != ONGOING or is_proven(tree, b, child):
-                count_exact(tree, settings, b, child, node_value(tree, b, child))
+            if states[child].outcome != ONGOING or is_proven(nodes[child]):
+                count_exact(root, nodes, settings, child, node_value(nodes[child]))
                 break
-            node = child
+            number = child
     return NO_NODE
 
 
@@ -162,8 +186,8 @@ def grow(table, tree, settings, b):
 def begin(tables, tree, planes, first, last):
     """Begin searches ``first`` to ``last`` from ``tree.states[:, 0]``; show the roots."""
     for b in range(first, last):
-        plant(tree, b)
-        write_observation(tables[0], tree.states[b, 0], planes[b])
+        plant(tree.roots[b], tree.nodes[b], tree.states[b])
+        show(tables[0], tree.states[b, 0], planes[b])
 
 
 @kernel
@@ -173,41 +197,36 @@ def advance(tables, tree, settings, rngs, logits, values, planes, first, last):
     ``logits`` [B, A] and ``values`` [B] answer the observations that the last call wrote into
     ``planes`` [B, planes, cells]. Returns how many searches wait for the network again.
     """
+    table = tables[0]
     waiting = 0
     for b in range(first, last):
-        if tree.waiting[b] < 0:
+        root, nodes, states = tree.roots[b], tree.nodes[b], tree.states[b]
+        if root.waiting < 0:
             continue
-        absorb(tables[0], tree, settings, b, rngs[b], logits[b], values[b])
-        leaf = grow(tables[0], tree, settings, b)
+        absorb(table, root, nodes, states, settings, rngs[b], logits[b], values[b])
+        leaf = grow(table, root, nodes, states, settings, tree.considered_visits)
         if leaf != NO_NODE:
-            write_observation(tables[0], tree.states[b, leaf], planes[b])
+            show(table, states[leaf], planes[b])
             waiting += 1
     return waiting
 
 
 @part
-def decide(tree, settings, b, rng, policy):
-    """Write the policy target of a finished search into ``policy`` [A]; return the action."""
+def decide(root, nodes, settings, rng):
+    """Write the policy target of a finished search into ``root.policy``; return the action."""
     if settings.algorithm == GUMBEL:
-        action = gumbel.choose_action(tree, settings, b)
-        gumbel.write_improved_policy(tree, settings, b, 0, policy)
+        action = gumbel.choose_action(root, nodes, settings)
+        gumbel.write_improved_policy(nodes, settings, 0, root.policy)
     else:
-        action = puct.choose_action(tree, settings, b, rng)
-        puct.write_visit_policy(tree, settings, b, policy)
+        action = puct.choose_action(root, nodes, settings, rng)
+        puct.write_visit_policy(nodes, root.policy)
     return action
 
 
-@part
-def root_value(tree, b):
-    """Value of the root in player 0's view: exact where proven, else what the search found."""
-    if is_proven(tree, b, 0):
-        return np.float32(tree.lower[b, 0])
-    return tree.value[b, 0]
-
-
 @kernel
-def results(tree, settings, rngs, actions, policies, values, first, last):
-    """Read finished searches: the action, policy target and root value (mover's view) of each."""
+def results(tree, settings, rngs, actions, values, first, last):
+    """Read finished searches: action and value (mover's view); policies stay in the roots."""
     for b in range(first, last):
-        actions[b] = decide(tree, settings, b, rngs[b], policies[b])
-        values[b] = sign(tree.states[b, 0].mover) * root_value(tree, b)
+        nodes = tree.nodes[b]
+        actions[b] = decide(tree.roots[b], nodes, settings, rngs[b])
+        values[b] = nodes[0].sign * node_value(nodes[0])

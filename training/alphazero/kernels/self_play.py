@@ -15,13 +15,12 @@ from ludarium.envs.engine.rule import ONGOING, random_below
 from ludarium.training.search.simulate import (
     absorb,
     decide,
-    draw_noise,
+    evaluate_root,
     grow,
     plant,
-    root_value,
-    write_observation,
+    show,
 )
-from ludarium.training.search.tree import NO_NODE, PAUSED, sign
+from ludarium.training.search.tree import NO_NODE, PAUSED, node_value
 
 rules: Any = None
 
@@ -55,25 +54,23 @@ POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES = range(5)
 
 
 @part
-def start_game(table, tree, log, slots, b, rng, opening_plies, num_actions):
-    """A new game in the root of tree ``b``, some random plies into it."""
-    state = tree.states[b, 0]
+def start_game(table, state, log, games, b, rng, opening_plies, num_actions):
+    """A new game in ``state``, some random plies into it."""
     rules.init(table, state, rng)
-    slots[b] = log.counts[NEXT_GAME]
+    games[b] = log.counts[NEXT_GAME]
     log.counts[NEXT_GAME] += 1
     for _ in range(random_below(rng, opening_plies + 1)):
         if state.outcome == ONGOING:
             rules.step(table, state, random_action(table, state, rng, num_actions))
-    while state.outcome != ONGOING:  # the opening was a whole game
+    if state.outcome != ONGOING:  # the opening was a whole game
         rules.init(table, state, rng)
 
 
 @part
-def end_game(table, tree, log, slots, b):
-    """Write down how the game in the root of tree ``b`` ended."""
-    state = tree.states[b, 0]
+def end_game(table, state, log, game):
+    """Write down how a game ended."""
     row = log.counts[ENDED]
-    log.ended_games[row] = slots[b]
+    log.ended_games[row] = game
     log.ended_outcomes[row] = state.outcome
     log.ended_scores[row] = rules.score(table, state)
     log.counts[ENDED] += 1
@@ -81,88 +78,75 @@ def end_game(table, tree, log, slots, b):
 
 
 @part
-def record(tree, log, slots, b, policy):
-    """Write down the root of tree ``b``, the policy found for it and its value."""
+def record(root, nodes, state, log, game):
+    """Write down a root, the policy found for it and its value."""
     row = log.counts[POSITIONS]
-    log.states[row] = tree.states[b, 0]
-    log.values[row] = sign(tree.states[b, 0].mover) * root_value(tree, b)
-    log.games[row] = slots[b]
-    for action in range(policy.shape[0]):
-        log.policies[row, action] = policy[action]
+    log.states[row] = state
+    log.values[row] = nodes[0].sign * node_value(nodes[0])
+    log.games[row] = game
+    for action in range(len(root.policy)):
+        log.policies[row, action] = root.policy[action]
     log.counts[POSITIONS] += 1
-    log.counts[SIMULATIONS] += tree.simulation[b]
+    log.counts[SIMULATIONS] += root.simulation
 
 
 @part
-def move_root(table, tree, settings, b, action, rng):
+def move_root(table, root, nodes, states, settings, action, rng):
     """Play ``action``; the child's evaluation, if there is one, becomes the new root's.
 
-    Returns whether the new root has its evaluation already.
+    Without one the new root waits for the network.
     """
-    child = tree.children[b, 0, action]
-    known = child != NO_NODE and tree.states[b, child].outcome == ONGOING
-    legal = 0
+    child = nodes[0].children[action]
+    evaluated = child != NO_NODE and states[child].outcome == ONGOING
     raw_value = np.float32(0)
-    if known:
-        raw_value = tree.raw_value[b, child]
-        for a in range(tree.children.shape[2]):
-            tree.scratch[b, 0, a] = tree.logits[b, child, a]
-    rules.step(table, tree.states[b, 0], action)
-    plant(tree, b)
-    if not known:
-        return False
-    for a in range(tree.children.shape[2]):
-        tree.logits[b, 0, a] = tree.scratch[b, 0, a]
-        legal += tree.logits[b, 0, a] != -np.inf
-    tree.raw_value[b, 0] = raw_value
-    tree.value[b, 0] = raw_value
-    tree.visits[b, 0] = 1
-    tree.legal_at_root[b] = legal
-    tree.waiting[b] = NO_NODE
-    draw_noise(tree, settings, b, rng)
-    return True
+    if evaluated:
+        raw_value = nodes[child].raw_value
+        for a in range(len(root.values)):
+            root.values[a] = nodes[child].logits[a]
+    rules.step(table, states[0], action)
+    plant(root, nodes, states)
+    if evaluated:
+        evaluate_root(table, root, nodes, states, settings, rng, root.values, raw_value)
 
 
 @kernel
-def begin_games(tables, tree, log, slots, rngs, opening_plies, planes):
+def begin_games(tables, tree, log, games, rngs, opening_plies, planes):
     """Start a game in every tree; each then waits for the network."""
-    for b in range(tree.waiting.shape[0]):
-        start_game(tables[0], tree, log, slots, b, rngs[b], opening_plies, tree.children.shape[2])
-        plant(tree, b)
-        write_observation(tables[0], tree.states[b, 0], planes[b])
+    num_actions = log.policies.shape[1]
+    for b in range(len(games)):
+        states = tree.states[b]
+        start_game(tables[0], states[0], log, games, b, rngs[b], opening_plies, num_actions)
+        plant(tree.roots[b], tree.nodes[b], states)
+        show(tables[0], states[0], planes[b])
 
 
 @kernel
-def play_on(tables, tree, settings, log, slots, rngs, opening_plies, logits, values, planes):
+def play_on(tables, tree, settings, log, games, rngs, opening_plies, logits, values, planes):
     """Take the network's answers and play on until each game needs it again, or the log is full.
 
     ``logits`` [B, A] and ``values`` [B] answer ``planes`` [B, planes, cells] of the call
     before; a game whose search is finished while the log is full is PAUSED and moves later.
     """
     table = tables[0]
-    for b in range(tree.waiting.shape[0]):
-        if tree.waiting[b] >= 0:
-            absorb(table, tree, settings, b, rngs[b], logits[b], values[b])
-        while True:
-            if tree.waiting[b] != PAUSED:
-                leaf = grow(table, tree, settings, b)
+    num_actions = log.policies.shape[1]
+    for b in range(len(games)):
+        root, nodes, states, rng = tree.roots[b], tree.nodes[b], tree.states[b], rngs[b]
+        if root.waiting >= 0:
+            absorb(table, root, nodes, states, settings, rng, logits[b], values[b])
+        while root.waiting < 0:
+            if root.waiting != PAUSED:
+                leaf = grow(table, root, nodes, states, settings, tree.considered_visits)
                 if leaf != NO_NODE:
-                    write_observation(table, tree.states[b, leaf], planes[b])
                     break
-            if log.counts[POSITIONS] == log.states.shape[0]:
-                tree.waiting[b] = PAUSED
+            if log.counts[POSITIONS] == len(log.states):
+                root.waiting = PAUSED
                 break
-            policy = tree.scratch[b, 1]
-            action = decide(tree, settings, b, rngs[b], policy)
-            record(tree, log, slots, b, policy)
-            known = move_root(table, tree, settings, b, action, rngs[b])
-            if tree.states[b, 0].outcome != ONGOING:
-                end_game(table, tree, log, slots, b)
-                start_game(
-                    table, tree, log, slots, b, rngs[b], opening_plies, tree.children.shape[2]
-                )
-                plant(tree, b)
-                known = False
-            if not known:
-                write_observation(table, tree.states[b, 0], planes[b])
-                break
+            action = decide(root, nodes, settings, rng)
+            record(root, nodes, states[0], log, games[b])
+            move_root(table, root, nodes, states, settings, action, rng)
+            if states[0].outcome != ONGOING:
+                end_game(table, states[0], log, games[b])
+                start_game(table, states[0], log, games, b, rng, opening_plies, num_actions)
+                plant(root, nodes, states)
+        if root.waiting >= 0:
+            show(table, states[root.waiting], planes[b])

@@ -1,0 +1,243 @@
+"""The trainer: what it plays, what it learns from, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from ludarium.configs import apply_settings, load_config
+from ludarium.envs import make_game
+from ludarium.models import InferenceEngine, build_network, load_checkpoint
+from ludarium.training.agents import make_agent
+from ludarium.training.agents.network import NetworkAgent, network_shape
+from ludarium.training.alphazero.loop import Trainer, search_settings
+from ludarium.training.alphazero.reporting import Reporter
+from ludarium.training.alphazero.run_folder import RunFolder
+from ludarium.training.alphazero.samples import BatchMaker, Replay, sample_dtype
+from ludarium.training.alphazero.self_play import Worker
+from ludarium.training.evaluation import play_match
+from ludarium.training.search import SearchSettings
+
+TINY = [
+    "options={size: 3}",
+    "inference=eager",
+    "budget={iterations: 3}",
+    "network={channels: 8, blocks: 1}",
+    "self_play={games: 16, positions: 256, workers: 2, simulations: 8, opening_plies: 2}",
+    "warm_up={positions: 0}",
+    "learner={batch: 64, uses: 4, learning_rate: 0.01, warmup_steps: 5}",
+    "evaluation={every: 0}",
+]
+
+
+def tiny_config(*settings: str):
+    return apply_settings(load_config("corso/demo"), [*TINY, *settings])
+
+
+def trained(folder, *settings: str, iterations: int | None = None) -> Trainer:
+    """Run a tiny training, for so many iterations or to its end."""
+    trainer = Trainer(tiny_config(*settings), RunFolder(folder), Reporter())
+    goal = iterations if iterations is not None else 10**9
+    trainer.run(stop=lambda: trainer.iteration >= goal)
+    trainer.close()
+    return trainer
+
+
+def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
+    return trainer.learner.network.state_dict()
+
+
+@pytest.fixture
+def worker():
+    game = make_game("corso", size=3)
+    return Worker(game, 8, 16, 8, 400, 2, np.random.SeedSequence(3))
+
+
+def uniform(observations):
+    """A network that knows nothing."""
+    return np.zeros((len(observations), 9), np.float32), np.zeros(len(observations), np.float32)
+
+
+def test_self_play_samples_are_searched_positions_with_their_games_result(worker):
+    game = worker.game
+    harvest = worker.play(SearchSettings(simulations=8, noise=1.0), uniform)
+    samples = harvest.samples
+    assert harvest.positions == 400
+    assert 0 < len(samples) < 400
+    assert len(samples) + len(worker.pending) == 400
+    assert (samples["state"]["outcome"] == 0).all()
+    np.testing.assert_allclose(samples["policy"].astype(float).sum(axis=1), 1, atol=5e-3)
+    masks = np.zeros((len(samples), 9), np.int8)
+    states = np.ascontiguousarray(samples["state"])
+    game.kernels.legal_actions(game.tables, states, masks)
+    assert (samples["policy"][masks == 0] == 0).all()
+    # The result goes with the score: player 0 is ahead exactly in the games that he won.
+    assert (
+        np.sign(samples["score"])
+        == np.select([samples["outcome"] == 1, samples["outcome"] == 2], [1, -1], 0)
+    ).all()
+    assert {1, 2} <= set(samples["outcome"])
+
+
+def test_a_samples_result_is_that_of_its_own_game(worker):
+    """One cell left to fill: the result is known from the position alone."""
+    settings = SearchSettings(simulations=8, noise=1.0)
+    samples = np.concatenate([worker.play(settings, uniform).samples for _ in range(5)])
+    game, checked = worker.game, 0
+    for sample in samples:
+        from ludarium.envs import Position
+
+        position = Position.of_state(game, sample["state"])
+        results = set()
+        for action in position.legal_actions:
+            after = position.copy()
+            after.play(action)
+            results.add((after.outcome, after.score) if after.is_over else None)
+        if len(results) == 1 and None not in results:
+            assert results == {(sample["outcome"], sample["score"])}
+            checked += 1
+    assert checked > 20
+
+
+def test_proven_positions_have_exact_search_values(worker):
+    settings = SearchSettings(simulations=8, noise=1.0)
+    samples = worker.play(settings, uniform).samples
+    last = samples["state"]["open_cells"] == 1
+    assert last.any()
+    assert (np.abs(samples["search_value"][last]) == 1).mean() > 0.5
+
+
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):
+    whole = trained(tmp_path / "whole")
+    for stop in (1, 2, 3):
+        parts = trained(tmp_path / "parts", iterations=stop)
+    assert parts.iteration == whole.iteration == 3
+    for name, value in weights(whole).items():
+        assert torch.equal(value, weights(parts)[name]), name
+    for a, b in zip(whole.replay.stretches, parts.replay.stretches, strict=True):
+        assert (a["state"] == b["state"]).all()
+    lines = (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["iteration"] for line in lines] == [1, 2, 3]
+
+
+def test_a_run_killed_while_saving_goes_on_from_the_state_before(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    trained(folder, iterations=1)
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ludarium.training.alphazero.run_folder.np.savez", killed)
+    with pytest.raises(KeyboardInterrupt):
+        trained(folder, iterations=2)
+    monkeypatch.undo()
+    resumed = trained(folder)
+    whole = trained(tmp_path / "whole")
+    for name, value in weights(whole).items():
+        assert torch.equal(value, weights(resumed)[name]), name
+
+
+def test_same_seed_same_games_other_seed_other_games(tmp_path):
+    first = trained(tmp_path / "a", iterations=1).replay.stretches[0]
+    again = trained(tmp_path / "b", iterations=1).replay.stretches[0]
+    other = trained(tmp_path / "c", "seed=9", iterations=1).replay.stretches[0]
+    assert (first["state"] == again["state"]).all()
+    assert len(first) != len(other) or (first["state"] != other["state"]).any()
+
+
+def test_a_folder_of_another_configuration_is_refused(tmp_path):
+    trained(tmp_path, iterations=1)
+    with pytest.raises(ValueError, match=r"learner.batch: 64 there, 32 now.*--restart"):
+        trained(tmp_path, "learner.batch=32")
+
+
+def test_a_damaged_state_is_refused_by_name(tmp_path):
+    trained(tmp_path, iterations=1)
+    (state,) = tmp_path.glob("state-*")
+    (state / "learner.safetensors").write_bytes(b"junk")
+    with pytest.raises(ValueError, match=r"state-000001 is damaged.*--restart"):
+        trained(tmp_path)
+
+
+def test_training_learns_corso_3x3(tmp_path):
+    """A tiny run from nothing beats random play, where an untrained network does not."""
+    trainer = trained(tmp_path, "budget={iterations: 12}", "self_play.positions=512")
+    game = trainer.game
+    agent = NetworkAgent(game, trainer.learner.averaged, 0, form="eager")
+    random_agent = make_agent("random", game)
+    result = play_match(game, agent, random_agent, 200, seed=1)
+    torch.manual_seed(0)
+    untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, form="eager")
+    before = play_match(game, untrained, random_agent, 200, seed=1)
+    assert result.score > 0.8
+    assert result.score > before.score + 0.15
+
+
+def test_checkpoint_plays_as_the_network_it_was_saved_from(tmp_path):
+    trainer = trained(tmp_path, iterations=1)
+    checkpoint = load_checkpoint(trainer.folder.agent)
+    assert checkpoint.game == "corso"
+    assert checkpoint.options == {"size": 3}
+    observations = np.random.default_rng(0).random((5, 5, 3, 3), np.float32)
+    saved = InferenceEngine(checkpoint.network, (5, 3, 3), 8, "eager")(observations)
+    now = InferenceEngine(trainer.learner.averaged, (5, 3, 3), 8, "eager")(observations)
+    np.testing.assert_array_equal(saved[0], now[0])
+
+
+@pytest.mark.parametrize("form", ["eager", "frozen"])
+def test_every_batch_size_and_form_gives_the_same_answers(form):
+    torch.manual_seed(0)
+    game = make_game("corso")
+    network = build_network(network_shape(game), 16, 2).eval()
+    observations = np.random.default_rng(0).random((70, *game.observation_shape), np.float32)
+    engine = InferenceEngine(network, game.observation_shape, 32, form)
+    logits, values = engine(observations)
+    for count in (1, 3, 32, 33):
+        some, some_values = engine(observations[:count])
+        np.testing.assert_allclose(some, logits[:count], atol=1e-5)
+        np.testing.assert_allclose(some_values, values[:count], atol=1e-5)
+
+
+def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
+    game = make_game("corso", size=3)
+    position = game.start()
+    for text in ("b2", "a1", "b2!"):
+        position.play(position.text_to_action(text))
+    samples = np.zeros(64, sample_dtype(game))
+    samples["state"] = position.states
+    samples["policy"][:, 0] = 1  # expand a1, a corner
+    samples["outcome"] = 1  # player 0 won; player 1 is to move
+    samples["score"] = 3
+    samples["search_value"] = -0.5
+    batch = BatchMaker(game, search_value=0.5)(samples, np.random.default_rng(0))
+    assert position.mover == 1
+    np.testing.assert_allclose(batch.outcomes, [[0.125, 0, 0.875]] * 64)
+    np.testing.assert_allclose(batch.scores, -3 / 9)
+    corners = batch.policies.argmax(axis=1)
+    assert set(corners) == {0, 2, 6, 8}
+    # The own marble is on the corner that the policy expands, whatever the symmetry.
+    own_marbles = batch.observations[:, 0].reshape(64, -1)
+    assert (own_marbles.argmax(axis=1) == corners).all()
+
+
+def test_replay_keeps_the_latest_positions():
+    game = make_game("corso", size=2)
+    replay = Replay(game)
+    for number in range(5):
+        stretch = np.zeros(10, sample_dtype(game))
+        stretch["score"] = number
+        replay.add(stretch, window=25)
+    assert len(replay) == 30
+    assert set(replay.draw(500, np.random.default_rng(0))["score"]) == {2, 3, 4}
+
+
+def test_schedule_of_simulations():
+    config = tiny_config("self_play.simulations=[[0, 8], [0.5, 16]]")
+    assert [search_settings(config, share).simulations for share in (0, 0.4, 0.5, 1)] == [
+        8, 8, 16, 16,
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match=r"self_play: .*ascends"):
+        tiny_config("self_play.simulations=[[0.5, 8], [0, 16]]")
