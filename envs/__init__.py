@@ -12,10 +12,12 @@ at once), and Gymnasium ids such as ``ludarium/Corso-v0``.
 from .engine.game import Game, Symmetries
 from .engine.options import Option
 from .engine.position import Position
-from .faces import from_record, install_version_modules, make, make_raw
+from .faces import from_record, install_version_modules, make, make_raw, register_ids
 from .registry import GAMES, make_game
 
-globals().update(install_version_modules(__name__))
+_version_modules = install_version_modules(__name__)
+globals().update(_version_modules)
+register_ids(__name__)
 
 __all__ = [
     "GAMES",
@@ -23,9 +25,9 @@ __all__ = [
     "Option",
     "Position",
     "Symmetries",
-    "corso_v0",
     "from_record",
     "make",
     "make_game",
     "make_raw",
+    *_version_modules,
 ]

@@ -1,10 +1,12 @@
-"""Ways to get an environment: by name, by ``<game>_v<version>`` module, from a record."""
+"""Ways to get an environment: by name, by module, from a record, from other registries."""
 
 from __future__ import annotations
 
 import sys
 from types import ModuleType
 from typing import Any
+
+import gymnasium
 
 from .engine.aec import BoardGameEnv, GuardedBoardGameEnv
 from .engine.record import check_record
@@ -53,6 +55,24 @@ def install_version_modules(package: str) -> dict[str, ModuleType]:
         sys.modules[module.__name__] = module
         modules[module.__name__.rpartition(".")[2]] = module
     return modules
+
+
+def register_ids(package: str) -> None:
+    """Register every game with Gymnasium and, where it has a registry (1.27), PettingZoo."""
+    for name, game in GAMES.items():
+        gymnasium.register(
+            f"ludarium/{game.title}-v{game.version}",
+            entry_point=f"{package}.single:SingleAgentEnv",
+            vector_entry_point=f"{package}.batch:VectorBoardGameEnv",
+            kwargs={"game": name},
+        )
+    try:
+        from pettingzoo.env_registry.registration import register
+    except ImportError:
+        return
+    for name, game in GAMES.items():
+        module = f"{name}_v{game.version}"
+        register("aec", f"ludarium/{module}", entry_point=f"{package}.{module}:env")
 
 
 def _face(maker: Any, name: str) -> Any:

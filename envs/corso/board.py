@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,18 +32,16 @@ class Corso(Game):
     summary = "place marbles, set off chain reactions, control the most cells"
     credit = "Ball-Man, 2023"
     option_list = (Option("size", 5, range(2, 10), "cells on a side of the square board"),)
-    rules = rules
+    rules: ClassVar = rules
 
     def setup(self) -> None:
         size: int = self.options["size"]
         cells = size**2
-        own, other = range(0, 4, 2), range(1, 4, 2)
         self.size = size
         self.state_dtype = rules.state_dtype(cells)
         self.tables = table_record(
             neighbours=orthogonal_neighbours(size, size),
             owner=np.array([0, 1, -1, 1, -1], np.int8),
-            plane=np.array([[4, *_interleave(own, other)], [4, *_interleave(other, own)]]),
         )
         self.num_actions = cells
         self.observation_shape = (NUM_PLANES, size, size)
@@ -118,10 +117,6 @@ class Corso(Game):
                     f'fill="url(#marble{player})" stroke="{_MARBLE_COLOURS[player][2]}"/>'
                 )
         return svg_document(width, height, "Corso", elements)
-
-
-def _interleave(first: range, second: range) -> list[int]:
-    return [plane for pair in zip(first, second, strict=True) for plane in pair]
 
 
 def _gradients() -> str:

@@ -11,7 +11,7 @@ Cells of a 5 x 5 board (rank 1 at the bottom; the index is rank * size + file):
 
 Tables: ``neighbours`` [cells, 4] holds the orthogonal neighbours of each cell, filled up with
 the cell itself at the edges; ``owner`` [5] the sign (+1 player 0, -1 player 1, 0 nobody) of
-what a cell holds; ``plane`` [2, 5] the observation plane in which each player sees it.
+what a cell holds.
 """
 
 import numpy as np
@@ -30,15 +30,14 @@ NUM_PLANES = 5
 
 
 def state_dtype(cells: int) -> np.dtype:
-    """The position: cell contents, open cells left, player 0's lead in cells.
+    """The position: what each cell holds, and how many of them are open.
 
     ``wave`` is working room for a chain reaction, all zero between plies.
     """
     return engine.state_dtype(
         ("open_cells", np.int8),
-        ("lead", np.int8),
         ("cells", np.int8, (cells,)),
-        ("wave", np.int8, (cells,)),
+        ("wave", np.uint8, (cells + 1,)),
     )
 
 
@@ -49,10 +48,10 @@ def init(tables, state, rng):
     state.mover = 0
     state.outcome = engine.ONGOING
     state.open_cells = len(state.cells)
-    state.lead = 0
     for cell in range(len(state.cells)):
         state.cells[cell] = OPEN
-        state.wave[cell] = 0
+    for place in range(len(state.wave)):
+        state.wave[place] = 0
 
 
 @rule
@@ -67,58 +66,63 @@ def step(tables, state, action):
     """Place a marble, or expand the one that stands there."""
     mover = int(state.mover)
     if state.cells[action] == OPEN:
-        _take(tables, state, action, MARBLE + mover)
+        state.cells[action] = MARBLE + mover
+        state.open_cells -= 1
     else:
-        _expand(tables, state, action, DYE + mover)
+        state.open_cells -= _expand(tables, state, action, DYE + mover)
     state.ply += 1
     state.mover = 1 - mover
     if state.open_cells == 0:
-        state.outcome = _result(int(state.lead))
+        state.outcome = _result(score(tables, state))
 
 
 @rule
 def observe(tables, state, player, planes):
     """Five planes over the cells (constants above): each cell is 1 in one of them."""
     for cell in range(len(state.cells)):
-        planes[tables.plane[player, state.cells[cell]], cell] = 1
+        content = state.cells[cell]
+        planes[OWN_MARBLES, cell] = content == MARBLE + player
+        planes[OTHER_MARBLES, cell] = content == MARBLE + 1 - player
+        planes[OWN_DYE, cell] = content == DYE + player
+        planes[OTHER_DYE, cell] = content == DYE + 1 - player
+        planes[OPEN_CELLS, cell] = content == OPEN
 
 
 @rule
 def score(tables, state):
     """Cells that player 0 controls, by dye or marble, less those of player 1."""
-    return int(state.lead)
-
-
-@rule
-def _take(tables, state, cell, content):
-    """Put ``content`` on a cell and keep the counts."""
-    before = state.cells[cell]
-    state.cells[cell] = content
-    state.open_cells -= before == OPEN
-    state.lead += tables.owner[content] - tables.owner[before]
+    lead = 0
+    for cell in range(len(state.cells)):
+        lead += tables.owner[state.cells[cell]]
+    return lead
 
 
 @rule
 def _expand(tables, state, origin, dye):
     """The chain reaction: dye every marble of the group of ``origin``, and all around it.
 
-    A marble is dyed when it joins the wave, so that it joins only once.
+    A marble is dyed when it joins the wave, so that it joins only once. It joins without a
+    branch: each neighbour is written at the end of the wave, which grows if it was a marble.
+
+    Returns how many open cells were dyed.
     """
+    opened = 0
+    state.cells[origin] = dye
     state.wave[0] = origin
     waiting = 1
-    _take(tables, state, origin, dye)
     while waiting > 0:
         waiting -= 1
         cell = state.wave[waiting]
-        state.wave[waiting] = 0
         for k in range(4):
             neighbour = tables.neighbours[cell, k]
             content = state.cells[neighbour]
-            if content == MARBLE or content == MARBLE + 1:
-                state.wave[waiting] = neighbour
-                waiting += 1
-            if content != dye:
-                _take(tables, state, neighbour, dye)
+            state.cells[neighbour] = dye
+            state.wave[waiting] = neighbour
+            waiting += (content == MARBLE) | (content == MARBLE + 1)
+            opened += content == OPEN
+    for place in range(len(state.wave)):
+        state.wave[place] = 0
+    return opened
 
 
 @rule

@@ -25,6 +25,7 @@ from .rule import ONGOING, TRUNCATED
 
 AGENTS = ("player_0", "player_1")
 _PLAYERS = {"player_0": 0, "player_1": 1}
+_INT8, _FLOAT32 = np.dtype(np.int8), np.dtype(np.float32)
 _SET_BY_RESET = frozenset(
     {
         "agents",
@@ -117,8 +118,8 @@ class BoardGameEnv(AECEnv):
                 self._seed = int(self._seeds.integers(2**63))
         if self._position is None:
             self._position = self.game.start(self._seed)
-        else:
-            self._position.restart(self._seed)
+        mask, planes = self._new_arrays()
+        self._position.restart(self._seed, mask, planes)
         self._moves: list[int] = []
         self.agents = list(AGENTS)
         self.rewards = {"player_0": 0, "player_1": 0}
@@ -126,33 +127,56 @@ class BoardGameEnv(AECEnv):
         self.terminations = {"player_0": False, "player_1": False}
         self.truncations = {"player_0": False, "player_1": False}
         self._skip_agent_selection = None
-        self._hand_over(self._position.mask.copy(), None)
+        self._hand_over(mask, planes)
 
-    def _hand_over(self, mask: np.ndarray, planes: np.ndarray | None) -> None:
+    def _new_arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        game = self.game
+        return np.empty(game.num_actions, _INT8), np.empty(game.planes_shape, _FLOAT32)
+
+    def _hand_over(self, mask: np.ndarray, planes: np.ndarray) -> None:
         """Give the turn to the player to move, and both players their masks."""
         mover = self._position.mover  # type: ignore[union-attr]
-        self.agent_selection = AGENTS[mover]
+        game = self.game
+        self.agent_selection = agent = AGENTS[mover]
         self.infos = {
-            AGENTS[mover]: {"action_mask": mask},
-            AGENTS[1 - mover]: {"action_mask": np.zeros(self.game.num_actions, np.int8)},
+            agent: {"action_mask": mask},
+            AGENTS[1 - mover]: {"action_mask": np.zeros(game.num_actions, _INT8)},
         }
-        self._fresh_planes = planes  # the mover's observation, until somebody asks for it
+        # The mover's observation, until somebody asks for it.
+        self._fresh_for: str | None = agent
+        self._fresh = {
+            "observation": planes.reshape(game.observation_shape),
+            "action_mask": mask.copy(),
+        }
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Observation, cumulative reward, terminated, truncated, info of ``agent_selection``."""
+        agent = self.agent_selection
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """The agent's observation, in arrays of its own."""
+        if self._position is None:
+            self._refuse_to_observe()
+        if agent == self._fresh_for:
+            self._fresh_for = None
+            return self._fresh
         position = self.position
         player = _PLAYERS[agent]
-        if player != position.mover:
-            mask = np.zeros(self.game.num_actions, np.int8)
-        elif self._fresh_planes is not None:
-            planes, self._fresh_planes = self._fresh_planes, None
-            return {
-                "observation": planes.reshape(self.game.observation_shape),
-                "action_mask": self.infos[agent]["action_mask"],
-            }
-        else:
+        if player == position.mover:
             mask = position.mask.copy()
+        else:
+            mask = np.zeros(self.game.num_actions, _INT8)
         return {"observation": position.observation(player), "action_mask": mask}
+
+    def _refuse_to_observe(self) -> None:
+        raise AttributeError("observe() cannot be called before reset")
 
     def step(self, action: Any) -> None:
         """Play the action of ``agent_selection``; ``None`` once the game is over.
@@ -168,8 +192,7 @@ class BoardGameEnv(AECEnv):
         self._play(action)
 
     def _play(self, action: Any) -> None:
-        mask = np.empty(self.game.num_actions, np.int8)
-        planes = np.empty(self.game.planes_shape, np.float32)
+        mask, planes = self._new_arrays()
         outcome = self._position.play(action, mask, planes)  # type: ignore[union-attr]
         self._moves.append(int(action))
         if outcome != ONGOING:
@@ -244,10 +267,9 @@ class BoardGameEnv(AECEnv):
 
     def state(self) -> np.ndarray:
         """Everything about the position, as one int32 vector: all fields of the rule record."""
-        record = self.position.states
-        return np.concatenate([np.ravel(record[name]) for name in record.dtype.names]).astype(
-            np.int32
-        )
+        states = self.position.states
+        names = states.dtype.names or ()
+        return np.concatenate([np.ravel(states[name]) for name in names]).astype(np.int32)
 
     def clone(self) -> BoardGameEnv:
         """An independent copy of the environment and its game, without the window."""
@@ -257,7 +279,7 @@ class BoardGameEnv(AECEnv):
 
     def _restore(self, other: BoardGameEnv) -> None:
         for name, value in vars(other).items():
-            if name in ("agents", "_moves", "_fresh_planes") or isinstance(value, dict):
+            if name in ("agents", "_moves", "_fresh_for") or isinstance(value, dict):
                 setattr(self, name, _copied(value))
         self._seed = other._seed
         self._seeds = np.random.default_rng()
@@ -316,14 +338,15 @@ class GuardedBoardGameEnv(BoardGameEnv):
             EnvLogger.warn_step_after_terminated_truncated()
             return
         agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
+        is_over = self.terminations[agent] or self.truncations[agent]
+        if type(action) is not int or not 0 <= action < self.game.num_actions:
+            assert (action is None and is_over) or self.action_spaces[agent].contains(action), (
+                f"action is not in action space: {action!r}; actions are integers from 0 to "
+                f"{self.game.num_actions - 1}"
+            )
+        if is_over:
             self._was_dead_step(action)
             return
-        in_space = isinstance(action, int | np.integer) and 0 <= action < self.game.num_actions
-        assert in_space or self.action_spaces[agent].contains(action), (
-            f"action is not in action space: {action!r}; actions are integers from 0 to "
-            f"{self.game.num_actions - 1}"
-        )
         try:
             self._play(action)
         except ValueError:
@@ -339,11 +362,8 @@ class GuardedBoardGameEnv(BoardGameEnv):
         self.truncations = dict.fromkeys(AGENTS, True)
         self._deads_step_first()
 
-    def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """The agent's observation, see `BoardGameEnv.observe`."""
-        if self._position is None:
-            EnvLogger.error_observe_before_reset()
-        return super().observe(agent)
+    def _refuse_to_observe(self) -> None:
+        EnvLogger.error_observe_before_reset()
 
     def state(self) -> np.ndarray:
         """Everything about the position, see `BoardGameEnv.state`."""

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from numba import njit
 from numba.core import event
+from numba.core.compiler import Compiler
 
 from . import rule as rule_module
 
@@ -37,34 +38,113 @@ def part(function: Function) -> Function:
     return function
 
 
+def leaf(function: Function) -> Function:
+    """Mark a template function as a small part whose array and record arguments never overlap.
+
+    It is inlined, and its loops become vector code, which they cannot while each write might
+    change what is read next.
+    """
+    function.ludarium_template = "leaf"  # type: ignore[attr-defined]
+    return function
+
+
+class _Disjoint(Compiler):
+    """Compiles a function under the promise that its array and record arguments never overlap."""
+
+    def __init__(
+        self,
+        typing: Any,
+        target: Any,
+        library: Any,
+        args: Any,
+        result: Any,
+        flags: Any,
+        local_types: Any,
+    ) -> None:
+        flags.noalias = True
+        super().__init__(typing, target, library, args, result, flags, local_types)
+
+
+_PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "kernel": _PLAIN,
+    "part": _PLAIN,
+    "leaf": _PLAIN | {"forceinline": True, "pipeline_class": _Disjoint},
+}
+
+
 @cache
 def specialise(templates: ModuleType, rules: ModuleType) -> SimpleNamespace:
     """Compiled copies of all kernels of ``templates`` for one game's ``rules`` module.
 
-    The result has one attribute per template function. Compilation happens at the first call
-    with new argument types, or is loaded from the disk cache; a message on standard error
-    says when it takes seconds.
+    Templates may import parts from other template modules; those are copied along. Optional
+    rule functions that the game lacks are filled in from `engine.rule.DEFAULTS`.
+
+    Returns:
+        One attribute per template function. Compilation happens at the first call with new
+        argument types, or is loaded from the disk cache; a message on standard error says
+        when it takes seconds.
     """
     _announce_compilation()
-    digest = _digest(templates, rules)
-    names = vars(templates) | {"rules": rules}
-    compiled = {}
-    for name, function in vars(templates).items():
-        role = getattr(function, "ludarium_template", None)
-        if role is None or not isinstance(function, FunctionType):
-            continue
-        copy = FunctionType(function.__code__, names, name, function.__defaults__)
-        copy.__doc__ = function.__doc__
-        copy.__module__ = templates.__name__
-        copy.__qualname__ = f"{rules.__name__.replace('.', '_')}_{digest}_{name}"
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-        compiled[name] = names[name] = njit(cache=role == "kernel", **options)(copy)
-    return SimpleNamespace(**compiled)
+    modules = _template_modules(templates)
+    filled_in = _fill_in(rules)
+    prefix = f"{rules.__name__.replace('.', '_')}_{_digest([*modules, rules])}"
+    compiled: dict[FunctionType, Callable] = {}
+    namespaces = []
+    for module in modules:
+        names = vars(module) | {"rules": filled_in}
+        namespaces.append(names)
+        for name, function in _templates_in(module):
+            if function.__module__ == module.__name__:
+                copy = FunctionType(function.__code__, names, name, function.__defaults__)
+                copy.__doc__ = function.__doc__
+                copy.__module__ = templates.__name__
+                copy.__qualname__ = f"{prefix}_{name}"
+                role = function.ludarium_template
+                is_entry = role == "kernel" and module is templates
+                compiled[function] = njit(cache=is_entry, **_OPTIONS[role])(copy)
+    for module, names in zip(modules, namespaces, strict=True):
+        for name, function in _templates_in(module):
+            names[name] = compiled[function]
+    return SimpleNamespace(
+        **{name: compiled[function] for name, function in _templates_in(templates)}
+    )
 
 
-def _digest(templates: ModuleType, rules: ModuleType) -> str:
-    """Digest of the sources that the compiled code is made of."""
-    folders = {Path(str(module.__file__)).parent for module in (templates, rules, rule_module)}
+def _fill_in(rules: ModuleType) -> ModuleType:
+    """The rule module with every function that kernels call, each compiled as a `leaf`."""
+    filled_in = ModuleType(rules.__name__)
+    vars(filled_in).update(rule_module.DEFAULTS | vars(rules))
+    for name in ("init", "is_legal", "step", "observe", "score"):
+        function = getattr(filled_in, name)
+        plain = getattr(function, "py_func", function)
+        setattr(filled_in, name, njit(**_OPTIONS["leaf"])(plain))
+    return filled_in
+
+
+def _templates_in(module: ModuleType) -> list[tuple[str, Any]]:
+    """Template functions by the names that they have in ``module``, imported ones included."""
+    return [
+        (name, value)
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and hasattr(value, "ludarium_template")
+    ]
+
+
+def _template_modules(templates: ModuleType) -> list[ModuleType]:
+    """``templates`` and every module whose template functions it uses."""
+    modules = [templates]
+    for module in modules:
+        for _, function in _templates_in(module):
+            origin = sys.modules[function.__module__]
+            if origin not in modules:
+                modules.append(origin)
+    return modules
+
+
+def _digest(modules: list[ModuleType]) -> str:
+    """Digest of the sources that the compiled code is made of: all in the modules' folders."""
+    folders = {Path(str(module.__file__)).parent for module in (*modules, rule_module)}
     sources = sorted(path for folder in folders for path in folder.glob("*.py"))
     digest = hashlib.sha256()
     for path in sources:

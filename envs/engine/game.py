@@ -66,8 +66,8 @@ class Game(ABC):
             ``init(tables, state, rng)`` writes the start into every field of ``state``;
             ``is_legal(tables, state, action) -> bool`` for an unfinished game;
             ``step(tables, state, action)`` plays a legal action;
-            ``observe(tables, state, player, planes)`` writes what ``player`` sees into the
-            zeroed ``planes`` [planes, cells], or [1, features] for a flat observation;
+            ``observe(tables, state, player, planes)`` writes what ``player`` sees into every
+            entry of ``planes`` [planes, cells], or [1, features] for a flat observation;
             ``score(tables, state) -> int``, player 0's lead: the margin at the end of a game
             that has points, a guess at who is ahead for one that has none.
 
@@ -158,7 +158,7 @@ class Game(ABC):
         return f"{type(self).__name__}({options})"
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.options == other.options  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.options == other.options
 
     def __hash__(self) -> int:
         return hash((type(self), repr(self.options)))
@@ -180,7 +180,12 @@ class Game(ABC):
         Raises:
             ValueError: the text is malformed or not legal in ``state``.
         """
-        action = self.text_to_action(state, text.strip().lower())
+        try:
+            action = self.text_to_action(state, text.strip().lower())
+        except ValueError as error:
+            if repr(text) in str(error):
+                raise
+            raise ValueError(f"{text!r}: {error}") from None
         if not mask[action]:
             raise ValueError(f"{text!r} is not legal now: {self.explain(state, action)}")
         return action

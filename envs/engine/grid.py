@@ -36,8 +36,8 @@ def read_cell(text: str, width: int, height: int) -> int:
 
 
 def orthogonal_neighbours(width: int, height: int) -> np.ndarray:
-    """Neighbours of each cell, int8[cells, 4], filled up with the cell itself at the edges."""
-    neighbours = np.repeat(np.arange(width * height, dtype=np.int8)[:, None], 4, axis=1)
+    """Neighbours of each cell, uint16[cells, 4], filled up with the cell itself at the edges."""
+    neighbours = np.repeat(np.arange(width * height, dtype=np.uint16)[:, None], 4, axis=1)
     for cell in range(width * height):
         rank, file = divmod(cell, width)
         steps = [(rank, file - 1), (rank, file + 1), (rank - 1, file), (rank + 1, file)]

@@ -81,6 +81,10 @@ class Window:
         self._surface: Any = None
         self._clock: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy, or a pickled one, has no window open."""
+        return vars(self) | {"_surface": None, "_clock": None}
+
     def show(self, svg: str) -> None:
         """Draw, let the window system breathe, and wait for the frame's time to pass."""
         pygame = _pygame()

@@ -27,19 +27,33 @@ class Position:
 
     __slots__ = ("_mask", "game", "mover", "outcome", "states")
 
+    _mask: np.ndarray | None  # computed when asked for
+
     def __init__(self, game: Game, seed: int | np.random.SeedSequence | None = None) -> None:
         self.game = game
         self.states = game.new_states(1)
         self.restart(seed)
 
-    def restart(self, seed: int | np.random.SeedSequence | None = None) -> None:
-        """Go back to the start of a new game."""
-        rng = seed_rng(seed) if self.game.random_start else _NO_RNG
-        self.game.kernels.start(self.game.tables, self.states, rng)
-        self._read_state()
+    def restart(
+        self,
+        seed: int | np.random.SeedSequence | None = None,
+        mask: np.ndarray | None = None,
+        planes: np.ndarray | None = None,
+    ) -> None:
+        """Go back to the start of a new game; ``mask`` and ``planes`` as for `play`."""
+        game = self.game
+        if mask is None:
+            mask = np.empty(game.num_actions, np.int8)
+        if planes is None:
+            planes = np.empty(game.planes_shape, np.float32)
+        rng = seed_rng(seed) if game.random_start else _NO_RNG
+        code = game.kernels.start_one(game.tables, self.states, rng, mask, planes)
+        self._mask = None
+        self.mover = code & 1
+        self.outcome = code >> 1
 
     def _read_state(self) -> None:
-        self._mask: np.ndarray | None = None  # computed when asked for
+        self._mask = None
         self.mover = int(self.states["mover"][0])
         self.outcome = int(self.states["outcome"][0])
 
@@ -103,8 +117,8 @@ class Position:
         if self._mask is None:
             masks = np.empty((1, self.game.num_actions), np.int8)
             self.game.kernels.legal_actions(self.game.tables, self.states, masks)
+            masks.flags.writeable = False
             self._mask = masks[0]
-            self._mask.flags.writeable = False
         return self._mask
 
     @property
@@ -136,6 +150,8 @@ class Position:
             number = operator.index(action)
         except TypeError:
             raise ValueError(self.refusal(action)) from None
+        if not 0 <= number < game.num_actions:  # also because huge ones do not fit the kernel
+            raise ValueError(self.refusal(number))
         code = game.kernels.play(game.tables, self.states, number, mask, planes)
         if code < 0:
             raise ValueError(self.refusal(number))
@@ -159,11 +175,19 @@ class Position:
     def observation(self, player: int | None = None, dtype: type = np.float32) -> np.ndarray:
         """Observation from ``player``'s side (default: the player to move)."""
         game = self.game
-        observation = np.empty(game.observation_shape, dtype)
+        observation: np.ndarray = np.empty(game.observation_shape, dtype)
         planes = observation.reshape(game.planes_shape)
         viewer = self.mover if player is None else player
         game.kernels.observe(game.tables, self.states, viewer, planes)
         return observation
+
+    def perft(self, depth: int) -> int:
+        """Number of action sequences of exactly ``depth`` plies from here: a check of rules."""
+        game = self.game
+        states = game.new_states(depth + 1)
+        states[0] = self.states[0]
+        next_action = np.zeros(depth + 1, np.int64)
+        return int(game.kernels.perft(game.tables, states, next_action, game.num_actions))
 
     def action_to_text(self, action: int) -> str:
         """Notation of an action number."""

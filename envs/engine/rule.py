@@ -5,11 +5,16 @@ CPU, numba-cuda), so inside it there is no allocation, no exception, no array ex
 recursion and no Python randomness; every integer is computed as a plain ``int``.
 """
 
+from functools import cache
+
 import numpy as np
 from numba import njit
 
 #: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 rule = njit(nogil=True, error_model="numpy", forceinline=True)
+
+#: The same for functions that are large, or called in many places: the compiler may decide.
+compiled = njit(nogil=True, error_model="numpy")
 
 # state.outcome: how a game stands. Rewards are +1/-1, or 0/0 for the last two.
 ONGOING = 0
@@ -29,7 +34,16 @@ def state_dtype(*fields: tuple) -> np.dtype:
     Attribute access works in plain Python too, because the record type is ``np.record``.
     """
     common = [("ply", np.int32), ("mover", np.int8), ("outcome", np.int8)]
-    return np.dtype((np.record, np.dtype([*common, *fields], align=True)))
+    return record_dtype(*common, *fields)
+
+
+@cache
+def record_dtype(*fields: tuple) -> np.dtype:
+    """A structured dtype whose records have their fields as attributes in plain Python too.
+
+    Equal fields give the same object: calls of compiled code then need not compare them.
+    """
+    return np.dtype((np.record, np.dtype(list(fields), align=True)))
 
 
 def table_record(**values: object) -> np.ndarray:
@@ -42,7 +56,7 @@ def table_record(**values: object) -> np.ndarray:
         (name, array.dtype if array.ndim else np.int64, array.shape)
         for name, array in arrays.items()
     ]
-    record = np.zeros(1, np.dtype((np.record, np.dtype(fields, align=True))))
+    record = np.zeros(1, record_dtype(*fields))
     for name, array in arrays.items():
         record[name][0] = array
     return record
@@ -87,3 +101,20 @@ def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.nd
     words = seed.generate_state(2 * count, np.uint32).astype(np.int64).reshape(count, 2)
     words[(words == 0).all(axis=1), 0] = 1
     return words
+
+
+@rule
+def clear(planes):
+    """Set a whole observation to 0, for games that then write only the other entries."""
+    for plane in range(planes.shape[0]):
+        for cell in range(planes.shape[1]):
+            planes[plane, cell] = 0
+
+
+@rule
+def _no_score(tables, state):
+    return 0
+
+
+#: Rule functions that a game may leave out.
+DEFAULTS = {"score": _no_score}

@@ -1,0 +1,266 @@
+"""How fast the environments are, beside their peers, all in one run on this machine.
+
+    python benchmarks/environments.py                    # a few minutes
+    python benchmarks/environments.py --seconds 0.1 --only aec
+    python benchmarks/environments.py --json speed.json
+
+Three tables:
+
+- ``aec``: PettingZoo's loop (last, pick a legal action from the mask, step) against its own
+  connect_four_v3, with the picking and, from recorded games, without it;
+- ``batch``: random play of N games at once, with masks and observations;
+- ``playouts``: random games without masks and observations, against the C++ programs beside
+  this file (they need g++).
+
+Every figure is measured ``--repeats`` times, taking turns with its peers, since other work on
+the machine comes and goes; shown are the best and the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from pettingzoo import AECEnv
+
+from ludarium.envs import GAMES, make, make_game, make_raw
+from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.rule import seed_rng
+from ludarium.envs.engine.threads import available_cores
+
+CPP_SOURCE = Path(__file__).with_name("corso_bitboard.cpp")
+CPP_MODES = ("lanes", "single", "scalar")
+GAMES_RECORDED = 40
+
+#: Runs for about so many seconds; returns how many plies or steps per second.
+Measure = Callable[[float], float]
+Row = dict[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--games", nargs="+", default=["corso"], choices=GAMES)
+    parser.add_argument("--only", choices=["aec", "batch", "playouts"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[64, 512, 2048, 8192])
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, min(2, available_cores())])
+    parser.add_argument("--seconds", type=float, default=0.3, help="of one measurement")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="file to write all figures to")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", DeprecationWarning)  # of PettingZoo's way to make its games
+
+    tables = {"aec": aec_rows, "batch": batch_rows, "playouts": playout_rows}
+    found: dict[str, list[Row]] = {}
+    for name, rows in tables.items():
+        if arguments.only in (None, name):
+            found[name] = list(rows(arguments))
+            show(name, found[name])
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=2) + "\n")
+
+
+def compare(measures: dict[str, Measure], arguments: argparse.Namespace) -> dict[str, Row]:
+    """Best and median of each measure; they take turns, after a first turn to warm up."""
+    figures: dict[str, list[float]] = {name: [] for name in measures}
+    for measure in measures.values():
+        measure(arguments.seconds / 5)
+    for _ in range(arguments.repeats):
+        for name, measure in measures.items():
+            figures[name].append(measure(arguments.seconds))
+    return {name: {"best": max(of), "median": median(of)} for name, of in figures.items()}
+
+
+# PettingZoo.
+
+
+def aec_rows(arguments: argparse.Namespace) -> Iterator[Row]:
+    from pettingzoo.classic import connect_four_v3
+
+    for game in arguments.games:
+        for kind, own, peer in (
+            ("env", make(game), connect_four_v3.env()),
+            ("raw_env", make_raw(game), connect_four_v3.raw_env()),
+        ):
+            for what, loop in (("picking", picking_loop), ("environment only", replay_loop)):
+                measures = {game: loop(own), "connect_four_v3": loop(peer)}
+                results = compare(measures, arguments)
+                for name, result in results.items():
+                    peers = results["connect_four_v3"]
+                    ratio = result["median"] / peers["median"]
+                    yield {"name": name, "kind": kind, "loop": what, **result, "ratio": ratio}
+
+
+def picking_loop(env: AECEnv) -> Measure:
+    """Steps per second of whole random games, the choice of actions included."""
+    random = np.random.default_rng(0)
+
+    def measure(seconds: float) -> float:
+        steps, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            steps += len(random_game(env, random))
+        return steps / (time.perf_counter() - start)
+
+    return measure
+
+
+def replay_loop(env: AECEnv) -> Measure:
+    """Steps per second of the same games played again: nothing but ``last`` and ``step``."""
+    random = np.random.default_rng(0)
+    games = [random_game(env, random) for _ in range(GAMES_RECORDED)]
+
+    def measure(seconds: float) -> float:
+        steps, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            for actions in games:
+                env.reset()
+                for action in actions:
+                    env.last()
+                    env.step(action)
+                steps += len(actions)
+        return steps / (time.perf_counter() - start)
+
+    return measure
+
+
+def random_game(env: AECEnv, random: np.random.Generator) -> list[int | None]:
+    """Play a random game; the actions, the two ``None`` at the end included."""
+    env.reset()
+    actions: list[int | None] = []
+    while env.agents:
+        observation, _, terminated, truncated, _ = env.last()
+        action = None
+        if not terminated and not truncated:
+            action = int(random.choice(np.flatnonzero(observation["action_mask"])))
+        env.step(action)
+        actions.append(action)
+    return actions
+
+
+# Many games at once.
+
+
+def batch_rows(arguments: argparse.Namespace) -> Iterator[Row]:
+    for name in arguments.games:
+        game = make_game(name)
+        for dtype in ("float32", "uint8") if game.binary_observation else ("float32",):
+            for count in arguments.sizes:
+                measures = {}
+                for threads in dict.fromkeys(arguments.threads):
+                    games = BatchEnv(game, count, threads=threads, observation_dtype=dtype, seed=0)
+                    measures[f"{threads} step_random"] = steps(games, games.step_random)
+                    measures[f"{threads} step"] = steps(games, random_step(games))
+                for label, result in compare(measures, arguments).items():
+                    threads_used, call = label.split()
+                    yield {
+                        "game": name,
+                        "observations": dtype,
+                        "games": count,
+                        "threads": int(threads_used),
+                        "call": call,
+                        **result,
+                    }
+
+
+def random_step(games: BatchEnv) -> Callable[[], None]:
+    def step() -> None:
+        games.step(games.random_actions(games.actions))
+
+    return step
+
+
+def steps(games: BatchEnv, step: Callable[[], None]) -> Measure:
+    """Plies per second of calls of ``step``."""
+
+    def measure(seconds: float) -> float:
+        calls, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            step()
+            calls += 1
+        return calls * games.num_envs / (time.perf_counter() - start)
+
+    return measure
+
+
+# Playouts.
+
+
+def playout_rows(arguments: argparse.Namespace) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.games:
+            measures = {name: playouts(name)}
+            if name == "corso":
+                measures |= cpp_playouts(Path(folder))
+            results = compare(measures, arguments)
+            for label, result in results.items():
+                ratio = result["median"] / results[name]["median"]
+                yield {"name": label, **result, "ratio": ratio}
+
+
+def playouts(name: str) -> Measure:
+    """Plies per second of random games on one thread."""
+    game = make_game(name)
+    states, rng, counts = game.new_states(1), seed_rng(0), np.zeros(5, np.int64)
+
+    def measure(seconds: float) -> float:
+        plies, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            plies += game.kernels.random_games(
+                game.tables, states, rng[0], game.num_actions, 100, counts
+            )
+        return plies / (time.perf_counter() - start)
+
+    return measure
+
+
+def cpp_playouts(folder: Path) -> dict[str, Measure]:
+    """The same of the C++ programs, if there is a compiler."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        print("no g++ found: the C++ playouts are left out")
+        return {}
+    program = folder / "corso_bitboard"
+    command = [compiler, "-O3", "-march=native", "-std=c++17", str(CPP_SOURCE), "-o", str(program)]
+    subprocess.run(command, check=True)
+
+    def run(mode: str) -> Measure:
+        def measure(seconds: float) -> float:
+            flags = [] if mode == "lanes" else [f"--{mode}"]
+            output = subprocess.run(
+                [str(program), str(seconds), *flags], check=True, capture_output=True
+            ).stdout
+            return json.loads(output)["plies_per_second"]
+
+        return measure
+
+    return {f"corso, C++ {mode}": run(mode) for mode in CPP_MODES}
+
+
+def show(name: str, rows: list[Row]) -> None:
+    """Print a table: plies or steps per second in thousands, ratios to the peer."""
+    columns = list(rows[0])
+    heads = [f"{column}, k/s" if column in ("best", "median") else column for column in columns]
+    lines = [[cell(column, row[column]) for column in columns] for row in rows]
+    widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
+    print(f"\n{name}")
+    for line in (heads, ["-" * width for width in widths], *lines):
+        print("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)))
+
+
+def cell(column: str, value: Any) -> str:
+    if column in ("best", "median"):
+        return f"{value / 1000:,.1f}"
+    return f"{value:.2f}" if column == "ratio" else str(value)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""One agent against an opponent: any game as a Gymnasium environment.
+
+    env = gymnasium.make("ludarium/Corso-v0", size=5, opponent="uct:500", seat="alternate")
+    observation, info = env.reset(seed=1)
+    action = choose(observation, info["action_mask"])
+    observation, reward, terminated, truncated, info = env.step(action)
+
+Importing `ludarium.envs` registers ``ludarium/<Title>-v<version>`` for every game;
+``gymnasium.make_vec`` of the same id gives a `ludarium.envs.batch.VectorBoardGameEnv`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+
+from .engine.aec import AGENTS, BoardGameEnv
+from .engine.game import Game
+from .engine.position import Position
+from .registry import make_game
+
+#: The installed function ``make_agent(spec, game, seed)`` that turns names into opponents.
+AGENT_ENTRY_POINTS = "ludarium.agents"
+
+SEATS = (0, 1, "random", "alternate")
+
+
+class SingleAgentEnv(gymnasium.Env):
+    """One side of a game; the other is played by an opponent inside the environment.
+
+    An observation is float32 of ``game.observation_shape`` within [0, 1], from the agent's
+    side; ``info["action_mask"]`` is int8[num_actions], 1 for each legal action, all zero when
+    the game is over. The reward comes at the end: +1, -1, or 0 for a draw. Where the rules let
+    a player act several times in turn, each action is a step. A game that reaches its ply cap
+    is truncated.
+
+    Args:
+        game: the name of a game, or rules from `ludarium.envs.make_game`.
+        opponent: ``"random"``; a function from a `Position` to a legal action; or another name
+            that the training package knows, such as ``"uct:1000"`` or a checkpoint's path.
+        seat: the player that the agent is: 0 (moves first), 1, ``"random"`` (drawn for each
+            game) or ``"alternate"`` (0 after a reset with a seed, then in turn).
+        illegal: what an illegal action does: ``"lose"`` ends the game with reward -1 and the
+            reason in ``info["illegal_action"]``; ``"raise"`` is a ``ValueError`` that changes
+            nothing.
+        render_mode: as for `BoardGameEnv`.
+        **options: the game's options, if it is given by name.
+
+    Attributes:
+        board: the PettingZoo environment of both sides, with position, notation and records.
+        seat: the player that the agent is in this game, 0 or 1.
+
+    Raises:
+        ValueError: an argument out of its range, or an opponent that cannot be made.
+        ImportError: the opponent needs the training package, which is not installed.
+    """
+
+    metadata = BoardGameEnv.metadata
+
+    def __init__(
+        self,
+        game: str | Game,
+        *,
+        opponent: str | Callable[[Position], Any] = "random",
+        seat: int | str = "random",
+        illegal: str = "lose",
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        self.game = find_game(game, options)
+        check_choice("seat", seat, SEATS)
+        check_choice("illegal", illegal, ("lose", "raise"))
+        check_opponent(opponent)
+        self.board = BoardGameEnv(self.game, render_mode)
+        self.render_mode = render_mode
+        shape = self.game.observation_shape
+        self.observation_space = spaces.Box(0.0, 1.0, shape, np.float32)
+        self.action_space = spaces.Discrete(self.game.num_actions)
+        self.seat = 0
+        self._seats = seat
+        self._raises = illegal == "raise"
+        self._opponent = opponent
+        self._choose: Callable[[Position], Any] | None = None
+        self._is_over = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start a new game, up to the agent's first turn.
+
+        Args:
+            seed: fixes the seats, random starts and the opponent, from here on.
+            options: not used.
+        """
+        super().reset(seed=seed)
+        if self._seats == "random":
+            self.seat = int(self.np_random.integers(2))
+        elif self._seats == "alternate":
+            self.seat = 0 if seed is not None or self._choose is None else 1 - self.seat
+        else:
+            self.seat = int(self._seats)
+        if seed is not None or self._choose is None:
+            self._choose = self._make_opponent()
+        self.board.reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0)
+        self._is_over = False
+        self._play_opponent()
+        return self._observation(), self._info()
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Play an action, and then the opponent's, up to the agent's next turn or the end.
+
+        Raises:
+            ValueError: the action is not legal and ``illegal="raise"``; or the opponent chose
+                an illegal action.
+            gymnasium.error.ResetNeeded: the game is over or has not begun.
+        """
+        if self._is_over:
+            raise ResetNeeded("the game is over or has not begun: call reset() first")
+        board = self.board
+        try:
+            board.step(action)
+        except ValueError as refusal:
+            if self._raises:
+                raise
+            self._is_over = True
+            info = self._info() | {"illegal_action": str(refusal)}
+            return self._observation(), -1.0, True, False, info
+        self._play_opponent()
+        agent = AGENTS[self.seat]
+        terminated, truncated = board.terminations[agent], board.truncations[agent]
+        self._is_over = terminated or truncated
+        reward = float(board.rewards[agent])
+        return self._observation(), reward, terminated, truncated, self._info()
+
+    def action_masks(self) -> np.ndarray:
+        """bool[num_actions], the legal actions, as sb3-contrib's MaskablePPO asks for them."""
+        return self.board.position.mask.astype(np.bool_)
+
+    def render(self) -> Any:
+        """Show the position, see `BoardGameEnv.render`."""
+        return self.board.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self.board.close()
+
+    def _play_opponent(self) -> None:
+        position = self.board.position
+        while position.mover != self.seat and not position.is_over:
+            assert self._choose is not None
+            action = self._choose(position)
+            try:
+                self.board.step(action)
+            except ValueError as refusal:
+                raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
+
+    def _observation(self) -> np.ndarray:
+        return self.board.observe(AGENTS[self.seat])["observation"]
+
+    def _info(self) -> dict[str, Any]:
+        mask = self.board.position.mask
+        return {"action_mask": np.zeros_like(mask) if self._is_over else mask.copy()}
+
+    def _make_opponent(self) -> Callable[[Position], Any]:
+        if callable(self._opponent):
+            return self._opponent
+        if self._opponent == "random":
+            return self._random_action
+        seed = int(self.np_random.integers(2**31))
+        return make_agent(self._opponent, self.game, seed).choose
+
+    def _random_action(self, position: Position) -> int:
+        legal = position.legal_actions
+        return int(legal[int(self.np_random.random() * len(legal))])
+
+
+def make_agent(spec: str, game: Game, seed: int) -> Any:
+    """The agent called ``spec``, made by an installed package; it has ``choose(position)``.
+
+    Raises:
+        ImportError: no installed package makes agents.
+        ValueError: ``spec`` names no agent.
+    """
+    makers = entry_points(group=AGENT_ENTRY_POINTS, name="make_agent")
+    try:
+        maker = next(iter(makers)).load()
+    except (StopIteration, ImportError) as error:
+        raise ImportError(
+            f"the opponent {spec!r} needs the training package: "
+            'pip install "ludarium[train]"; without it, opponents are "random" and functions'
+        ) from error
+    return maker(spec, game, seed)
+
+
+def find_game(game: str | Game, options: dict[str, Any]) -> Game:
+    """The rules, given by name and options or ready-made."""
+    if isinstance(game, str):
+        return make_game(game, **options)
+    if not isinstance(game, Game):
+        raise ValueError(f"game is {game!r}; accepted: the name of a game, or a Game")
+    if options:
+        raise ValueError(f"options {options} go with a game's name, not with {game!r}")
+    return game
+
+
+def check_choice(name: str, value: Any, accepted: tuple) -> None:
+    """Raise ``ValueError`` unless ``value`` is one of ``accepted``, of the same type."""
+    if isinstance(value, np.integer):
+        value = int(value)
+    if not any(type(value) is type(known) and value == known for known in accepted):
+        choices = ", ".join(repr(known) for known in accepted)
+        raise ValueError(f"{name} is {value!r}; accepted: {choices}")
+
+
+def check_opponent(opponent: Any) -> None:
+    """Raise ``ValueError`` unless ``opponent`` is a name or a function."""
+    if not callable(opponent) and (not isinstance(opponent, str) or not opponent):
+        raise ValueError(f"opponent is {opponent!r}; accepted: a name, or a function")

@@ -1,0 +1,91 @@
+"""Compiles the batched kernels of every game to GPU code (PTX, sm_90); no GPU is needed.
+
+``python -m tests.envs.compile_for_cuda`` prints, as JSON by game and kernel, the lines of PTX
+that would be slow there (64-bit floats, memory local to a thread) or that lean on code from
+outside, and the number of lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from types import SimpleNamespace
+
+import numba
+from numba import cuda
+from numba.cuda import dispatcher
+
+from ludarium.envs import Game
+from tests.games import ALL_GAMES, Batch
+
+HOPPER = (9, 0)  # compute capability of an H100
+UNWANTED = {"64-bit floats": r"\.f64", "local memory": r"\.local", "outside code": r"\.extern"}
+
+
+def wrappers(game: Game) -> dict[str, tuple]:
+    """For each kernel a function for one thread per game, and examples of its arguments."""
+    kernels, num_actions, many = game.kernels, game.num_actions, Batch(game, count=2, seed=0)
+    start, step = kernels.batch_start, kernels.batch_step
+    step_random, draw = kernels.batch_step_random, kernels.batch_random_actions
+    observe_movers, legal_actions = kernels.observe_movers, kernels.legal_actions
+
+    def batch_start(batch):
+        i = cuda.grid(1)
+        if i < batch[1].shape[0]:
+            start(batch, i, i + 1)
+
+    def batch_step(batch, actions):
+        i = cuda.grid(1)
+        if i < batch[1].shape[0]:
+            step(batch, actions, i, i + 1)
+
+    def batch_step_random(batch, actions):
+        i = cuda.grid(1)
+        if i < batch[1].shape[0]:
+            step_random(batch, actions, i, i + 1)
+
+    def batch_random_actions(tables, states, rngs, actions):
+        i = cuda.grid(1)
+        if i < states.shape[0]:
+            draw(tables, states, rngs, actions, num_actions, i, i + 1)
+
+    def show(tables, states, masks, planes):
+        i = cuda.grid(1)
+        if i < states.shape[0]:
+            legal_actions(tables, states[i : i + 1], masks[i : i + 1])
+            observe_movers(tables, states[i : i + 1], planes[i : i + 1])
+
+    return {
+        "batch_start": (batch_start, many.batch),
+        "batch_step": (batch_step, many.batch, many.actions),
+        "batch_step_random": (batch_step_random, many.batch, many.actions),
+        "batch_random_actions": (
+            *(batch_random_actions, game.tables, many.states, many.rngs),
+            many.actions,
+        ),
+        "legal_actions and observe_movers": (
+            *(show, game.tables, many.states, many.masks),
+            many.planes,
+        ),
+    }
+
+
+def report(game: Game) -> dict[str, dict]:
+    """The unwanted lines of each kernel, by their kind."""
+    found = {}
+    for name, (function, *arguments) in wrappers(game).items():
+        types = tuple(numba.typeof(argument) for argument in arguments)
+        ptx, _ = cuda.compile_ptx(function, types, cc=HOPPER)
+        lines = ptx.splitlines()
+        unwanted = {
+            kind: [line.strip() for line in lines if re.search(pattern, line)]
+            for kind, pattern in UNWANTED.items()
+        }
+        found[name] = {"lines": len(lines), "unwanted": unwanted}
+    return found
+
+
+if __name__ == "__main__":
+    # Rule functions are compiled for "the current device": let that be a GPU that is not there.
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=HOPPER)
+    print(json.dumps({name: report(game()) for name, game in ALL_GAMES.items()}))

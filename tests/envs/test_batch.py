@@ -1,0 +1,545 @@
+"""Many games at once: `ludarium.envs.batch` and the threads beneath it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from ludarium.envs import Game, Position, batch, make_game
+from ludarium.envs.batch import BatchEnv, VectorBoardGameEnv
+from ludarium.envs.engine import threads
+from ludarium.envs.engine.kernels import rows
+
+BUFFERS = (
+    "observations",
+    "masks",
+    "movers",
+    "rewards",
+    "terminated",
+    "truncated",
+    "actions",
+    "states",
+)
+
+
+def snapshot(games: BatchEnv) -> dict[str, np.ndarray]:
+    return {name: getattr(games, name).copy() for name in BUFFERS}
+
+
+def assert_same(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> None:
+    for name in BUFFERS:
+        np.testing.assert_array_equal(first[name], second[name], err_msg=name)
+
+
+def played(games: BatchEnv, steps: int) -> dict[str, np.ndarray]:
+    """What the buffers hold after each of ``steps`` random steps, one after the other."""
+    history = [snapshot(games)]
+    for _ in range(steps):
+        games.step_random()
+        history.append(snapshot(games))
+    return {name: np.stack([moment[name] for moment in history]) for name in BUFFERS}
+
+
+# Playing.
+
+
+def test_games_go_as_positions_of_their_own_ply_by_ply(default_game: Game) -> None:
+    games = BatchEnv(default_game, 7, seed=3)
+    positions = [games.position(i) for i in range(7)]
+    finished = 0
+    for step in range(80):
+        for i, position in enumerate(positions):
+            assert games.movers[i] == position.mover
+            np.testing.assert_array_equal(games.masks[i], position.mask)
+            np.testing.assert_array_equal(games.observations[i], position.observation())
+            assert games.position(i) == position
+        if step % 2:
+            actions = games.random_actions()
+            games.step(actions)
+        else:
+            games.step_random()
+            actions = games.actions
+        for i, position in enumerate(positions):
+            position.play(int(actions[i]))
+            assert tuple(games.rewards[i]) == position.rewards
+            assert games.terminated[i] == (position.is_over and not position.is_truncated)
+            assert games.truncated[i] == position.is_truncated
+            if position.is_over:
+                finished += 1
+                positions[i] = games.position(i)
+                assert positions[i].ply == 0
+    assert finished or default_game.max_plies > 80
+
+
+def test_a_finished_game_starts_anew_in_the_same_step(default_game: Game) -> None:
+    games = BatchEnv(default_game, 20, seed=0)
+    for _ in range(200):
+        games.step_random()
+        is_over = games.terminated | games.truncated
+        assert (games.states["ply"][is_over] == 0).all()
+        assert (games.states["ply"][~is_over] > 0).all()
+        assert (games.states["outcome"] == 0).all()
+        assert (games.masks.sum(axis=1) > 0).all()
+        assert (games.rewards[~is_over] == 0).all()
+        assert (games.rewards.sum(axis=1) == 0).all()
+
+
+def test_the_buffers_stay_the_same_objects(default_game: Game) -> None:
+    games = BatchEnv(default_game, 4, seed=0)
+    before = {name: getattr(games, name) for name in BUFFERS}
+    games.step_random()
+    games.step(games.random_actions())
+    games.reset(1)
+    games.play([1], games.random_actions()[1:2])
+    games.restart([1])
+    for name, buffer in before.items():
+        assert getattr(games, name) is buffer
+        assert np.shares_memory(getattr(games, name), buffer)
+
+
+def test_the_buffers_have_the_promised_shapes_and_types(default_game: Game) -> None:
+    games = BatchEnv(default_game, 5)
+    expected: dict[str, tuple[tuple, Any]] = {
+        "observations": ((5, *default_game.observation_shape), np.float32),
+        "masks": ((5, default_game.num_actions), np.int8),
+        "movers": ((5,), np.int8),
+        "rewards": ((5, 2), np.float32),
+        "terminated": ((5,), np.bool_),
+        "truncated": ((5,), np.bool_),
+        "actions": ((5,), np.int64),
+        "states": ((5,), default_game.state_dtype),
+    }
+    for name, (shape, dtype) in expected.items():
+        assert getattr(games, name).shape == shape
+        assert getattr(games, name).dtype == dtype
+        assert getattr(games, name).flags.c_contiguous or name == "movers"
+
+
+def test_uint8_observations_equal_those_of_float32(default_game: Game) -> None:
+    if not default_game.binary_observation:
+        pytest.skip("observations of this game are not binary")
+    coarse = BatchEnv(default_game, 16, observation_dtype=np.uint8, seed=5)
+    fine = BatchEnv(default_game, 16, seed=5)
+    assert coarse.observations.dtype == np.uint8
+    for _ in range(40):
+        np.testing.assert_array_equal(coarse.observations, fine.observations)
+        coarse.step_random()
+        fine.step_random()
+
+
+# Random numbers.
+
+
+def test_the_same_seed_gives_the_same_games(default_game: Game) -> None:
+    first = played(BatchEnv(default_game, 10, seed=7), 60)
+    assert_same(first, played(BatchEnv(default_game, 10, seed=7), 60))
+    again = BatchEnv(default_game, 10)
+    again.reset(np.random.SeedSequence(7))
+    again.actions[:] = 0
+    assert_same(first, played(again, 60))
+
+
+def test_other_seeds_give_other_games(default_game: Game) -> None:
+    def line(seed: int | None) -> bytes:
+        return played(BatchEnv(default_game, 10, seed=seed), 5)["actions"].tobytes()
+
+    assert len({line(seed) for seed in (0, 1, 2, None, None)}) == 5
+
+
+def test_games_of_a_batch_differ_from_each_other(default_game: Game) -> None:
+    lines = played(BatchEnv(default_game, 10, seed=0), 6)["actions"]
+    assert len({tuple(line) for line in lines.T}) == 10
+
+
+def test_a_reset_without_a_seed_goes_on_with_other_random_numbers(default_game: Game) -> None:
+    games = BatchEnv(default_game, 10, seed=0)
+    first = played(games, 5)
+    games.reset()
+    second = played(games, 5)
+    assert (second["states"]["ply"][0] == 0).all()
+    assert (first["actions"][1:] != second["actions"][1:]).any()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_the_number_of_threads_changes_nothing(default_game: Game, count: int) -> None:
+    alone = BatchEnv(default_game, 11, threads=1, seed=4)
+    shared = BatchEnv(default_game, 11, threads=count, seed=4)
+    assert shared.threads == count
+    assert_same(played(alone, 50), played(shared, 50))
+    np.testing.assert_array_equal(alone.random_actions(), shared.random_actions())
+
+
+def test_a_batch_too_small_for_threads_has_one() -> None:
+    assert batch.make("corso", 4).threads == 1
+    assert batch.make("corso", 3, threads=8).threads == 3
+    assert batch.make("corso", 1 << 14).threads == threads.available_cores()
+
+
+@pytest.mark.parametrize("num_actions", [1, 3, 7, 8, 9, 16, 25, 64, 205])
+def test_choosing_by_masks_is_uniform_over_legal_actions(num_actions: int) -> None:
+    """Choosing goes by words of 8 actions, so every number of words and every rest matters."""
+    random = np.random.default_rng(num_actions)
+    kernels = make_game("corso").kernels
+    draws = 2000
+    for density in (0.05, 0.5, 1.0):
+        mask = (random.random(num_actions) < density).astype(np.int8)
+        mask[random.integers(num_actions)] = 1
+        masks = np.repeat(mask[None], draws, axis=0)
+        bits = random.integers(1, 2**32, (draws, 2))
+        actions = np.full(draws, -1)
+        kernels.batch_choose((None, None, rows(bits), rows(masks), *[None] * 4), actions, 0, draws)
+        counts = np.bincount(actions, minlength=num_actions)
+        assert len(counts) == num_actions
+        assert (counts[mask == 0] == 0).all()
+        expected = draws / mask.sum()
+        chi_square = ((counts[mask == 1] - expected) ** 2 / expected).sum()
+        freedom = mask.sum() - 1
+        assert chi_square <= freedom + 5 * np.sqrt(2 * freedom)
+
+
+# Errors.
+
+
+@pytest.mark.parametrize("illegal", [-1, 10**6, -(10**12)])
+def test_an_illegal_action_is_refused_and_changes_nothing(default_game: Game, illegal: int) -> None:
+    games = BatchEnv(default_game, 6, seed=1)
+    games.step_random()
+    before = snapshot(games)
+    actions = games.random_actions()
+    actions[4] = illegal
+    with pytest.raises(ValueError, match=rf"game 4: action {illegal} is out of range"):
+        games.step(actions)
+    assert_same(before, snapshot(games))
+
+
+def test_an_action_that_is_not_legal_now_is_named_with_text_and_reason() -> None:
+    games = batch.make("corso", 3, seed=1)
+    games.step([6, 7, 8])
+    before = snapshot(games)
+    reason = r"game 1: action 7 \(c2!\) is not legal: the marble on c2 is the opponent's"
+    with pytest.raises(ValueError, match=reason):
+        games.step([0, 7, 8])
+    assert_same(before, snapshot(games))
+
+
+@pytest.mark.parametrize(
+    "actions", [[0, 0], [[0, 0, 0]], 0, [0.0, 1.0, 2.0], ["a", "b", "c"], [None] * 3, [True] * 3]
+)
+def test_what_is_no_list_of_actions_is_refused(actions: Any) -> None:
+    games = batch.make("corso", 3, seed=1)
+    with pytest.raises(ValueError, match=r"actions must be integers of shape \(3,\)"):
+        games.step(actions)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.uint16, np.uint64, np.int64, list])
+def test_actions_may_be_any_integers(kind: Any) -> None:
+    games = batch.make("corso", 3, seed=1)
+    games.step([4, 5, 6] if kind is list else np.array([4, 5, 6], kind))
+    assert games.actions.tolist() == [4, 5, 6]
+    assert games.states["ply"].tolist() == [1, 1, 1]
+
+
+def test_random_actions_can_be_written_into_an_array() -> None:
+    games, twin = (batch.make("corso", 3, seed=1) for _ in range(2))
+    out = np.zeros(3, np.int64)
+    assert games.random_actions(out) is out
+    np.testing.assert_array_equal(out, twin.random_actions())
+    with pytest.raises(ValueError, match="out must be int64"):
+        games.random_actions(np.zeros(3, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_envs": 0}, "num_envs is 0; accepted: a positive integer"),
+        ({"num_envs": 2.0}, r"num_envs is 2\.0"),
+        ({"num_envs": 2, "threads": 0}, "threads is 0"),
+        ({"num_envs": 2, "threads": True}, "threads is True"),
+        ({"num_envs": 2, "observation_dtype": np.int32}, "observation_dtype is .*int32"),
+        ({"num_envs": 2, "observation_dtype": "rubbish"}, "observation_dtype is 'rubbish'"),
+        ({"num_envs": 2, "size": 1}, "option 'size' is 1"),
+    ],
+)
+def test_arguments_out_of_their_range_are_named(arguments: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        batch.make("corso", **arguments)
+
+
+def test_uint8_is_refused_where_observations_are_not_binary() -> None:
+    game = make_game("corso")
+    game.binary_observation = False
+    with pytest.raises(ValueError, match="use float32"):
+        BatchEnv(game, 2, observation_dtype=np.uint8)
+
+
+# Some of the games.
+
+
+def test_some_games_can_be_played_and_restarted_alone(default_game: Game) -> None:
+    games = BatchEnv(default_game, 5, seed=2)
+    before = snapshot(games)
+    finished: Position | None = None
+    while finished is None:
+        action = int(np.flatnonzero(games.masks[3])[-1])
+        position = games.position(3)
+        position.play(action)
+        games.play([3], [action])
+        if position.is_over:
+            finished = position
+    assert games.position(3) == finished
+    assert tuple(games.rewards[3]) == finished.rewards
+    assert games.masks[3].sum() == 0
+    for player in (0, 1):
+        games.observe([3], [player])
+        np.testing.assert_array_equal(games.observations[3], finished.observation(player))
+    with pytest.raises(ValueError, match=r"game 3: .* the game is over"):
+        games.play([3], [0])
+    others = [0, 1, 2, 4]
+    for name in BUFFERS:
+        np.testing.assert_array_equal(getattr(games, name)[others], before[name][others])
+    games.restart([3])
+    assert games.states["ply"][3] == 0
+    assert games.masks[3].sum() > 0
+    assert not games.terminated[3]
+    assert not games.rewards[3].any()
+
+
+@pytest.mark.parametrize("games", [[5], [-1], [[0]], ["a"], [0.5], 1])
+def test_games_out_of_range_are_refused(games: Any) -> None:
+    with pytest.raises(ValueError, match="games must be"):
+        batch.make("corso", 5).restart(games)
+
+
+# Threads.
+
+
+def test_work_is_cut_into_even_parts_that_cover_it() -> None:
+    for count, parts in ((10, 3), (2, 5), (7, 7), (0, 2), (100, 1)):
+        done: list[tuple[int, int]] = []
+        threads.split(lambda begin, end, done=done: done.append((begin, end)), count, parts)
+        covered = [i for begin, end in sorted(done) for i in range(begin, end)]
+        assert covered == list(range(count))
+        sizes = [end - begin for begin, end in done]
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_an_error_in_a_share_is_raised_when_all_have_ended() -> None:
+    ended = []
+
+    def share(begin: int, end: int) -> None:
+        if begin == 1:
+            raise KeyError("one")
+        time.sleep(0.02)
+        ended.append(begin)
+
+    for _ in range(3):
+        ended.clear()
+        with pytest.raises(KeyError, match="one"):
+            threads.split(share, 3, 3)
+        assert sorted(ended) == [0, 2]
+
+
+def test_work_within_work_and_from_two_threads_is_done() -> None:
+    done: set[tuple[int, int]] = set()
+
+    def outer(begin: int, end: int) -> None:
+        threads.split(lambda first, last: done.add((begin, first)), 4, 2)
+
+    threads.split(outer, 3, 3)
+    assert done == {(outer, inner) for outer in range(3) for inner in (0, 2)}
+
+    total = []
+    callers = [
+        threading.Thread(
+            target=lambda: [
+                threads.split(lambda *part: total.append(part), 4, 2) for _ in range(50)
+            ]
+        )
+        for _ in range(4)
+    ]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(20)
+    assert len(total) == 4 * 50 * 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.timeout(120)
+def test_a_forked_child_can_use_threads() -> None:
+    """In a process of its own: forking the test runner would copy its threads' locks."""
+    script = """
+        import os, signal, warnings
+        from ludarium.envs import batch
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking a process with threads
+        games = batch.make("corso", 64, threads=3, seed=1)
+        twin = batch.make("corso", 64, threads=1, seed=1)
+        games.step_random()
+        twin.step_random()
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            for _ in range(20):
+                games.step_random()
+                twin.step_random()
+            os._exit(0 if (games.states == twin.states).all() else 1)
+        games.step_random()
+        _, status = os.waitpid(child, 0)
+        assert status == 0, status
+        print("well")
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert run.stdout.strip() == "well", run.stderr
+
+
+# The Gymnasium vector environment.
+
+
+def make_vector(**arguments: Any) -> VectorBoardGameEnv:
+    return gymnasium.make_vec("ludarium/Corso-v0", **{"num_envs": 12, "size": 3} | arguments)
+
+
+def some_legal(masks: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    return (masks * random.random(masks.shape)).argmax(axis=1)
+
+
+def test_make_vec_gives_the_vector_environment() -> None:
+    vector = make_vector()
+    assert isinstance(vector, VectorBoardGameEnv)
+    assert vector.num_envs == 12
+    assert vector.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert vector.single_action_space == gymnasium.spaces.Discrete(9)
+    assert vector.single_observation_space.shape == (5, 3, 3)
+    observations, infos = vector.reset(seed=0)
+    assert observations in vector.observation_space
+    assert infos["action_mask"].shape == (12, 9)
+    assert infos["_action_mask"].all()
+    vector.close()
+
+
+@pytest.mark.parametrize("seat", [0, 1, "random", "alternate"])
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_vector_games_are_won_lost_and_begun_anew(seat: Any, dtype: Any) -> None:
+    vector = make_vector(seat=seat, observation_dtype=dtype)
+    random = np.random.default_rng(0)
+    observations, infos = vector.reset(seed=3)
+    seats_seen = set()
+    results = set()
+    for _ in range(60):
+        assert (vector.batch.movers == vector.seats).all()
+        seats = vector.seats.copy()
+        seats_seen |= set(seats)
+        masks = infos["action_mask"]
+        assert (masks.sum(axis=1) > 0).all()
+        observations, rewards, terminated, truncated, infos = vector.step(some_legal(masks, random))
+        assert observations in vector.observation_space
+        assert observations.dtype == dtype
+        assert rewards.dtype == np.float64
+        assert not truncated.any()
+        assert (rewards[~terminated] == 0).all()
+        results |= set(rewards[terminated])
+        assert ("final_obs" in infos) == terminated.any()
+        if terminated.any():
+            np.testing.assert_array_equal(infos["_final_obs"], terminated)
+            np.testing.assert_array_equal(infos["_final_info"], terminated)
+            assert not infos["final_info"]["action_mask"].any()
+            for i in np.flatnonzero(terminated):
+                planes = infos["final_obs"][i].astype(int).sum(axis=(1, 2))
+                assert np.sign(planes[0] + planes[2] - planes[1] - planes[3]) == rewards[i]
+                assert planes[4] == 0  # no open cell is left
+            if seat == "alternate":
+                np.testing.assert_array_equal(vector.seats[terminated], 1 - seats[terminated])
+            assert (vector.batch.states["ply"][terminated] <= 1).all()
+    assert results >= {1.0, -1.0}
+    assert seats_seen == ({seat} if seat in (0, 1) else {0, 1})
+
+
+def test_vector_games_repeat_with_their_seed() -> None:
+    def line(seed: int) -> list[bytes]:
+        vector = make_vector(seat="random")
+        _, infos = vector.reset(seed=seed)
+        random = np.random.default_rng(0)
+        seen = []
+        for _ in range(20):
+            result = vector.step(some_legal(infos["action_mask"], random))
+            infos = result[4]
+            seen += [part.tobytes() for part in result[:4]]
+        return seen
+
+    assert line(1) == line(1)
+    assert line(1) != line(2)
+
+
+def test_returned_vectors_belong_to_the_caller() -> None:
+    vector = make_vector()
+    observations, infos = vector.reset(seed=0)
+    kept = observations.copy(), infos["action_mask"].copy()
+    vector.step(infos["action_mask"].argmax(axis=1))
+    np.testing.assert_array_equal(observations, kept[0])
+    np.testing.assert_array_equal(infos["action_mask"], kept[1])
+
+
+def test_an_illegal_action_loses_its_game_only() -> None:
+    vector = make_vector(seat=0)
+    vector.reset(seed=0)
+    _, rewards, terminated, _, infos = vector.step([*range(8), -1, 9, 10**9, 4])
+    assert np.flatnonzero(terminated).tolist() == [8, 9, 10]
+    assert rewards.tolist() == [0] * 8 + [-1] * 3 + [0]
+    assert infos["final_obs"][8][4].sum() == 9
+    assert (vector.batch.states["ply"] == [2] * 8 + [0] * 3 + [2]).all()
+    vector = make_vector(seat=0, illegal="raise")
+    vector.reset(seed=0)
+    before = snapshot(vector.batch)
+    with pytest.raises(ValueError, match="game 9: action 9 is out of range"):
+        vector.step([0] * 9 + [9, 0, 0])
+    assert_same(before, snapshot(vector.batch))
+
+
+def first_legal(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    assert len(observations) == len(masks)
+    return masks.argmax(axis=1)
+
+
+def test_a_function_plays_the_other_side() -> None:
+    vector = make_vector(seat=1, opponent=first_legal)
+    observations, _ = vector.reset(seed=0)
+    assert (observations[:, 1, 0, 0] == 1).all()  # its marble on a1, the other player's
+    assert (vector.batch.movers == 1).all()
+
+
+@pytest.mark.parametrize("answer", [lambda o, m: [99] * len(m), lambda o, m: 3])
+def test_an_opponent_that_breaks_the_rules_is_found_out(answer: Callable) -> None:
+    vector = make_vector(seat=1, opponent=answer)
+    with pytest.raises(ValueError, match="the opponent chose an illegal action"):
+        vector.reset(seed=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seat": 2}, "seat is 2; accepted: 0, 1, 'random', 'alternate'"),
+        ({"opponent": 3}, "opponent is 3"),
+        ({"illegal": "forgive"}, "illegal is 'forgive'; accepted: 'lose', 'raise'"),
+        ({"size": 30}, "option 'size' is 30"),
+    ],
+)
+def test_vector_arguments_out_of_their_range_are_named(arguments: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        VectorBoardGameEnv("corso", 2, **arguments)

@@ -1,0 +1,343 @@
+"""Corso's rules: against the plain reference, known counts, solved boards and the rules' text.
+
+``LUDARIUM_GAMES=20000 pytest tests/envs/test_corso.py`` plays that many games on the 5 x 5
+board instead of the short run's, a tenth of it on each other size and a twentieth on 8 and 9.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from ludarium.envs import Position, make_game
+from ludarium.envs.engine.rule import DRAW
+from tests.references.corso import ReferenceCorso
+
+SIZES = range(2, 10)
+GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "2000"))
+
+# Number of action sequences of each length from the empty board: by size, then by plies.
+PERFT = {
+    2: {1: 4, 2: 12, 3: 36, 4: 48, 5: 0},
+    3: {1: 9, 2: 72, 3: 576, 4: 3868, 5: 24260},
+    4: {1: 16, 2: 240, 3: 3600, 4: 49816},
+    5: {1: 25, 2: 600, 3: 14400, 4: 329692, 5: 7489212},
+}
+# Number of different positions that a game can be in after exactly so many plies.
+DISTINCT = {
+    2: {1: 4, 2: 12, 3: 17, 4: 7},
+    3: {1: 9, 2: 72, 3: 312, 4: 1113, 5: 2381},
+    5: {1: 25, 2: 600, 3: 7460},
+}
+
+
+def play_texts(position: Position, texts: str) -> Position:
+    for text in texts.split():
+        position.play(position.text_to_action(text))
+    return position
+
+
+def after(texts: str, size: int = 5) -> Position:
+    return play_texts(make_game("corso", size=size).start(), texts)
+
+
+def drawing(text: str) -> str:
+    return dedent(text).strip("\n")
+
+
+# Against the reference.
+
+
+def rare_events(before: list[int], after: list[int], mover: int, over: bool) -> Iterable[str]:
+    """What happened on a ply that a weak test would never see; cells as the reference codes them.
+
+    Contents are 0 open, 1 and 2 marbles, 3 and 4 dye of player 0 and 1.
+    """
+    changes = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
+    chain = [old for old, new in changes if old in (1, 2) and new >= 3]
+    if not chain:
+        return
+    if len(chain) >= 4 and len(set(chain)) == 2:
+        yield "a chain of four or more marbles of both colours"
+    if any(old == 4 - mover for old, _ in changes):
+        yield "dye laid over the opponent's dye"
+    if all(old != 0 for old, _ in changes):
+        yield "an expansion that reaches no open cell"
+    if over:
+        yield "the last open cell filled by an expansion"
+
+
+def assert_same(position: Position, reference: ReferenceCorso) -> tuple[list[int], list[int]]:
+    """Compare all there is to compare; return the cells and the legal actions."""
+    cells, legal = reference.cells(), reference.legal_actions()
+    first, second = reference.scores()
+    assert position.state.cells.tolist() == cells
+    assert position.legal_actions.tolist() == legal
+    assert position.is_over == (not legal)
+    assert position.score == first - second
+    assert position.rewards == reference.rewards()
+    assert position.state.open_cells == cells.count(0)
+    assert not position.state.wave.any()
+    if legal:
+        assert position.mover == reference.mover
+    return cells, legal
+
+
+@cache
+def play_beside_reference(size: int) -> Counter[str]:
+    """Compare after every ply of random games; return how often each rare event was seen."""
+    game = make_game("corso", size=size)
+    random = np.random.default_rng(size)
+    seen: Counter[str] = Counter()
+    share = 1 if size == 5 else 10 if size < 8 else 20
+    for _ in range(max(40, GAMES_TO_PLAY // share)):
+        position, reference = game.start(), ReferenceCorso(size)
+        cells, legal = assert_same(position, reference)
+        while legal:
+            action = legal[random.integers(len(legal))]
+            assert position.action_to_text(action) == reference.action_text(action)
+            before, mover = cells, reference.mover
+            position.play(action)
+            reference.play(action)
+            cells, legal = assert_same(position, reference)
+            seen.update(rare_events(before, cells, mover, not legal))
+        assert position.ply <= game.max_plies
+        if position.outcome == DRAW:
+            seen["a draw on an odd size" if size % 2 else "a draw on an even size"] += 1
+    return seen
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_random_games_agree_with_the_reference(size: int) -> None:
+    play_beside_reference(size)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "a chain of four or more marbles of both colours",
+        "dye laid over the opponent's dye",
+        "an expansion that reaches no open cell",
+        "the last open cell filled by an expansion",
+        "a draw on an even size",
+    ],
+)
+def test_the_random_games_met(event: str) -> None:
+    assert sum(play_beside_reference(size)[event] for size in SIZES) >= 10
+
+
+def test_odd_sizes_are_never_drawn() -> None:
+    assert not any(play_beside_reference(size)["a draw on an odd size"] for size in SIZES)
+
+
+# Known counts.
+
+
+@pytest.mark.parametrize(
+    ("size", "depth", "sequences"),
+    [(size, depth, count) for size, row in PERFT.items() for depth, count in row.items()],
+)
+def test_perft(size: int, depth: int, sequences: int) -> None:
+    assert make_game("corso", size=size).start().perft(depth) == sequences
+
+
+def key(position: Position) -> tuple[int, bytes]:
+    return position.mover, position.state.cells.tobytes()
+
+
+def children(position: Position) -> Iterable[tuple[int, Position]]:
+    for action in position.legal_actions.tolist():
+        child = position.copy()
+        child.play(action)
+        yield action, child
+
+
+@pytest.mark.parametrize(("size", "counts"), DISTINCT.items())
+def test_number_of_distinct_positions(size: int, counts: dict[int, int]) -> None:
+    start = make_game("corso", size=size).start()
+    layer = {key(start): start}
+    found = {}
+    for ply in counts:
+        layer = {key(child): child for parent in layer.values() for _, child in children(parent)}
+        found[ply] = len(layer)
+    assert found == counts
+
+
+class Solver:
+    """Best difference of cells for player 0 that each position leads to, by full search."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[int, bytes], int] = {}
+        self.terminal = 0
+
+    def value(self, position: Position) -> int:
+        place = key(position)
+        if place not in self.values:
+            self.terminal += position.is_over
+            best = min if position.mover else max
+            self.values[place] = (
+                position.score
+                if position.is_over
+                else best(self.value(child) for _, child in children(position))
+            )
+        return self.values[place]
+
+
+def test_two_by_two_is_solved() -> None:
+    solver = Solver()
+    assert solver.value(make_game("corso", size=2).start()) == 2
+    assert (len(solver.values), solver.terminal) == (41, 12)
+
+
+def test_three_by_three_is_solved() -> None:
+    solver = Solver()
+    start = make_game("corso", size=3).start()
+    assert solver.value(start) == 3
+    assert (len(solver.values), solver.terminal) == (11612, 1652)
+    first_moves = {action: solver.value(child) for action, child in children(start)}
+    assert first_moves == {0: -3, 1: 1, 2: -3, 3: 1, 4: 3, 5: 1, 6: -3, 7: 1, 8: -3}
+
+
+# The worked examples of the rules as published, in positions that fit their words.
+
+
+def test_expansion_dyes_the_cell_and_its_neighbours_and_overrides_dye() -> None:
+    position = after("c3 d4 c3!")
+    assert position.board_text() == drawing(
+        """
+        5 . . . . .
+        4 . . o X .
+        3 . o o o .
+        2 . . o . .
+        1 . . . . .
+          a b c d e
+        """
+    )
+    assert position.score == 5 - 1
+    play_texts(position, "d4!")
+    assert position.board_text() == drawing(
+        """
+        5 . . . x .
+        4 . . x x x
+        3 . o o x .
+        2 . . o . .
+        1 . . . . .
+          a b c d e
+        """
+    )
+    assert position.score == 3 - 5
+
+
+def test_a_chain_takes_the_opponents_marbles_along() -> None:
+    position = after("c3 c4 c3!")
+    assert position.board_text() == drawing(
+        """
+        5 . . o . .
+        4 . o o o .
+        3 . o o o .
+        2 . . o . .
+        1 . . . . .
+          a b c d e
+        """
+    )
+    assert position.score == 8
+
+
+def test_a_chain_spares_diagonal_marbles() -> None:
+    position = after("c3 c4 d2 d4 a1")
+    assert position.mover == 1
+    play_texts(position, "d4!")
+    assert position.board_text() == drawing(
+        """
+        5 . . x x .
+        4 . x x x x
+        3 . x x x .
+        2 . . x O .
+        1 O . . . .
+          a b c d e
+        """
+    )
+    assert position.score == 2 - 10
+
+
+def test_the_game_ends_at_once_when_no_open_cell_is_left() -> None:
+    position = after("a1 b1 a2 b2", size=2)
+    assert position.is_over
+    assert position.outcome == DRAW
+    assert position.rewards == (0, 0)
+    assert not position.mask.any()
+    position = after("a1 b1 a1!", size=2)
+    assert position.rewards == (1, -1)
+    assert position.score == 4
+
+
+# Texts and options.
+
+
+@pytest.mark.parametrize(
+    ("moves", "text", "words"),
+    [
+        ("c3", "c3!", ["'c3!'", "not legal", "opponent"]),
+        ("c3", "c3", ["'c3'", "not legal", "opponent"]),
+        ("c3 e5", "c3", ["'c3'", "not legal", "your own marble", "'c3!'"]),
+        ("", "c3!", ["'c3!'", "not legal", "open", "'c3'"]),
+        ("c3 e5 c3!", "c2", ["'c2'", "not legal", "dyed"]),
+        ("c3 e5 c3!", "C2!", ["'C2!'", "not legal", "dyed"]),
+        ("", "f1", ["'f1'", "a1 to e5"]),
+        ("", "a0", ["'a0'", "malformed"]),
+        ("", "c3!!", ["'c3!!'", "malformed"]),
+        ("", "", ["''", "malformed"]),
+        ("", "pass", ["'pass'", "malformed"]),
+    ],
+)
+def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: list[str]) -> None:
+    position = after(moves)
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011 (the words are checked below)
+        position.text_to_action(text)
+    for word in words:
+        assert word in str(refusal.value)
+
+
+@pytest.mark.parametrize("size", [1, 10, 0, -5, 5.0, "5", True, None, [5]])
+def test_other_sizes_are_refused(size: object) -> None:
+    with pytest.raises(ValueError, match=r"option 'size' is .*; accepted: an integer from 2 to 9"):
+        make_game("corso", size=size)
+
+
+def test_default_size_is_five() -> None:
+    assert make_game("corso").options == {"size": 5}
+    assert make_game("corso", size=np.int64(5)) == make_game("corso")
+
+
+# Observations and symmetries, which the generic tests check against each other, by example.
+
+
+def test_observation_shows_own_pieces_first() -> None:
+    position = after("c3 d4 c3!")
+    marbles_0, dye_0 = np.zeros((5, 5)), np.zeros((5, 5))
+    marbles_1, dye_1 = np.zeros((5, 5)), np.zeros((5, 5))
+    marbles_1[3, 3] = 1
+    for rank, file in [(2, 1), (2, 2), (2, 3), (1, 2), (3, 2)]:
+        dye_0[rank, file] = 1
+    open_cells = 1 - marbles_0 - marbles_1 - dye_0 - dye_1
+    first = np.stack([marbles_0, marbles_1, dye_0, dye_1, open_cells])
+    second = np.stack([marbles_1, marbles_0, dye_1, dye_0, open_cells])
+    np.testing.assert_array_equal(position.observation(0), first)
+    np.testing.assert_array_equal(position.observation(1), second)
+    np.testing.assert_array_equal(position.observation(), second)
+
+
+def test_symmetries_are_the_eight_of_the_square() -> None:
+    symmetries = make_game("corso", size=4).symmetries()
+    assert len(symmetries) == 8
+    assert len(np.unique(symmetries.actions, axis=0)) == 8
+    corners = symmetries.actions[:, [0, 3, 12, 15]]
+    assert (np.sort(corners, axis=1) == [0, 3, 12, 15]).all()
+    next_to = abs(symmetries.actions[:, 0] - symmetries.actions[:, 1])
+    assert set(next_to.tolist()) == {1, 4}

@@ -1,0 +1,423 @@
+"""What must hold for any game and option set; a new game gets these tests by being registered."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import os
+import pickle
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ludarium.envs import GAMES, Game, Position
+from ludarium.envs.engine.rule import (
+    DRAW,
+    ONGOING,
+    PLAYER_0_WINS,
+    PLAYER_1_WINS,
+    TRUNCATED,
+    random_bits,
+    seed_rng,
+)
+from tests.envs.fingerprint import all_fingerprints
+from tests.games import Batch, contents, garbage, random_game, random_positions
+from tests.oddity import Oddity
+
+# The rules.
+
+
+def test_start_writes_every_field(game: Game) -> None:
+    for seed in range(3):
+        states = garbage(game.new_states(1), seed)
+        game.kernels.start(game.tables, states, seed_rng(seed))
+        assert (states == game.start(seed).states).all()
+
+
+def test_start_depends_on_the_seed_only_where_starts_are_random(game: Game) -> None:
+    starts = {contents(game.start(seed).states) for seed in range(20)}
+    assert (len(starts) > 1) == game.random_start
+    assert game.start(7) == game.start(7)
+
+
+def test_legal_actions_are_those_that_can_be_played(game: Game) -> None:
+    for position in random_positions(game, 12):
+        for action in range(game.num_actions):
+            tried = position.copy()
+            if position.mask[action]:
+                tried.play(action)
+                assert tried.ply == position.ply + 1
+            else:
+                with pytest.raises(ValueError, match=f"action {action} .* is not legal"):
+                    tried.play(action)
+                assert tried == position
+
+
+def test_a_game_goes_on_while_there_is_a_legal_action(game: Game) -> None:
+    for seed in range(10):
+        for ply, (position, _) in enumerate(random_game(game, seed)):
+            assert position.ply == ply <= game.max_plies
+            assert position.is_over == (not position.mask.any())
+            assert position.mover in (0, 1)
+            assert set(position.mask.tolist()) <= {0, 1}
+
+
+def test_rewards_follow_the_outcome(game: Game) -> None:
+    rewards = {
+        ONGOING: (0, 0),
+        PLAYER_0_WINS: (1, -1),
+        PLAYER_1_WINS: (-1, 1),
+        DRAW: (0, 0),
+        TRUNCATED: (0, 0),
+    }
+    for seed in range(20):
+        for position, action in random_game(game, seed):
+            assert position.rewards == rewards[position.outcome]
+            assert position.is_truncated == (position.outcome == TRUNCATED)
+            if action is None and game.max_score:
+                assert abs(position.score) <= game.max_score
+
+
+def test_the_made_up_game_has_what_it_was_made_up_for() -> None:
+    outcomes, movers = set(), set()
+    for seed in range(40):
+        plies = [position.copy() for position, _ in random_game(Oddity(), seed)]
+        outcomes.add(plies[-1].outcome)
+        movers |= {(one.mover, other.mover) for one, other in pairwise(plies)}
+    assert outcomes == {PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED}
+    assert movers == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
+def test_perft_counts_what_can_be_played(game: Game) -> None:
+    start = game.start(0)
+    assert start.perft(0) == 1
+    assert start.perft(1) == len(start.legal_actions)
+    second = 0
+    for action in start.legal_actions:
+        child = start.copy()
+        child.play(action)
+        second += len(child.legal_actions)
+    assert start.perft(2) == second
+
+
+# What the players see.
+
+
+def test_observation_depends_on_nothing_but_the_position(game: Game) -> None:
+    for position in random_positions(game, 15):
+        for player in (0, 1):
+            expected = position.observation(player)
+            planes = garbage(np.empty(game.planes_shape, np.float32), position.ply)
+            game.kernels.observe(game.tables, position.states, player, planes)
+            np.testing.assert_array_equal(planes.reshape(game.observation_shape), expected)
+            np.testing.assert_array_equal(position.copy().observation(player), expected)
+
+
+def test_observation_fits_its_space(game: Game) -> None:
+    for position in random_positions(game, 15):
+        for player in (0, 1):
+            observation = position.observation(player)
+            assert observation.dtype == np.float32
+            assert observation.shape == game.observation_shape
+            assert observation.min() >= 0
+            assert observation.max() <= 1
+            if game.binary_observation:
+                assert set(np.unique(observation)) <= {0, 1}
+                as_bytes = position.observation(player, np.uint8)
+                np.testing.assert_array_equal(as_bytes, observation)
+
+
+def test_play_writes_the_next_mask_and_observation(game: Game) -> None:
+    mask = garbage(np.empty(game.num_actions, np.int8), 1)
+    planes = garbage(np.empty(game.planes_shape, np.float32), 2)
+    for position, action in random_game(game, 3):
+        if action is not None:
+            after = position.copy()
+            after.play(action, mask, planes)
+            np.testing.assert_array_equal(mask, after.mask)
+            np.testing.assert_array_equal(
+                planes.reshape(game.observation_shape), after.observation()
+            )
+
+
+def test_symmetries_change_nothing_that_matters(game: Game) -> None:
+    symmetries = game.symmetries()
+    assert symmetries.actions.shape[1] == game.num_actions
+    assert symmetries.observation.shape[1] == np.prod(game.observation_shape)
+    if game.random_start:
+        pytest.skip("starts are random, so no start is known to be the image of another")
+    for number in range(len(symmetries)):
+        seen_as = symmetries.actions[number]
+        gather = symmetries.observation[number]
+        image_of = np.argsort(seen_as)
+        image = game.start()
+        for position, action in random_game(game, number):
+            np.testing.assert_array_equal(image.mask, position.mask[seen_as])
+            for viewer in (0, 1):
+                other = viewer if image.mover == position.mover else 1 - viewer
+                np.testing.assert_array_equal(
+                    image.observation(other).ravel(), position.observation(viewer).ravel()[gather]
+                )
+            assert image.is_over == position.is_over
+            assert image.rewards[image.mover] == position.rewards[position.mover]
+            if action is not None:
+                image.play(image_of[action])
+
+
+def test_symmetries_form_a_group(game: Game) -> None:
+    symmetries = game.symmetries()
+    both = np.hstack([symmetries.actions, symmetries.observation + game.num_actions])
+    known = {row.tobytes() for row in both}
+    assert len(known) == len(symmetries)
+    assert {second[first].tobytes() for first in both for second in both} == known
+
+
+# Notation.
+
+
+def test_text_of_every_legal_action_reads_back(game: Game) -> None:
+    for position in random_positions(game, 40):
+        texts = [position.action_to_text(action) for action in position.legal_actions]
+        assert len(set(texts)) == len(texts)
+        for action, text in zip(position.legal_actions, texts, strict=True):
+            assert text == text.lower() == text.strip()
+            assert position.text_to_action(text) == action
+            assert position.text_to_action(f" {text.upper()}\n") == action
+
+
+def test_text_of_an_illegal_action_is_refused(game: Game) -> None:
+    for position in random_positions(game, 12):
+        legal = {position.action_to_text(action) for action in position.legal_actions}
+        for action in np.flatnonzero(position.mask == 0):
+            text = position.action_to_text(action)
+            if text not in legal:
+                with pytest.raises(ValueError) as refusal:  # noqa: PT011 (checked below)
+                    position.text_to_action(text)
+                assert repr(text) in str(refusal.value)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_any_other_text_is_a_value_error_that_names_it(game: Game, data: st.DataObject) -> None:
+    position = data.draw(st.sampled_from(_few_positions(game)), "position")
+    near_misses = st.text("abcdefghijkl0123456789!?+-=xo ,.>:", max_size=8)
+    text = data.draw(st.text(max_size=12) | near_misses, "text")
+    refusal = None
+    try:
+        action = position.text_to_action(text)
+    except ValueError as error:
+        refusal = str(error)
+    if refusal is None:
+        assert position.action_to_text(action) == text.strip().lower()
+    else:
+        assert repr(text) in refusal
+
+
+_kept: dict[Game, list[Position]] = {}
+
+
+def _few_positions(game: Game) -> list[Position]:
+    if game not in _kept:
+        _kept[game] = random_positions(game, 5)
+    return _kept[game]
+
+
+@pytest.mark.parametrize("action", [-1, 10**6, 2**70, "0", None, 1.0, [1]])
+def test_an_action_that_is_no_action_number_is_refused(default_game: Game, action: object) -> None:
+    position = default_game.start(0)
+    with pytest.raises(ValueError, match=r"out of range|not an integer"):
+        position.play(action)
+    assert position == default_game.start(0)
+
+
+# Pictures.
+
+
+def test_picture_is_well_formed_and_marks_the_last_action(game: Game) -> None:
+    position, pictures = game.start(0), []
+    for _, action in random_game(game, 0, max_plies=6):
+        if action is not None:
+            position.play(action)
+            pictures = [game.svg(position.state, action), game.svg(position.state)]
+            for picture in pictures:
+                root = ElementTree.fromstring(picture)
+                assert root.tag == "{http://www.w3.org/2000/svg}svg"
+                assert {"width", "height", "viewBox"} <= set(root.attrib)
+            assert pictures[0] != pictures[1]
+    assert pictures
+
+
+def test_board_text_shows_different_positions_differently(default_game: Game) -> None:
+    texts: dict[str, bytes] = {}
+    for position, _ in random_game(default_game, 5):
+        text = position.board_text()
+        assert text == str(position)
+        assert all(line == line.rstrip() for line in text.splitlines())
+        texts[text] = contents(position.states)
+    assert len(texts) > 2
+
+
+# Copies.
+
+
+def test_copies_go_their_own_way(game: Game) -> None:
+    for position, action in random_game(game, 8):
+        for twin in (
+            position.copy(),
+            copy.copy(position),
+            copy.deepcopy(position),
+            pickle.loads(pickle.dumps(position)),
+        ):
+            assert twin == position
+            assert twin.mover == position.mover
+            assert twin.outcome == position.outcome
+            if action is not None:
+                before = position.states.copy()
+                twin.play(action)
+                assert twin != position
+                assert (position.states == before).all()
+        if position.ply > 5:
+            break
+
+
+def test_games_with_equal_options_are_equal(game: Game) -> None:
+    twin = type(game)(**game.options)
+    assert twin == game
+    assert hash(twin) == hash(game)
+    assert pickle.loads(pickle.dumps(game)) == game
+    assert copy.deepcopy(game) == game
+    assert twin.kernels is game.kernels
+
+
+# Compiled loops over many games.
+
+
+@pytest.mark.parametrize("fused", [False, True], ids=["choose and step", "fused"])
+def test_games_in_a_batch_go_as_games_of_their_own(game: Game, fused: bool) -> None:
+    many, kernels = Batch(game, count=9, seed=5), game.kernels
+    positions = [_start_with(game, rng) for rng in many.rngs.copy()]
+    kernels.batch_start(many.batch, 0, many.count)
+    finished = 0
+    for _ in range(60):
+        for i, position in enumerate(positions):
+            assert (many.states[i] == position.state).all()
+            np.testing.assert_array_equal(many.masks[i], position.mask)
+            np.testing.assert_array_equal(
+                many.planes[i].reshape(game.observation_shape), position.observation()
+            )
+        rngs = many.rngs.copy()
+        if fused:
+            kernels.batch_step_random(many.batch, many.actions, 0, many.count)
+        else:
+            kernels.batch_choose(many.batch, many.actions, 0, many.count)
+            assert kernels.first_illegal(many.masks, many.actions) == -1
+            kernels.batch_step(many.batch, many.actions, 0, many.count)
+        for i, position in enumerate(positions):
+            random_bits(rngs[i])  # has drawn the action
+            position.play(int(many.actions[i]))
+            assert tuple(many.rewards[i]) == position.rewards
+            assert many.terminated[i] == (position.is_over and not position.is_truncated)
+            assert many.truncated[i] == position.is_truncated
+            if position.is_over:
+                positions[i] = _start_with(game, rngs[i])
+                finished += 1
+    assert finished or game.max_plies > 60
+
+
+def _start_with(game: Game, rng: np.ndarray) -> Position:
+    states = game.new_states(1)
+    game.kernels.start(game.tables, states, rng.reshape(1, 2).copy())
+    return Position.of_state(game, states)
+
+
+def test_a_part_of_a_batch_leaves_the_rest_alone(default_game: Game) -> None:
+    many, kernels = Batch(default_game, count=6, seed=0), default_game.kernels
+    kernels.batch_start(many.batch, 0, many.count)
+    arrays = [many.masks, many.planes, many.rewards, many.terminated, many.rngs, many.actions]
+    for kernel in (kernels.batch_step_random, kernels.batch_step):
+        many.actions[2:4] = many.masks.argmax(axis=1)[2:4]
+        states, before = many.states.copy(), [array.copy() for array in arrays]
+        kernel(many.batch, many.actions, 2, 4)
+        outside = [0, 1, 4, 5]
+        assert contents(many.states[outside]) == contents(states[outside])
+        for array, old in zip(arrays, before, strict=True):
+            np.testing.assert_array_equal(array[outside], old[outside])
+        assert (many.states["ply"][2:4] == states["ply"][2:4] + 1).all()
+
+
+def test_first_illegal_finds_the_game(default_game: Game) -> None:
+    game = default_game
+    masks = np.stack([game.start(0).mask] * 4)
+    legal, illegal = int(masks[0].argmax()), int(masks[0].argmin())
+    find = game.kernels.first_illegal
+    assert find(masks, np.array([legal] * 4)) == -1
+    assert find(masks, np.array([legal, legal, -1, legal])) == 2
+    assert find(masks, np.array([legal, game.num_actions, -1, legal])) == 1
+    if not masks[0, illegal]:
+        assert find(masks, np.array([legal, legal, legal, illegal])) == 3
+
+
+def test_random_actions_are_uniform(default_game: Game) -> None:
+    """Drawn by mask or without one, and out of few or of many."""
+    game, draws = default_game, 6000
+    positions = [p for p in random_positions(game, 60) if len(p.legal_actions) > 1]
+    many = Batch(game, draws, seed=1)
+    for position in (
+        min(positions, key=lambda p: len(p.legal_actions)),
+        max(positions, key=lambda p: len(p.legal_actions)),
+    ):
+        many.states[:] = position.states
+        many.masks[:] = position.mask
+        game.kernels.batch_choose(many.batch, many.actions, 0, draws)
+        by_mask = many.actions.copy()
+        game.kernels.batch_random_actions(
+            game.tables, many.states, many.rngs, many.actions, game.num_actions, 0, draws
+        )
+        for actions in (by_mask, many.actions):
+            counts = np.bincount(actions, minlength=game.num_actions)
+            assert (counts[position.mask == 0] == 0).all()
+            counts = counts[position.legal_actions]
+            expected = draws / len(counts)
+            chi_square = ((counts - expected) ** 2 / expected).sum()
+            freedom = len(counts) - 1
+            assert chi_square < freedom + 5 * np.sqrt(2 * freedom)
+
+
+# What is written for people.
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_room_has_a_readme_that_credits_the_inventor(name: str) -> None:
+    kind = GAMES[name]
+    readme = Path(inspect.getfile(kind)).with_name("README.md").read_text(encoding="utf-8")
+    assert kind.title in readme
+    assert kind.credit.partition(",")[0] in readme
+
+
+# Plain Python.
+
+
+def test_plain_python_gives_the_same_as_compiled_code() -> None:
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.envs.fingerprint"],
+        env=environment,
+        cwd=os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(run.stdout) == all_fingerprints()

@@ -1,0 +1,120 @@
+"""Tic-tac-toe as ``docs/new-game.md`` builds it: the guide is true, and the game is right."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludarium.envs import GAMES, Position, from_record, make
+from ludarium.envs.engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
+from tests import tictactoe
+from tests.tictactoe import TicTacToe
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("file", ["rules.py", "board.py", "__init__.py"])
+def test_the_guide_shows_the_code(file: str) -> None:
+    guide = (ROOT / "docs" / "new-game.md").read_text(encoding="utf-8")
+    shown = re.search(rf"^`{file}`:\n\n```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    room = Path(tictactoe.__file__).parent
+    assert shown[1] == (room / file).read_text(encoding="utf-8")
+
+
+def test_files_that_the_guide_names_exist() -> None:
+    guide = (ROOT / "docs" / "new-game.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:envs|tests)/[\w/.]+)`", guide))
+    assert len(paths) >= 8
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_one_line_in_the_registry_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+    env = make("tictactoe", render_mode="ansi")
+    env.reset()
+    for text in ("b2", "a1", "c3"):
+        env.step(env.text_to_action(text))
+    assert env.render() == "3 . . X\n2 . X .\n1 O . .\n  a b c"
+    with pytest.raises(ValueError, match="'B2' is not legal now: b2 is taken"):
+        env.text_to_action("B2")
+    again = from_record(env.to_record())
+    assert again.position == env.position
+    with pytest.raises(ValueError, match=r"tictactoe has no option 'size' .*options: none"):
+        make("tictactoe", size=4)
+
+
+def layers() -> list[tuple[dict[bytes, Position], Counter[bytes]]]:
+    """By ply: every position, and how many action sequences lead to it."""
+    start = TicTacToe().start()
+    positions, paths = {b"": start}, Counter({b"": 1})
+    found = []
+    while positions:
+        found.append((positions, paths))
+        children: dict[bytes, Position] = {}
+        child_paths: Counter[bytes] = Counter()
+        for name, position in positions.items():
+            for action in position.legal_actions:
+                child = position.copy()
+                child.play(action)
+                child_name = child.state.cells.tobytes()
+                children[child_name] = child
+                child_paths[child_name] += paths[name]
+        positions, paths = children, child_paths
+    return found
+
+
+def test_all_games_and_positions_are_counted() -> None:
+    found = layers()
+    assert sum(len(positions) for positions, _ in found) == 5478
+    assert len(found) == 10
+    outcomes: Counter[int] = Counter()
+    for positions, paths in found:
+        for name, position in positions.items():
+            outcomes[position.outcome] += paths[name]
+    del outcomes[ONGOING]
+    assert outcomes == {PLAYER_0_WINS: 131184, PLAYER_1_WINS: 77904, DRAW: 46080}
+
+
+def test_perft_gives_the_number_of_games() -> None:
+    start = TicTacToe().start()
+    sequences = [start.perft(depth) for depth in range(11)]
+    assert sequences == [1, 9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872, 0]
+    # Each sequence goes on in as many ways as there are empty cells, or has ended.
+    ended = [sequences[9]]
+    ended += [sequences[ply] - sequences[ply + 1] // (9 - ply) for ply in range(9)]
+    assert sum(ended) == 255168
+
+
+def test_best_play_is_a_draw() -> None:
+    values: dict[bytes, int] = {}
+
+    def value(position: Position) -> int:
+        name = position.state.cells.tobytes()
+        if name not in values:
+            best = position.score
+            if not position.is_over:
+                children = [position.copy() for _ in position.legal_actions]
+                for child, action in zip(children, position.legal_actions, strict=True):
+                    child.play(action)
+                best = (min if position.mover else max)(map(value, children))
+            values[name] = best
+        return values[name]
+
+    assert value(TicTacToe().start()) == 0
+
+
+def test_random_play_wins_as_often_as_counted() -> None:
+    """Random games weigh each sequence by its own probability: known to be about 0.585, 0.288."""
+    game, games = TicTacToe(), 20000
+    counts = np.zeros(5, np.int64)
+    rng = np.array([1, 2], np.int64)
+    game.kernels.random_games(game.tables, game.new_states(1), rng, 9, games, counts)
+    shares = counts / games
+    assert abs(shares[PLAYER_0_WINS] - 0.585) < 0.015
+    assert abs(shares[PLAYER_1_WINS] - 0.288) < 0.015
+    assert abs(shares[DRAW] - 0.127) < 0.015

@@ -1,0 +1,412 @@
+"""One agent against an opponent: the Gymnasium environments."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+from ludarium.envs import GAMES, Game, Position, make_game, single
+from ludarium.envs.engine.record import check_record
+from ludarium.envs.engine.rule import TRUNCATED
+from ludarium.envs.single import SingleAgentEnv
+
+
+def first_legal(position: Position) -> int:
+    return int(position.legal_actions[0])
+
+
+def play_one(env: SingleAgentEnv, random: np.random.Generator, seed: int | None = None) -> dict:
+    """Play one game of random actions; everything that was returned."""
+    observation, info = env.reset(seed=seed)
+    seen: dict[str, list] = {"observations": [observation], "masks": [info["action_mask"]]}
+    is_over, reward, truncated = False, 0.0, False
+    while not is_over:
+        action = int(random.choice(np.flatnonzero(info["action_mask"])))
+        observation, reward, terminated, truncated, info = env.step(action)
+        seen["observations"].append(observation)
+        seen["masks"].append(info["action_mask"])
+        is_over = terminated or truncated
+        assert is_over or reward == 0
+    return seen | {"reward": reward, "truncated": truncated}
+
+
+# Registries.
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("seat", [0, 1, "random", "alternate"])
+def test_every_game_passes_gymnasiums_check_without_a_warning(name: str, seat: Any) -> None:
+    game = GAMES[name]
+    env = gymnasium.make(f"ludarium/{game.title}-v{game.version}", seat=seat)
+    assert isinstance(env.unwrapped, SingleAgentEnv)
+    assert env.unwrapped.game == game()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env.unwrapped, skip_render_check=True)
+
+
+def test_make_takes_the_options_of_the_game() -> None:
+    env = gymnasium.make("ludarium/Corso-v0", size=3)
+    assert isinstance(env.unwrapped, SingleAgentEnv)
+    assert env.unwrapped.game == make_game("corso", size=3)
+    with pytest.raises(ValueError, match="option 'size' is 30"):
+        gymnasium.make("ludarium/Corso-v0", size=30)
+
+
+def test_pettingzoos_registry_makes_every_game() -> None:
+    registration = pytest.importorskip("pettingzoo.env_registry.registration")
+    for name, game in GAMES.items():
+        env = registration.make("aec", f"ludarium/{name}_v{game.version}")
+        assert env.unwrapped.game == game()
+
+
+def test_older_pettingzoos_without_a_registry_are_enough() -> None:
+    script = (
+        "import sys, pettingzoo\n"
+        "sys.modules['pettingzoo.env_registry.registration'] = None\n"
+        "import ludarium.envs, gymnasium; gymnasium.make('ludarium/Corso-v0')"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=100)
+
+
+def test_importing_the_environments_imports_nothing_heavy() -> None:
+    script = (
+        "import sys, ludarium.envs, ludarium.envs.batch, ludarium.envs.single\n"
+        "heavy = {'torch', 'pygame', 'matplotlib', 'ludarium.training', 'ludarium.models'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=100)
+
+
+# Playing.
+
+
+def test_what_is_returned_has_the_promised_form(default_game: Game) -> None:
+    env = SingleAgentEnv(default_game)
+    observation, info = env.reset(seed=0)
+    assert observation in env.observation_space
+    assert observation.dtype == np.float32
+    assert info["action_mask"].dtype == np.int8
+    assert env.action_masks().dtype == np.bool_
+    np.testing.assert_array_equal(env.action_masks(), info["action_mask"])
+    seen = play_one(env, np.random.default_rng(0), seed=0)
+    assert all(observation in env.observation_space for observation in seen["observations"])
+    assert all(mask.any() for mask in seen["masks"][:-1])
+    assert not seen["masks"][-1].any()
+    assert type(seen["reward"]) is float
+
+
+def test_observations_and_masks_are_those_of_the_agents_side(default_game: Game) -> None:
+    for seat in (0, 1):
+        env = SingleAgentEnv(default_game, seat=seat)
+        random = np.random.default_rng(0)
+        observation, info = env.reset(seed=0)
+        for _ in range(4):
+            position = env.board.position
+            assert position.mover == seat
+            np.testing.assert_array_equal(observation, position.observation(seat))
+            np.testing.assert_array_equal(info["action_mask"], position.mask)
+            action = int(random.choice(position.legal_actions))
+            observation, _, terminated, truncated, info = env.step(action)
+            if terminated or truncated:
+                np.testing.assert_array_equal(observation, env.board.position.observation(seat))
+                break
+
+
+def test_the_reward_is_the_agents(default_game: Game) -> None:
+    random = np.random.default_rng(1)
+    for seat in (0, 1):
+        env = SingleAgentEnv(default_game, seat=seat)
+        rewards = set()
+        for seed in range(30):
+            seen = play_one(env, random, seed)
+            position = env.board.position
+            assert seen["reward"] == position.rewards[seat]
+            assert seen["truncated"] == position.is_truncated
+            rewards.add(seen["reward"])
+        assert rewards >= {1.0, -1.0}
+
+
+def test_games_repeat_with_their_seed(default_game: Game) -> None:
+    def line(seed: int) -> list[bytes]:
+        env = SingleAgentEnv(default_game, seat="random")
+        random = np.random.default_rng(0)
+        games = [play_one(env, random, seed), play_one(env, random), play_one(env, random)]
+        return [part.tobytes() for game in games for part in game["observations"]]
+
+    assert line(1) == line(1)
+    assert line(1) != line(2)
+
+
+def test_seats() -> None:
+    def seats(seat: Any, seed: int | None = 0) -> list[int]:
+        env = SingleAgentEnv("corso", size=3, seat=seat)
+        env.reset(seed=seed)
+        taken = [env.seat]
+        for _ in range(19):
+            env.reset()
+            taken.append(env.seat)
+        return taken
+
+    assert seats(0) == [0] * 20
+    assert seats(1) == [1] * 20
+    assert seats("alternate") == [0, 1] * 10
+    assert seats("alternate", None) == [0, 1] * 10
+    assert set(seats("random")) == {0, 1}
+    assert seats("random") == seats("random")
+    env = SingleAgentEnv("corso", seat="alternate")
+    env.reset()
+    env.reset()
+    env.reset(seed=5)
+    assert env.seat == 0
+
+
+class TwiceInTurn:
+    """Corso's rules, but each player acts twice in turn (as some games do)."""
+
+    @staticmethod
+    def make() -> Game:
+        game = make_game("corso", size=3)
+        play = Position.play
+
+        class Slow(Position):
+            __slots__ = ()
+
+            def play(self, *args: Any) -> int:
+                outcome = play(self, *args)
+                mover = self.ply // 2 % 2
+                self.states["mover"] = mover
+                object.__setattr__(self, "mover", mover)
+                return outcome
+
+        vars(game)["start"] = lambda seed=None: Slow(game, seed)
+        return game
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_player_may_act_several_times_in_turn(seat: int) -> None:
+    seen_by_opponent = []
+
+    def opponent(position: Position) -> int:
+        seen_by_opponent.append(position.ply)
+        return first_legal(position)
+
+    env = SingleAgentEnv(TwiceInTurn.make(), seat=seat, opponent=opponent)
+    env.reset(seed=0)
+    plies: list[int] = []
+    terminated = False
+    while not terminated and len(plies) < 6:
+        plies.append(env.board.position.ply)
+        _, _, terminated, _, _ = env.step(first_legal(env.board.position))
+    assert all(ply // 2 % 2 == seat for ply in plies)
+    assert all(ply // 2 % 2 == 1 - seat for ply in seen_by_opponent)
+    assert plies[:4] == [2 * seat + ply for ply in (0, 1, 4, 5)]
+
+
+def test_a_game_at_its_ply_cap_is_truncated() -> None:
+    env = SingleAgentEnv("corso", size=3, seat=0)
+    env.reset(seed=0)
+    play = env.board.position.game.kernels.play
+
+    def capped(tables: Any, states: Any, *rest: Any) -> int:
+        play(tables, states, *rest)
+        states["outcome"] = TRUNCATED
+        return 2 * TRUNCATED + 1
+
+    kernels = type(env.game.kernels)(**vars(env.game.kernels) | {"play": capped})
+    env.game.kernels = kernels
+    _, reward, terminated, truncated, info = env.step(0)
+    assert (reward, terminated, truncated) == (0, False, True)
+    assert not info["action_mask"].any()
+
+
+def test_the_games_can_be_recorded_and_read(default_game: Game) -> None:
+    env = SingleAgentEnv(default_game, seat=1)
+    play_one(env, np.random.default_rng(0), seed=4)
+    record = env.board.to_record()
+    _, _, actions = check_record(record, {default_game.name: type(default_game)})
+    assert len(actions) == env.board.position.ply
+
+
+# Opponents.
+
+
+def test_a_function_can_be_the_opponent() -> None:
+    asked = []
+
+    def opponent(position: Position) -> int:
+        asked.append(position.ply)
+        return first_legal(position)
+
+    env = gymnasium.make("ludarium/Corso-v0", size=3, opponent=opponent, seat=1)
+    env.reset(seed=0)
+    assert asked == [0]
+    env.step(8)
+    assert asked == [0, 2]
+    assert isinstance(env.unwrapped, SingleAgentEnv)
+    assert env.unwrapped.board.position.state.cells.tolist()[:2] != [0, 0]
+
+
+def test_an_opponent_that_breaks_the_rules_is_found_out() -> None:
+    env = SingleAgentEnv("corso", size=3, seat=1, opponent=lambda position: 9)
+    with pytest.raises(ValueError, match="the opponent chose an illegal action: action 9 is out"):
+        env.reset()
+
+
+class Recorder:
+    """Stands for the training package's agents."""
+
+    made: list[tuple] = []
+
+    def __init__(self, spec: str, game: Game, seed: int) -> None:
+        if spec != "known:3":
+            raise ValueError(f"{spec!r} names no agent")
+        self.made.append((spec, game, seed))
+
+    def choose(self, position: Position) -> int:
+        return first_legal(position)
+
+
+class EntryPoint:
+    def load(self) -> type:
+        return Recorder
+
+
+def test_other_names_are_made_by_the_installed_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    Recorder.made.clear()
+    asked = []
+
+    def entry_points(**wanted: str) -> list[EntryPoint]:
+        asked.append(wanted)
+        return [EntryPoint()]
+
+    monkeypatch.setattr(single, "entry_points", entry_points)
+    env = SingleAgentEnv("corso", size=3, opponent="known:3", seat=1)
+    env.reset(seed=1)
+    env.reset()
+    env.reset(seed=1)
+    assert asked[0] == {"group": "ludarium.agents", "name": "make_agent"}
+    assert [made[:2] for made in Recorder.made] == [("known:3", env.game)] * 2
+    assert Recorder.made[0][2] == Recorder.made[1][2]  # seeded again by a reset with a seed
+    play_one(env, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="'unknown' names no agent"):
+        SingleAgentEnv("corso", opponent="unknown").reset()
+
+
+def test_without_the_training_package_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Broken:
+        def load(self) -> None:
+            raise ImportError("No module named 'torch'")
+
+    for found in ([], [Broken()]):
+        monkeypatch.setattr(single, "entry_points", lambda found=found, **_: found)
+        env = SingleAgentEnv("corso", opponent="uct:10")
+        with pytest.raises(ImportError, match=r'pip install "ludarium\[train\]"'):
+            env.reset()
+
+
+# Errors.
+
+
+def test_an_illegal_action_loses_the_game() -> None:
+    env = SingleAgentEnv("corso", size=3, seat=0, opponent=first_legal)
+    for action, reason in (
+        (0, r"action 0 \(a1!\) is not legal: the marble on a1 is the opponent's"),
+        (9, "action 9 is out of range"),
+        ("a1", "action 'a1' is not an integer"),
+    ):
+        env.reset(seed=0)
+        env.step(8)
+        before = env.board.position.copy()
+        observation, reward, terminated, truncated, info = env.step(action)
+        assert (reward, terminated, truncated) == (-1, True, False)
+        assert info["illegal_action"].startswith(reason.replace("\\", ""))
+        assert not info["action_mask"].any()
+        assert env.board.position == before
+        assert observation in env.observation_space
+        with pytest.raises(ResetNeeded):
+            env.step(1)
+
+
+def test_an_illegal_action_can_raise_and_change_nothing() -> None:
+    env = SingleAgentEnv("corso", size=3, seat=0, opponent=first_legal, illegal="raise")
+    env.reset(seed=0)
+    env.step(8)
+    before = env.board.position.copy()
+    with pytest.raises(ValueError, match=r"action 0 \(a1!\) is not legal"):
+        env.step(0)
+    assert env.board.position == before
+    _, reward, terminated, _, _ = env.step(4)
+    assert (reward, terminated) == (0, False)
+
+
+def test_stepping_needs_a_game() -> None:
+    env = SingleAgentEnv("corso", size=2)
+    with pytest.raises(ResetNeeded, match="reset"):
+        env.step(0)
+    play_one(env, np.random.default_rng(0))
+    with pytest.raises(ResetNeeded, match="reset"):
+        env.step(0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"game": "chess"}, "no game is called 'chess'"),
+        ({"game": 7}, "game is 7; accepted"),
+        ({"game": "corso", "size": 30}, "option 'size' is 30"),
+        ({"game": "corso", "seat": "left"}, "seat is 'left'; accepted: 0, 1, 'random'"),
+        ({"game": "corso", "seat": True}, "seat is True"),
+        ({"game": "corso", "illegal": None}, "illegal is None; accepted: 'lose', 'raise'"),
+        ({"game": "corso", "opponent": None}, "opponent is None; accepted"),
+        ({"game": "corso", "opponent": ""}, "opponent is ''; accepted"),
+        ({"game": "corso", "render_mode": "ascii"}, "render_mode is 'ascii'"),
+    ],
+)
+def test_arguments_out_of_their_range_are_named(arguments: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SingleAgentEnv(**arguments)
+
+
+def test_options_go_with_a_name_only() -> None:
+    with pytest.raises(ValueError, match=r"options .* go with a game's name"):
+        SingleAgentEnv(make_game("corso"), size=3)
+
+
+# Pictures.
+
+
+def test_render_modes() -> None:
+    env = SingleAgentEnv("corso", size=3, seat=0, render_mode="ansi", opponent=first_legal)
+    env.reset(seed=0)
+    env.step(8)
+    assert env.render() == env.board.position.board_text()
+    svg = gymnasium.make("ludarium/Corso-v0", render_mode="svg", disable_env_checker=True)
+    svg.reset(seed=0)
+    assert str(svg.render()).startswith("<svg")
+    svg.close()
+
+
+# The libraries that it is for.
+
+
+def test_maskable_ppo_learns_from_it() -> None:
+    sb3_contrib = pytest.importorskip("sb3_contrib")
+    env = gymnasium.make("ludarium/Corso-v0", size=2)
+    assert isinstance(env.unwrapped, SingleAgentEnv)
+    model = sb3_contrib.MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=32, device="cpu")
+    model.learn(64)
+    observation, _ = env.reset(seed=0)
+    masks = env.unwrapped.action_masks()
+    action, _ = model.predict(observation, action_masks=masks)
+    assert masks[action]

@@ -1,0 +1,114 @@
+"""What the generic tests run on: games in several options, random positions, batches.
+
+The games are every registered one, the guide's tic-tac-toe, and one that uses what they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs import GAMES, Game, Option, Position
+from ludarium.envs.engine.kernels import rows
+from ludarium.envs.engine.rule import seed_rng
+from tests.oddity import Oddity
+from tests.tictactoe import TicTacToe
+
+ALL_GAMES: dict[str, type[Game]] = {**GAMES, "tictactoe": TicTacToe, "oddity": Oddity}
+
+
+def _values_to_try(option: Option) -> list[Any]:
+    if isinstance(option.accepts, range):
+        values = [option.accepts[0], option.accepts[-1]]
+    elif isinstance(option.accepts, tuple):
+        values = list(option.accepts)
+    else:
+        values = []
+    return [value for value in values if value != option.default]
+
+
+def option_sets(game: type[Game]) -> list[dict[str, Any]]:
+    """The defaults; then each option in turn at its extreme or other values."""
+    changed = [
+        {option.name: value} for option in game.option_list for value in _values_to_try(option)
+    ]
+    return [{}, *changed]
+
+
+def _label(name: str, options: dict[str, Any]) -> str:
+    return "-".join([name, *(f"{option}={value}" for option, value in options.items())])
+
+
+#: Game classes with options, one for each game and option set, by a name for the case.
+CASES: dict[str, tuple[type[Game], dict[str, Any]]] = {
+    _label(name, options): (game, options)
+    for name, game in ALL_GAMES.items()
+    for options in option_sets(game)
+}
+
+
+def random_game(
+    game: Game, seed: int, max_plies: int = 400
+) -> Iterator[tuple[Position, int | None]]:
+    """Play a random game: each position with the action to be played there, the last with None.
+
+    The position is one object that moves on; copy it to keep it.
+    """
+    random = np.random.default_rng(seed)
+    position = game.start(seed)
+    while not position.is_over and position.ply < max_plies:
+        action = int(random.choice(position.legal_actions))
+        yield position, action
+        position.play(action)
+    yield position, None
+
+
+def random_positions(game: Game, count: int, seed: int = 0) -> list[Position]:
+    """Positions out of random games, first and final ones included."""
+    positions: list[Position] = []
+    while len(positions) < count:
+        positions += [position.copy() for position, _ in random_game(game, seed)]
+        seed += 1
+    between = np.random.default_rng(seed).permutation(len(positions) - 2)[: count - 2] + 1
+    return [positions[0], *(positions[index] for index in between), positions[-1]]
+
+
+def contents(states: np.ndarray) -> bytes:
+    """The bytes of the fields of positions, without the padding between them."""
+    return b"".join(states[name].tobytes() for name in states.dtype.names or ())
+
+
+def garbage(array: np.ndarray, seed: int) -> np.ndarray:
+    """The array, filled with random bytes."""
+    array.view(np.uint8).reshape(-1)[:] = np.random.default_rng(seed).integers(
+        0, 256, array.nbytes, np.uint8
+    )
+    return array
+
+
+class Batch:
+    """Buffers for ``count`` games, full of garbage; ``batch`` is what the batch kernels take."""
+
+    def __init__(self, game: Game, count: int, seed: int) -> None:
+        self.game = game
+        self.count = count
+        self.states = garbage(game.new_states(count), 0)
+        self.rngs = seed_rng(seed, count)
+        self.actions = np.zeros(count, np.int64)
+        self.masks = garbage(np.empty((count, game.num_actions), np.int8), 1)
+        self.planes = garbage(np.empty((count, *game.planes_shape), np.float32), 2)
+        self.rewards = np.full((count, 2), 99, np.float32)
+        self.terminated = np.full(count, 99, np.uint8)
+        self.truncated = np.full(count, 99, np.uint8)
+        self.batch = (
+            game.tables,
+            self.states,
+            rows(self.rngs),
+            rows(self.masks),
+            rows(self.planes),
+            rows(self.rewards),
+            self.terminated,
+            self.truncated,
+        )

@@ -1,0 +1,72 @@
+"""Oddity's sizes and tables, text notation, symmetries, picture."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game, Symmetries
+from ludarium.envs.engine.options import Option, ply_cap
+from ludarium.envs.engine.picture import svg_document, svg_text
+from ludarium.envs.engine.rule import table_record
+
+from . import rules
+from .rules import ADD, HIGHEST, PILES
+
+_TEXTS = ("a1", "a2", "b1", "b2", "c1", "c2", "add")
+
+
+class Oddity(Game):
+    """Oddity: take the last counter."""
+
+    name = "oddity"
+    title = "Oddity"
+    summary = "take the last counter"
+    credit = "made up"
+    option_list = (
+        Option("max_plies", None, ply_cap, "draw after so many plies (None: 10)", "a number"),
+        Option("colour", "red", ("red", "blue"), "of the counters, which changes no rule"),
+    )
+    rules = rules
+
+    def setup(self) -> None:
+        self.max_plies = self.options["max_plies"] or 10
+        self.state_dtype = rules.state_dtype()
+        self.tables = table_record(
+            max_plies=self.max_plies,
+            fractions=np.linspace(0, 1, HIGHEST + 1, dtype=np.float32),
+        )
+        self.num_actions = ADD + 1
+        self.observation_shape = (PILES + 2,)
+        self.random_start = True
+
+    def action_to_text(self, state: np.record, action: int) -> str:
+        return _TEXTS[action]
+
+    def text_to_action(self, state: np.record, text: str) -> int:
+        if text not in _TEXTS:
+            raise ValueError(f"{text!r} is malformed: write one of {', '.join(_TEXTS)}")
+        return _TEXTS.index(text)
+
+    def board_text(self, state: np.record) -> str:
+        piles = [
+            f"{name} " + "o" * int(height) for name, height in zip("abc", state.piles, strict=True)
+        ]
+        return "\n".join([*(line.rstrip() for line in piles), f"to move: {state.mover}"])
+
+    def symmetries(self) -> Symmetries:
+        return Symmetries(
+            actions=np.array([range(ADD + 1), [0, 1, 4, 5, 2, 3, ADD]]),
+            observation=np.array([range(PILES + 2), [0, 2, 1, 3, 4]]),
+        )
+
+    def svg(self, state: np.record, last_action: int | None = None) -> str:
+        elements = [
+            f'<circle cx="{40 * pile + 30}" cy="{40 * place + 30}" r="15" '
+            f'fill="{self.options["colour"]}" stroke="black"/>'
+            for pile in range(PILES)
+            for place in range(int(state.piles[pile]))
+        ]
+        elements.append(f'<rect width="{40 * PILES + 20}" height="5" fill="#886644"/>')
+        if last_action is not None:
+            elements.append(svg_text(70, 40 * HIGHEST + 20, _TEXTS[last_action], 20, "green"))
+        return svg_document(40 * PILES + 20, 40 * HIGHEST + 40, self.title, elements)

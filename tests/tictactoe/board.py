@@ -1,0 +1,79 @@
+"""The board of tic-tac-toe: sizes and tables, text notation, symmetries, picture."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game, Symmetries
+from ludarium.envs.engine.grid import cell_name, draw_frame, read_cell, square_symmetries
+from ludarium.envs.engine.picture import svg_document, svg_text
+from ludarium.envs.engine.rule import table_record
+
+from . import rules
+from .rules import CELLS, EMPTY, NUM_PLANES
+
+_SIDE = 3
+_LINES = [
+    *([0, 1, 2], [3, 4, 5], [6, 7, 8]),
+    *([0, 3, 6], [1, 4, 7], [2, 5, 8]),
+    *([0, 4, 8], [2, 4, 6]),
+]
+_SYMBOLS = ".XO"
+_UNIT = 80.0  # side of a cell in the picture
+_PAPER, _CELL, _INK, _MARK = "#d8d2c4", "#f4f0e6", "#2b2b2b", "#d9482b"
+
+
+class TicTacToe(Game):
+    """Tic-tac-toe: three in a row on a board of three by three."""
+
+    name = "tictactoe"
+    title = "Tic-tac-toe"
+    summary = "three in a row"
+    credit = "traditional"
+    rules = rules
+
+    def setup(self) -> None:
+        self.state_dtype = rules.state_dtype()
+        self.tables = table_record(lines=np.array(_LINES, np.uint8))
+        self.num_actions = CELLS
+        self.observation_shape = (NUM_PLANES, _SIDE, _SIDE)
+        self.max_score = 1
+        self.board_actions = CELLS
+        self.binary_observation = True
+        self.max_plies = CELLS
+
+    def action_to_text(self, state: np.record, action: int) -> str:
+        return cell_name(action, _SIDE)
+
+    def text_to_action(self, state: np.record, text: str) -> int:
+        return read_cell(text, _SIDE, _SIDE)
+
+    def why_illegal(self, state: np.record, action: int) -> str:
+        return f"{cell_name(action, _SIDE)} is taken"
+
+    def board_text(self, state: np.record) -> str:
+        marks = [_SYMBOLS[int(content)] for content in state.cells]
+        ranks = [f"{rank + 1} " + " ".join(marks[_SIDE * rank :][:_SIDE]) for rank in (2, 1, 0)]
+        return "\n".join([*ranks, "  a b c"])
+
+    def symmetries(self) -> Symmetries:
+        cells = square_symmetries(_SIDE)
+        planes = CELLS * np.arange(NUM_PLANES)[None, :, None]
+        return Symmetries(
+            actions=cells,
+            observation=(planes + cells[:, None, :]).reshape(len(cells), -1),
+        )
+
+    def svg(self, state: np.record, last_action: int | None = None) -> str:
+        elements, place, width, height = draw_frame(_SIDE, _SIDE, _UNIT, _PAPER)
+        for cell in range(CELLS):
+            x, y = place(cell)
+            colour = _MARK if cell == last_action else _INK
+            elements.append(
+                f'<rect x="{x - _UNIT / 2:g}" y="{y - _UNIT / 2:g}" width="{_UNIT:g}" '
+                f'height="{_UNIT:g}" fill="{_CELL}" stroke="{_INK}"/>'
+            )
+            if state.cells[cell] != EMPTY:
+                symbol = _SYMBOLS[int(state.cells[cell])]
+                elements.append(svg_text(x, y, symbol, 0.7 * _UNIT, colour))
+        return svg_document(width, height, self.title, elements)

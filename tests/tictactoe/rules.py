@@ -1,0 +1,87 @@
+"""The rules of tic-tac-toe, over one position.
+
+Cells (rank 1 at the bottom; the index is rank * 3 + file):
+
+    3 | 6 7 8
+    2 | 3 4 5
+    1 | 0 1 2
+        a b c
+
+Tables: ``lines`` [8, 3] holds the cells of each line.
+"""
+
+import numpy as np
+
+from ludarium.envs.engine import rule as engine
+from ludarium.envs.engine.rule import rule
+
+CELLS = 9
+
+# What a cell holds. Add the player's index to MARK.
+EMPTY = 0
+MARK = 1
+
+# Observation planes; "own" means the observing player's.
+OWN_MARKS, OTHER_MARKS, EMPTY_CELLS = range(3)
+NUM_PLANES = 3
+
+
+def state_dtype() -> np.dtype:
+    """The position: what each cell holds."""
+    return engine.state_dtype(("cells", np.int8, (CELLS,)))
+
+
+@rule
+def init(tables, state, rng):
+    """Write the empty board."""
+    state.ply = 0
+    state.mover = 0
+    state.outcome = engine.ONGOING
+    for cell in range(CELLS):
+        state.cells[cell] = EMPTY
+
+
+@rule
+def is_legal(tables, state, action):
+    """Mark an empty cell."""
+    return state.cells[action] == EMPTY
+
+
+@rule
+def step(tables, state, action):
+    """Mark the cell; a line of three wins, a full board without one is a draw."""
+    mover = int(state.mover)
+    state.cells[action] = MARK + mover
+    state.ply += 1
+    state.mover = 1 - mover
+    if _has_line(tables, state, MARK + mover):
+        state.outcome = engine.PLAYER_1_WINS if mover else engine.PLAYER_0_WINS
+    elif state.ply == CELLS:
+        state.outcome = engine.DRAW
+
+
+@rule
+def observe(tables, state, player, planes):
+    """Three planes over the cells (constants above): each cell is 1 in one of them."""
+    for cell in range(CELLS):
+        content = state.cells[cell]
+        planes[OWN_MARKS, cell] = content == MARK + player
+        planes[OTHER_MARKS, cell] = content == MARK + 1 - player
+        planes[EMPTY_CELLS, cell] = content == EMPTY
+
+
+@rule
+def score(tables, state):
+    """One for a win of player 0, minus one for a win of player 1."""
+    return engine.reward(state.outcome, 0)
+
+
+@rule
+def _has_line(tables, state, mark):
+    for line in range(tables.lines.shape[0]):
+        length = 0
+        for k in range(3):
+            length += state.cells[tables.lines[line, k]] == mark
+        if length == 3:
+            return True
+    return False
