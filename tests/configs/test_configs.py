@@ -1,0 +1,66 @@
+"""Configurations: shipped ones are good, bad ones are refused by key."""
+
+from __future__ import annotations
+
+import pytest
+
+from ludarium.configs import apply_settings, load_config, shipped
+from ludarium.configs.loading import parse_config
+from ludarium.envs import make_game
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_configurations_are_valid_and_for_their_game(name):
+    config = load_config(name)
+    assert config.game == name.split("/")[0]
+    make_game(config.game, **config.options)
+
+
+def test_shipped_configurations_include_the_demo_and_the_default():
+    assert {"corso/demo", "corso/default"} <= set(shipped())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed: 1", "game: missing"),
+        ("game: corso\nnetwrok: {}", "netwrok: there is no such key"),
+        ("game: corso\nlearner: {batch: 0}", r"learner\.batch: .*\(given 0\)"),
+        ("game: corso\nlearner: {batch: many}", r"learner\.batch: .*\(given 'many'\)"),
+        ("game: corso\nself_play: {simulations: []}", "self_play"),
+        ("- a list", "no mapping"),
+        ("a: [", "not YAML"),
+        ("game: corso\noptions: 3", "options"),
+    ],
+)
+def test_bad_configurations_are_refused_by_key(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_config(text, "some.yaml")
+
+
+def test_a_file_that_is_not_there_is_refused_with_the_shipped_names():
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.yaml.*corso/demo"):
+        load_config("nowhere.yaml")
+
+
+def test_settings_change_single_keys(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("game: corso\nseed: 5\n")
+    config = apply_settings(load_config(file), ["learner.batch=32", "options={size: 4}"])
+    assert (config.seed, config.learner.batch, config.options) == (5, 32, {"size": 4})
+    assert config.learner.uses == load_config(file).learner.uses
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("learner.batch", "write key=value"),
+        ("nothing.batch=3", "'nothing' is no section"),
+        ("learner.bath=3", r"learner\.bath: there is no such key"),
+        ("seed=-1", "seed"),
+        ("seed=[", "not YAML"),
+    ],
+)
+def test_bad_settings_are_refused(setting, message):
+    with pytest.raises(ValueError, match=message):
+        apply_settings(load_config("corso/demo"), [setting])

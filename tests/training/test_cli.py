@@ -1,0 +1,143 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from ludarium.envs import from_record
+from ludarium.training.cli import main
+
+TINY = [
+    "--set=options={size: 3}",
+    "--set=inference=eager",
+    "--set=network={channels: 8, blocks: 1}",
+    "--set=self_play={games: 8, positions: 64, workers: 1, simulations: 4}",
+    "--set=warm_up={positions: 32, playouts: 20}",
+    "--set=learner={batch: 32}",
+    "--set=evaluation={every: 1, games: 2, against: random, simulations: 2}",
+]
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "corso"
+    arguments = ["train", "corso", "--folder", str(folder), *TINY]
+    assert main([*arguments, "--set=budget={iterations: 2}"]) == 0
+    return folder
+
+
+def test_games_lists_every_option(capsys):
+    assert main(["games", "--json"]) == 0
+    games = {game["name"]: game for game in json.loads(capsys.readouterr().out)}
+    assert games["corso"]["options"][0]["name"] == "size"
+    assert main(["games"]) == 0
+    assert "size=5" in capsys.readouterr().out
+
+
+def test_train_writes_what_it_promises(run_folder):
+    for name in ("agent.safetensors", "config.yaml", "metrics.jsonl", "tensorboard"):
+        assert (run_folder / name).exists(), name
+    lines = [json.loads(line) for line in (run_folder / "metrics.jsonl").open()]
+    assert [line["iteration"] for line in lines] == [1, 2]
+    assert all(line["opponent"] == "random" for line in lines)
+
+
+def test_train_again_changes_nothing_when_finished(run_folder, capsys):
+    before = (run_folder / "agent.safetensors").read_bytes()
+    arguments = ["train", "corso", "--folder", str(run_folder), *TINY, "--json"]
+    assert main([*arguments, "--set=budget={iterations: 2}"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["finished"]
+    assert result["iteration"] == 2
+    assert (run_folder / "agent.safetensors").read_bytes() == before
+
+
+def test_train_under_another_configuration_is_refused(run_folder, capsys):
+    arguments = ["train", "corso", "--folder", str(run_folder), *TINY]
+    assert main([*arguments, "--set=budget={iterations: 3}"]) == 2
+    assert "budget.iterations: 2 there, 3 now" in capsys.readouterr().err
+
+
+def test_evaluate_prints_results_as_json(run_folder, capsys):
+    arguments = ["evaluate", str(run_folder), "--games", "4", "--simulations", "2", "--json"]
+    assert main([*arguments, "--against", "random", "--against", "greedy"]) == 0
+    results = json.loads(capsys.readouterr().out)
+    assert [result["second"] for result in results] == ["random", "greedy"]
+    assert main(["evaluate", "uct:20", "--game", "corso", "--games", "2", "--against=random"]) == 0
+    assert "uct:20" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "chess"], "no game is called 'chess'"),
+        (["train", "corso", "--config", "nowhere.yaml"], "no configuration nowhere.yaml"),
+        (["train", "corso", "--set", "seeds=1"], "seeds: there is no such key"),
+        (["evaluate", "nowhere.safetensors"], "nowhere.safetensors"),
+        (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "even number"),
+        (["evaluate", "uct:9", "--game", "corso", "--against", "alphazero"], "'alphazero'"),
+        (["evaluate", "uct:9", "--game", "corso", "--option", "size=99"], "'size' is 99"),
+        (["play", "corso", "--opponent", "uct:none"], "'uct:none'"),
+        (["play", "corso", "--option", "size"], "NAME=VALUE"),
+        (["play", "corso", "--resume", "nowhere.json"], "nowhere.json"),
+        (["bench", "--seconds", "0"], "positive number"),
+    ],
+)
+def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, capsys):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+def play(monkeypatch, capsys, lines: list[str], *arguments: str) -> str:
+    """What `ludarium play` prints when a person types these lines."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines) + "\n"))
+    assert main(["play", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_play_takes_moves_and_commands(monkeypatch, capsys, tmp_path):
+    saved = tmp_path / "game.json"
+    out = play(
+        monkeypatch,
+        capsys,
+        ["help", "moves", "a1", "z9", "hint", "undo", "b2", f"save {saved}", "quit"],
+        *("corso", "--opponent", "random", "--seat", "0", "--option", "size=3"),
+    )
+    assert "a1 b1 c1" in out
+    assert "'z9' is malformed" in out
+    assert "I would play" in out
+    record = json.loads(saved.read_text())
+    assert record["moves"][0] == "b2"
+    assert len(record["moves"]) == 2
+    assert from_record(record).unwrapped.position.ply == 2
+    resumed = play(
+        monkeypatch, capsys, ["quit"], "corso", "--opponent", "random", "--resume", str(saved),
+        "--seat", "0",
+    )  # fmt: skip
+    assert f"moves: {' '.join(record['moves'])}" in resumed
+
+
+def test_play_to_the_end_names_the_winner(monkeypatch, capsys, run_folder):
+    out = play(
+        monkeypatch,
+        capsys,
+        ["a1", "b1", "a2", "b2", "a1!", "b1!", "a2!", "b2!"] * 4,
+        *(str(run_folder), "--seat", "1", "--simulations", "4", "--option", "size=3"),
+    )
+    assert " wins by " in out or "You win by " in out or "A draw" in out or "moves:" in out
+
+
+def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
+    config = tmp_path / "tiny.yaml"
+    config.write_text("game: corso\nnetwork: {channels: 8, blocks: 1}\ninference: eager\n")
+    arguments = ["bench", "corso", "--config", str(config), "--seconds", "0.3", "--json"]
+    small = ["--set", "self_play={games: 8, positions: 64, workers: 1, simulations: 4}"]
+    assert main([*arguments, *small]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    ratio = result["simulations_per_second"] / result["network_per_second"]
+    assert result["share"] == pytest.approx(ratio)

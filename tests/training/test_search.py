@@ -1,0 +1,192 @@
+"""The search beyond mctx: exact values, both selection rules, players who move twice in a row."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from ludarium.envs import Position, make_game
+from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search.settings import GUMBEL, PUCT
+
+from .random_tree import RandomTree
+
+ALGORITHMS = pytest.mark.parametrize("algorithm", [GUMBEL, PUCT], ids=["gumbel", "puct"])
+
+
+def random_network(seed: int, num_actions: int):
+    """An evaluator with made-up but fixed answers for each observation."""
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(4096, num_actions + 1)).astype(np.float32)
+
+    def evaluate(observations: np.ndarray):
+        flat = observations.reshape(len(observations), -1)
+        answers = np.sin(flat @ weights[: flat.shape[1]])
+        return 3 * answers[:, 1:], 0.9 * answers[:, 0]
+
+    return evaluate
+
+
+def exact_value(position: Position) -> int:
+    """Minimax value for the player to move."""
+    if position.is_over:
+        return position.rewards[position.mover]
+    best = -1
+    for action in position.legal_actions:
+        after = position.copy()
+        after.play(action)
+        value = exact_value(after)
+        best = max(best, value if after.mover == position.mover else -value)
+        if best == 1:
+            break
+    return best
+
+
+def states_of(positions: list[Position]) -> np.ndarray:
+    return np.concatenate([position.states for position in positions])
+
+
+def random_positions(game, plies: int, count: int, seed: int = 0) -> list[Position]:
+    """Unfinished positions after so many random plies."""
+    rng = np.random.default_rng(seed)
+    found: list[Position] = []
+    while len(found) < count:
+        position = game.start()
+        while not position.is_over and position.ply < plies:
+            position.play(rng.choice(position.legal_actions))
+        if not position.is_over:
+            found.append(position)
+    return found
+
+
+@ALGORITHMS
+def test_enough_simulations_prove_the_exact_value(algorithm):
+    game = make_game("corso", size=3)
+    positions = random_positions(game, 4, 40)
+    settings = SearchSettings(simulations=4000, algorithm=algorithm)
+    search = Search(game, settings, batch=40, seed=0)
+    found = search.run(states_of(positions), random_network(1, 9))
+    assert found.proven.all()
+    assert [exact_value(position) for position in positions] == list(found.values)
+    for position, action, policy in zip(positions, found.actions, found.policies, strict=True):
+        for chosen in {int(action), *np.flatnonzero(policy > 0)}:
+            after = position.copy()
+            after.play(chosen)
+            assert -exact_value(after) == exact_value(position)
+
+
+@ALGORITHMS
+def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
+    settings = SearchSettings(simulations=1500, algorithm=algorithm)
+    twice = 0
+    for number in range(40):
+        game = RandomTree(number=number)
+        position = game.start()
+        search = Search(game, settings, batch=1, seed=0)
+        found = search.run(position.states, random_network(number, 3))
+        assert found.proven[0]
+        assert found.values[0] == exact_value(position)
+        after = position.copy()
+        after.play(int(found.actions[0]))
+        twice += after.mover == position.mover
+    assert twice > 5
+
+
+@functools.cache
+def mean_backed_up_value(prove: bool) -> float:
+    """Root value of a won position by the mean of its simulations, or exactly."""
+    game = make_game("corso", size=3)
+    position = random_positions(game, 5, 1)[0]
+    settings = SearchSettings(simulations=200, prove=prove)
+    evaluate = random_network(3, 9)
+    return float(Search(game, settings, 1).run(position.states, evaluate).values[0])
+
+
+def test_proof_makes_values_exact_where_means_are_not():
+    assert abs(mean_backed_up_value(True)) in (0, 1)
+    assert 0 < abs(mean_backed_up_value(False)) < 1
+
+
+@ALGORITHMS
+def test_together_or_one_by_one_is_the_same(algorithm):
+    game = make_game("corso", size=3)
+    positions = random_positions(game, 3, 12)
+    settings = SearchSettings(simulations=40, algorithm=algorithm)
+    evaluate = random_network(2, 9)
+    together = Search(game, settings, batch=5).run(states_of(positions), evaluate)
+    alone = Search(game, settings, batch=1)
+    for index, position in enumerate(positions):
+        single = alone.run(position.states, evaluate)
+        assert single.actions[0] == together.actions[index]
+        np.testing.assert_array_equal(single.visits[0], together.visits[index])
+        np.testing.assert_allclose(single.policies[0], together.policies[index], atol=1e-5)
+
+
+@ALGORITHMS
+def test_only_legal_actions_are_visited_and_simulations_are_all_used(algorithm):
+    game = make_game("corso", size=3)
+    positions = random_positions(game, 3, 20)
+    settings = SearchSettings(simulations=30, algorithm=algorithm, prove=False)
+    found = Search(game, settings, batch=20).run(states_of(positions), random_network(5, 9))
+    masks = np.stack([position.mask for position in positions])
+    assert (found.visits[masks == 0] == 0).all()
+    assert (found.policies[masks == 0] == 0).all()
+    assert (found.visits.sum(axis=1) == 30).all()
+    np.testing.assert_allclose(found.policies.sum(axis=1), 1, atol=1e-5)
+    assert masks[np.arange(20), found.actions].all()
+
+
+def test_one_legal_action_is_played():
+    game = make_game("corso", size=3)
+    forced = [
+        position for position in random_positions(game, 7, 200) if len(position.legal_actions) == 1
+    ]
+    assert forced
+    settings = SearchSettings(simulations=1)
+    found = Search(game, settings, len(forced)).run(states_of(forced), random_network(1, 9))
+    assert [position.legal_actions[0] for position in forced] == list(found.actions)
+
+
+@ALGORITHMS
+def test_root_noise_varies_the_choice_and_its_seed_repeats_it(algorithm):
+    game = make_game("corso", size=3)
+    noise = 1.0 if algorithm == GUMBEL else 0.5
+    settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, temperature=1.0)
+    states = np.repeat(game.start().states, 64)
+
+    def flat(observations):
+        return np.zeros((len(observations), 9), np.float32), np.zeros(len(observations), np.float32)
+
+    first = Search(game, settings, 64, seed=1).run(states, flat).actions
+    again = Search(game, settings, 64, seed=1).run(states, flat).actions
+    other = Search(game, settings, 64, seed=2).run(states, flat).actions
+    assert len(set(first)) > 5
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_dirichlet_noise_has_the_moments_of_its_distribution():
+    game = make_game("corso", size=3)
+    settings = SearchSettings(
+        simulations=1, algorithm=PUCT, noise=0.25, dirichlet_alpha=0.4, prove=False
+    )
+    search = Search(game, settings, batch=4000, seed=3)
+    search.run(np.repeat(game.start().states, 4000), random_network(1, 9))
+    noise = search.tree.roots["noise"]
+    np.testing.assert_allclose(noise.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(noise.mean(axis=0), 1 / 9, atol=0.01)
+    variance = (1 / 9) * (8 / 9) / (9 * 0.4 + 1)
+    np.testing.assert_allclose(noise.var(axis=0), variance, rtol=0.1)
+
+
+def test_finished_games_and_empty_budgets_are_refused():
+    game = make_game("corso", size=3)
+    position = game.start()
+    while not position.is_over:
+        position.play(int(position.legal_actions[0]))
+    with pytest.raises(ValueError, match="finished"):
+        Search(game, SearchSettings()).run(position.states, random_network(1, 9))
+    with pytest.raises(ValueError, match="at least 1"):
+        Search(game, SearchSettings(simulations=0))
