@@ -74,12 +74,12 @@ class Trainer:
         network = build_network(
             network_shape(self.game), config.network.channels, config.network.blocks
         )
-        has_score = self.game.max_score > 0
-        self.learner = Learner(network, config.learner, has_score, self.device)
         self.rng = np.random.default_rng(seeds[1])
         self.warm_up_seed = seeds[2]
         workers = config.self_play.workers or len(os.sched_getaffinity(0))
         workers = saved[0]["workers"] if saved else workers
+        has_score = self.game.max_score > 0
+        self.learner = Learner(network, config.learner, has_score, self.device, workers)
         self.self_play = SelfPlay(
             [
                 Worker(
@@ -339,6 +339,7 @@ class Trainer:
     def close(self) -> None:
         """End the worker threads."""
         self.self_play.close()
+        self.learner.close()
 
 
 def search_settings(config: TrainingConfig, share: float) -> SearchSettings:
