@@ -19,5 +19,9 @@ setup(
         )
     ],
     package_dir={f"ludarium.{room}": room for room in ROOMS},
-    package_data={"": ["*.yaml", "*.json", "*.safetensors", "*.md", "py.typed"]},
+    package_data={
+        "": ["*.json", "README.md", "py.typed"],
+        "ludarium.configs": ["*/*.yaml"],
+        "ludarium.models": ["shipped/*"],
+    },
 )

@@ -17,9 +17,11 @@ from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar
 
+import numpy as np
 from numba import njit
 from numba.core import event
 from numba.core.compiler import Compiler
+from numba.core.dispatcher import Dispatcher
 
 from . import rule as rule_module
 
@@ -143,14 +145,39 @@ def _template_modules(templates: ModuleType) -> list[ModuleType]:
 
 
 def _digest(modules: list[ModuleType]) -> str:
-    """Digest of the sources that the compiled code is made of: all in the modules' folders."""
-    folders = {Path(str(module.__file__)).parent for module in (*modules, rule_module)}
-    sources = sorted(path for folder in folders for path in folder.glob("*.py"))
-    digest = hashlib.sha256()
-    for path in sources:
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
+    """Digest of everything that the compiled code is made of.
+
+    That is the source of each module with functions that it may call, and the numbers that
+    those modules have from elsewhere, which become constants.
+    """
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for module in _compiled_modules([*modules, rule_module]):
+        digest.update(Path(str(module.__file__)).read_bytes())
+        for name, value in sorted(vars(module).items()):
+            if isinstance(value, int | float | tuple | np.generic):
+                digest.update(f"{name}={value!r}".encode())
     return digest.hexdigest()[:12]
+
+
+def _compiled_modules(modules: list[ModuleType]) -> list[ModuleType]:
+    """These modules and all whose compiled functions or templates they use, in a fixed order."""
+    found = {module.__name__: module for module in modules}
+    waiting = list(modules)
+    while waiting:
+        for value in vars(waiting.pop()).values():
+            function = getattr(value, "py_func", value)
+            if isinstance(value, ModuleType):
+                origin = value if any(map(_is_compiled, vars(value).values())) else None
+            else:
+                origin = sys.modules.get(function.__module__) if _is_compiled(value) else None
+            if origin is not None and origin.__name__ not in found:
+                found[origin.__name__] = origin
+                waiting.append(origin)
+    return [found[name] for name in sorted(found)]
+
+
+def _is_compiled(value: Any) -> bool:
+    return isinstance(value, Dispatcher) or hasattr(value, "ludarium_template")
 
 
 class _Announcer(event.Listener):
@@ -168,7 +195,7 @@ class _Announcer(event.Listener):
         if game not in self.announced:
             self.announced.add(game)
             print(
-                f"ludarium: compiling {game} for this machine (first use only, some seconds)",
+                f"ludarium: compiling {game} for this machine (once, up to half a minute)",
                 file=sys.stderr,
                 flush=True,
             )

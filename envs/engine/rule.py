@@ -30,7 +30,7 @@ def state_dtype(*fields: tuple) -> np.dtype:
     """Structured dtype of one position: the fields that every game has, then the game's own.
 
     The common fields are ``ply`` (actions played so far), ``mover`` (index of the agent to
-    act, 0 or 1; left as it is when the game is over) and ``outcome`` (constants above).
+    act, 0 or 1; of no meaning when the game is over) and ``outcome`` (constants above).
     Attribute access works in plain Python too, because the record type is ``np.record``.
     """
     common = [("ply", np.int32), ("mover", np.int8), ("outcome", np.int8)]

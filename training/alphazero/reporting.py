@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from typing import IO, Any
+from collections.abc import Callable
+from typing import IO, Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -35,37 +36,51 @@ class Reporter:
         """The run is over."""
 
 
+class Column(NamedTuple):
+    """A column of the table: heading, width, how to write a cell, and rank.
+
+    Where the terminal is too narrow, the columns with the highest ranks are left out.
+    """
+
+    name: str
+    width: int
+    cell: Callable[[dict[str, Any]], str]
+    rank: int = 0
+
+
+COLUMNS = (
+    Column("run", 5, lambda m: f"{100 * m['share']:.0f} %"),
+    Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
+    Column("iter", 5, lambda m: f"{m['iteration']}", 3),
+    Column("sims", 4, lambda m: f"{m['simulations_per_move']}", 1),
+    Column("games/s", 7, lambda m: f"{m['games_per_second']:.1f}" if m["games_per_second"] else ""),
+    Column("sims/s", 9, lambda m: f"{m['simulations_per_second']:,.0f}"),
+    Column("policy", 6, lambda m: f"{m['policy_loss']:.3f}"),
+    Column("result", 6, lambda m: f"{m['outcome_loss']:.3f}"),
+    Column("score", 6, lambda m: f"{m['score_loss']:.3f}", 2),
+    Column("replay", 8, lambda m: f"{m['replay']:,}", 4),
+)
+
+
 class TerminalReporter(Reporter):
     """A progress bar and a table row for each iteration, on standard error.
 
-    Also writes TensorBoard curves into the run's folder.
+    Losses are of policy, result (win, draw, loss) and score. Also writes TensorBoard curves
+    into the run's folder.
     """
-
-    COLUMNS = (
-        ("run", lambda m: f"{100 * m['share']:.0f} %"),
-        ("time", lambda m: f"{m['seconds'] / 60:.1f} min"),
-        ("iteration", lambda m: f"{m['iteration']}"),
-        ("sims", lambda m: f"{m['simulations_per_move']}"),
-        ("games/s", lambda m: f"{m['games_per_second']:.1f}"),
-        ("simulations/s", lambda m: f"{m['simulations_per_second']:,.0f}"),
-        ("policy loss", lambda m: f"{m['policy_loss']:.3f}"),
-        ("outcome loss", lambda m: f"{m['outcome_loss']:.3f}"),
-        ("score loss", lambda m: f"{m['score_loss']:.4f}"),
-        ("replay", lambda m: f"{m['replay']:,}"),
-        ("score", lambda m: _score(m)),
-    )
 
     def __init__(self, folder: RunFolder, stream: IO[str] | None = None) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         self._writer = SummaryWriter(str(folder.tensorboard))
-        self.console = Console(file=stream or sys.stderr)
+        self.console = Console(file=stream or sys.stderr, highlight=False)
         if not self.console.is_terminal:
             self.console.width = 160  # a log file has no edge to wrap at
+        self.columns = fitting_columns(self.console.width)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description:>10}"),
-            BarColumn(),
+            BarColumn(bar_width=30),
             TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
             TextColumn("{task.fields[speed]}"),
             TimeElapsedColumn(),
@@ -76,7 +91,7 @@ class TerminalReporter(Reporter):
         self._lock = threading.Lock()
         self._done = 0
         self._started = time.perf_counter()
-        self._header_due = True
+        self._heading_due = True
         self._progress.start()
 
     def begin(self, task: str, total: int) -> None:
@@ -101,18 +116,16 @@ class TerminalReporter(Reporter):
 
     def iteration(self, metrics: dict[str, Any]) -> None:
         """Print a row, the heading above the first one, and add to the curves."""
-        widths = (5, 8, 9, 4, 7, 13, 11, 12, 10, 8, 0)
-        if self._header_due:
-            heads = [
-                f"{name:>{width}}" for (name, _), width in zip(self.COLUMNS, widths, strict=True)
-            ]
-            self.console.print("  ".join(heads), style="bold", highlight=False)
-            self._header_due = False
-        cells = [
-            f"{show(metrics):>{width}}"
-            for (_, show), width in zip(self.COLUMNS, widths, strict=True)
-        ]
-        self.console.print("  ".join(cells), highlight=False)
+        if self._heading_due:
+            self.console.print(
+                "  ".join(f"{column.name:>{column.width}}" for column in self.columns),
+                style="bold",
+            )
+            self._heading_due = False
+        cells = [f"{column.cell(metrics):>{column.width}}" for column in self.columns]
+        self.console.print("  ".join(cells))
+        if "score" in metrics:
+            self.console.print(f"{'':7}{_score(metrics)}", style="green")
         for name, value in metrics.items():
             if isinstance(value, int | float) and name != "iteration":
                 self._writer.add_scalar(name, value, metrics["iteration"])
@@ -120,7 +133,7 @@ class TerminalReporter(Reporter):
 
     def say(self, text: str) -> None:
         """Print a line."""
-        self.console.print(text, highlight=False)
+        self.console.print(text)
 
     def close(self) -> None:
         """Take the bar away and close the curves."""
@@ -128,8 +141,17 @@ class TerminalReporter(Reporter):
         self._writer.close()
 
 
+def fitting_columns(width: int) -> list[Column]:
+    """The columns that fit into ``width`` characters, the most important ones."""
+    columns = list(COLUMNS)
+    while sum(column.width + 2 for column in columns) - 2 > width and len(columns) > 1:
+        columns.remove(max(columns, key=lambda column: column.rank))
+    return columns
+
+
 def _score(metrics: dict[str, Any]) -> str:
-    if "score" not in metrics:
-        return ""
     low, high = 100 * metrics["score_low"], 100 * metrics["score_high"]
-    return f"{100 * metrics['score']:.0f} % ({low:.0f}-{high:.0f}) vs {metrics['opponent']}"
+    return (
+        f"score against {metrics['opponent']}: {100 * metrics['score']:.0f} % "
+        f"(95 %: {low:.0f} to {high:.0f})"
+    )

@@ -1,0 +1,58 @@
+"""The wheel: it holds every package and every file that the program reads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel_names(tmp_path_factory) -> set[str]:
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    # From a copy, because building leaves folders behind.
+    files = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.splitlines()  # fmt: skip
+    for name in files:
+        if (ROOT / name).is_file():
+            target = source / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((ROOT / name).read_bytes())
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"),
+            *("--no-build-isolation", "--wheel-dir", str(folder), str(source)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def test_the_wheel_holds_every_source_file(wheel_names):
+    for room in ("envs", "models", "training", "configs"):
+        for file in (ROOT / room).rglob("*.py"):
+            assert f"ludarium/{file.relative_to(ROOT)}" in wheel_names
+    assert not any(name.startswith(("tests", "benchmarks")) for name in wheel_names)
+
+
+def test_the_wheel_holds_the_data_files(wheel_names):
+    data = [
+        file
+        for room in ("envs", "models", "training", "configs")
+        for pattern in ("*.yaml", "*.safetensors", "README.md", "py.typed")
+        for file in (ROOT / room).rglob(pattern)
+    ]
+    assert len(data) >= 7
+    for file in data:
+        assert f"ludarium/{file.relative_to(ROOT)}" in wheel_names
