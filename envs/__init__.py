@@ -1,4 +1,4 @@
-"""Five little-known abstract board games as reinforcement-learning environments.
+"""Little-known abstract board games as reinforcement-learning environments.
 
     from ludarium.envs import corso_v0
     env = corso_v0.env(size=5)              # PettingZoo AEC, guarded like its classic games

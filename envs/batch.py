@@ -27,7 +27,7 @@ from .engine.position import Position
 from .engine.rule import seed_rng
 from .engine.threads import available_cores, split
 from .registry import make_game
-from .single import SEATS, check_choice, check_opponent, find_game, make_agent
+from .single import SEATS, check_choice, check_opponent, as_game, make_agent
 
 #: Entries of observations and masks that a thread must have to write to be worth its start.
 _WORTH_A_THREAD = 150_000
@@ -310,7 +310,7 @@ class VectorBoardGameEnv(VectorEnv):
         observation_dtype: Any = np.float32,
         **options: Any,
     ) -> None:
-        self.game = find_game(game, options)
+        self.game = as_game(game, options)
         check_choice("seat", seat, SEATS)
         check_choice("illegal", illegal, ("lose", "raise"))
         check_opponent(opponent)

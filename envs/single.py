@@ -73,7 +73,7 @@ class SingleAgentEnv(gymnasium.Env):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        self.game = find_game(game, options)
+        self.game = as_game(game, options)
         check_choice("seat", seat, SEATS)
         check_choice("illegal", illegal, ("lose", "raise"))
         check_opponent(opponent)
@@ -198,7 +198,7 @@ def make_agent(spec: str, game: Game, seed: int) -> Any:
     return maker(spec, game, seed)
 
 
-def find_game(game: str | Game, options: dict[str, Any]) -> Game:
+def as_game(game: str | Game, options: dict[str, Any]) -> Game:
     """The rules, given by name and options or ready-made."""
     if isinstance(game, str):
         return make_game(game, **options)

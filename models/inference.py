@@ -12,7 +12,8 @@ from __future__ import annotations
 import copy
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -23,6 +24,17 @@ from .network import PolicyValueNetwork, expected_value
 Form = str
 FORMS: tuple[Form, ...] = ("eager", "frozen", "frozen-bf16")
 _measured: dict[tuple, Form] = {}
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Within it, this thread, and threads that use torch for the first time, use so many cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class _Answers(nn.Module):

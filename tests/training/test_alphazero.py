@@ -9,14 +9,16 @@ import pytest
 import torch
 
 from ludarium.configs import apply_settings, load_config
+from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.envs import make_game
-from ludarium.models import InferenceEngine, build_network, load_checkpoint
+from ludarium.models import InferenceEngine, NetworkShape, build_network, load_checkpoint
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent, network_shape
+from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import Trainer, search_settings
 from ludarium.training.alphazero.reporting import Reporter
 from ludarium.training.alphazero.run_folder import RunFolder
-from ludarium.training.alphazero.samples import BatchMaker, Replay, sample_dtype
+from ludarium.training.alphazero.samples import Batch, BatchMaker, Replay, sample_dtype
 from ludarium.training.alphazero.self_play import Worker
 from ludarium.training.evaluation import play_match
 from ludarium.training.search import SearchSettings
@@ -221,6 +223,32 @@ def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
     # The own marble is on the corner that the policy expands, whatever the symmetry.
     own_marbles = batch.observations[:, 0].reshape(64, -1)
     assert (own_marbles.argmax(axis=1) == corners).all()
+
+
+def test_learning_does_not_depend_on_the_number_of_workers():
+    """Where nothing is normalised over the batch, shared work is the same work."""
+    rng = np.random.default_rng(0)
+    policies = rng.random((32, 6), np.float32)
+    outcomes = rng.random((32, 3), np.float32)
+    batch = Batch(
+        observations=rng.random((32, 7), np.float32),
+        policies=policies / policies.sum(1, keepdims=True),
+        outcomes=outcomes / outcomes.sum(1, keepdims=True),
+        scores=rng.random(32, np.float32),
+    )
+    learnt = []
+    for workers in (1, 3):
+        torch.manual_seed(1)
+        network = build_network(NetworkShape((7,), 6), 16, 2)
+        learner = Learner(network, LearnerConfig(warmup_steps=0), True, "cpu", workers)
+        losses = Losses()
+        for _ in range(5):
+            learner.learn(batch, 0.0, losses)
+        learner.close()
+        learnt.append((network(torch.from_numpy(batch.observations)).policy, losses.policy))
+    torch.testing.assert_close(learnt[0][0], learnt[1][0], atol=1e-3, rtol=1e-3)
+    assert learnt[0][1] == pytest.approx(learnt[1][1], rel=1e-3)
+    assert learner.step == 5
 
 
 def test_replay_keeps_the_latest_positions():

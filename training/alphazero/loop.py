@@ -18,6 +18,7 @@ import torch
 from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.models import Checkpoint, InferenceEngine, build_network, save_checkpoint
+from ludarium.models.inference import torch_threads
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent, network_shape
 from ludarium.training.evaluation import MatchResult, play_match
@@ -99,13 +100,14 @@ class Trainer:
         self.stretches: list[int] = []  # iterations whose positions the replay holds
         if saved:
             self._restore(*saved)
-        self.engine = InferenceEngine(
-            self.learner.averaged,
-            self.game.observation_shape,
-            len(self.self_play.workers[0].observations),
-            config.inference,
-            self.device,
-        )
+        with torch_threads(self.self_play.threads_each):
+            self.engine = InferenceEngine(
+                self.learner.averaged,
+                self.game.observation_shape,
+                len(self.self_play.workers[0].observations),
+                config.inference,
+                self.device,
+            )
 
     @property
     def share(self) -> float:

@@ -17,6 +17,7 @@ import torch
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
+from ludarium.models.inference import torch_threads
 from ludarium.training.search.gumbel import table_of_considered_visits
 from ludarium.training.search.search import Evaluator
 from ludarium.training.search.settings import SearchSettings
@@ -178,10 +179,11 @@ class Worker:
 
 
 class SelfPlay:
-    """Workers that play at the same time, one torch thread each."""
+    """Workers that play at the same time and share torch's threads between them."""
 
     def __init__(self, workers: list[Worker]) -> None:
         self.workers = workers
+        self.threads_each = max(1, torch.get_num_threads() // len(workers))
         self._pool = ThreadPoolExecutor(len(workers), thread_name_prefix="self-play")
 
     def play(
@@ -191,16 +193,12 @@ class SelfPlay:
         progress: Callable[[int], None] | None = None,
     ) -> Harvest:
         """One stretch of self-play of every worker; their samples in the workers' order."""
-        threads = torch.get_num_threads()
-        torch.set_num_threads(max(1, threads // len(self.workers)))
-        try:
+        with torch_threads(self.threads_each):
             futures = [
                 self._pool.submit(worker.play, settings, evaluate, progress)
                 for worker in self.workers
             ]
             harvests = [future.result() for future in futures]
-        finally:
-            torch.set_num_threads(threads)
         return Harvest(
             samples=np.concatenate([harvest.samples for harvest in harvests]),
             games=sum(harvest.games for harvest in harvests),

@@ -75,9 +75,8 @@ def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any
     """All figures of one game; network and self-play in turns, so that noise hits both."""
     import os
 
-    import torch
-
     from ludarium.models import InferenceEngine, build_network
+    from ludarium.models.inference import torch_threads
     from ludarium.training.agents.network import network_shape
     from ludarium.training.alphazero.loop import search_settings
     from ludarium.training.alphazero.self_play import SelfPlay, Worker
@@ -85,8 +84,6 @@ def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any
     workers = config.self_play.workers or len(os.sched_getaffinity(0))
     batch = max(1, config.self_play.games // workers)
     network = build_network(network_shape(game), config.network.channels, config.network.blocks)
-    torch.manual_seed(config.seed)
-    engine = InferenceEngine(network, game.observation_shape, batch, config.inference)
     settings = search_settings(config, 0.0)
     self_play = SelfPlay(
         [
@@ -102,6 +99,8 @@ def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any
             for seed in np.random.SeedSequence(config.seed).spawn(workers)
         ]
     )
+    with torch_threads(self_play.threads_each):
+        engine = InferenceEngine(network, game.observation_shape, batch, config.inference)
     self_play.play(settings, engine)  # compiles, and spreads the games over their phases
     network_counts, network_seconds, simulations, play_seconds = 0, 0.0, 0, 0.0
     while play_seconds < seconds:
@@ -131,7 +130,7 @@ def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any
 
 def _network_speed(engine: Any, self_play: Any, seconds: float) -> tuple[int, float]:
     """Positions evaluated by as many threads as self-play has, and nothing else; seconds."""
-    import torch
+    from ludarium.models.inference import torch_threads
 
     def evaluate(observations: np.ndarray) -> int:
         count, deadline = 0, time.perf_counter() + seconds
@@ -140,16 +139,12 @@ def _network_speed(engine: Any, self_play: Any, seconds: float) -> tuple[int, fl
             count += len(observations)
         return count
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(max(1, threads // len(self_play.workers)))
-    try:
+    with torch_threads(self_play.threads_each), ThreadPoolExecutor(len(self_play.workers)) as pool:
         started = time.perf_counter()
-        with ThreadPoolExecutor(len(self_play.workers)) as pool:
-            batches = [worker.observations.copy() for worker in self_play.workers]
-            total = sum(pool.map(evaluate, batches))
+        total = sum(
+            pool.map(evaluate, [worker.observations.copy() for worker in self_play.workers])
+        )
         return total, time.perf_counter() - started
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _random_speed(game: Game, seconds: float) -> float:

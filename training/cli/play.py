@@ -169,7 +169,8 @@ class _Table:
         self.console.print(Text(self.position.board_text()))
         if self.position.game.max_score:
             lead = self.position.score * (1 - 2 * self.seat)
-            self.console.print(f"you are {'ahead' if lead >= 0 else 'behind'} by {abs(lead)}")
+            standing = f"{'ahead' if lead > 0 else 'behind'} by {abs(lead)}" if lead else "level"
+            self.console.print(f"you are {standing}")
 
     def _ask(self) -> bool:
         """One line from the person; False when they leave."""
