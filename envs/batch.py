@@ -27,10 +27,10 @@ from .engine.position import Position
 from .engine.rule import seed_rng
 from .engine.threads import available_cores, split
 from .registry import make_game
-from .single import SEATS, check_choice, check_opponent, as_game, make_agent
+from .single import SEATS, as_game, check_choice, check_opponent, make_agent
 
 #: Entries of observations and masks that a thread must have to write to be worth its start.
-_WORTH_A_THREAD = 150_000
+_WORTH_A_THREAD = 300_000
 
 
 def make(
