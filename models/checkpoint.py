@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from .network import NetworkShape, PolicyValueNetwork, build_network
 
@@ -70,7 +70,7 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Pat
         for name, value in checkpoint.network.state_dict().items()
     }
     partial = path.with_name(path.name + ".partial")
-    save_file(weights, partial, metadata={_KEY: json.dumps(description)})
+    partial.write_bytes(save(weights, metadata={_KEY: json.dumps(description)}))
     os.replace(partial, path)
     return path
 
