@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -91,6 +93,18 @@ def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, 
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("missing", ["rich", "pydantic", "yaml"])
+def test_without_the_extra_packages_the_remedy_is_named(missing):
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from ludarium.training.cli import main; sys.exit(main(['games']))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert 'pip install "ludarium[train]"' in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def play(monkeypatch, capsys, lines: list[str], *arguments: str) -> str:

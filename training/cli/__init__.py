@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 
-from . import bench, evaluate, games, play, train
-
-_COMMANDS = (games, train, evaluate, play, bench)
+_COMMANDS = ("games", "train", "evaluate", "play", "bench")
 
 _DESCRIPTION = """\
 Little-known abstract board games, and agents that learn them from nothing.
@@ -32,8 +31,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"ludarium {version('ludarium')}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in _COMMANDS:
-        module.add_parser(commands)
+    try:
+        for name in _COMMANDS:
+            import_module(f".{name}", __name__).add_parser(commands)
+    except ModuleNotFoundError as error:
+        print(
+            f"ludarium: the command line needs more packages ({error}): "
+            'pip install "ludarium[train]"',
+            file=sys.stderr,
+        )
+        return 2
     given = parser.parse_args(arguments)
     try:
         return given.run(given)
