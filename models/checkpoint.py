@@ -19,7 +19,7 @@ from .network import NetworkShape, PolicyValueNetwork, build_network
 
 SUFFIX = ".safetensors"
 _KEY = "ludarium"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,11 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
                 f"format {_FORMAT}"
             )
         network = description["network"]
+        places = network["shape"]["action_places"]
         shape = NetworkShape(
             observation=tuple(network["shape"]["observation"]),
             num_actions=network["shape"]["num_actions"],
-            board_actions=network["shape"]["board_actions"],
+            action_places=None if places is None else tuple(places),
         )
         checkpoint = Checkpoint(
             game=description["game"],

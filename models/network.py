@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -23,13 +24,13 @@ class NetworkShape:
     Attributes:
         observation: (planes, height, width) or (features,).
         num_actions: number of policy logits.
-        board_actions: how many leading actions are the cells of the board, in index order;
-            0 where they are something else.
+        action_places: for each action its place ``plane * height * width + cell`` on planes
+            over the board, -1 where it has none; None where no action has one.
     """
 
     observation: tuple[int, ...]
     num_actions: int
-    board_actions: int = 0
+    action_places: tuple[int, ...] | None = None
 
 
 class Output(NamedTuple):
@@ -82,6 +83,44 @@ class _Block(nn.Module):
         return F.relu(x + self.second(y))
 
 
+class _FlatPolicy(nn.Module):
+    """Logits of actions that have no place on the board: each looks at all of it."""
+
+    def __init__(self, inputs: int, num_actions: int) -> None:
+        super().__init__()
+        self.logits = nn.Linear(inputs, num_actions)
+
+    def forward(self, cells: Tensor, pooled: Tensor) -> Tensor:
+        """[B, hidden, H, W] and [B, 2 C] -> [B, A]."""
+        return self.logits(cells.flatten(1))
+
+
+class _PlacedPolicy(nn.Module):
+    """Logits read off planes over the board where the actions have their places.
+
+    The few actions without a place (-1) look at the pooled board.
+    """
+
+    order: Tensor
+
+    def __init__(self, hidden: int, cells: int, pooled: int, places: np.ndarray) -> None:
+        super().__init__()
+        planes = int(places.max()) // cells + 1
+        without = places < 0
+        self.planes = nn.Conv2d(hidden, planes, 1)
+        self.others = nn.Linear(pooled, int(without.sum())) if without.any() else None
+        order = np.where(without, planes * cells + without.cumsum() - 1, places)
+        self.register_buffer("order", torch.from_numpy(order), persistent=False)
+        self.in_order = np.array_equal(order, np.arange(planes * cells + without.sum()))
+
+    def forward(self, cells: Tensor, pooled: Tensor) -> Tensor:
+        """[B, hidden, H, W] and [B, 2 C] -> [B, A]."""
+        logits = self.planes(cells).flatten(1)
+        if self.others is not None:
+            logits = torch.cat([logits, self.others(pooled)], dim=1)
+        return logits if self.in_order else logits[:, self.order]
+
+
 class PolicyValueNetwork(nn.Module):
     """Base of the networks: a trunk, and heads on what it returns."""
 
@@ -96,19 +135,18 @@ class BoardNetwork(PolicyValueNetwork):
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
         super().__init__()
         planes, height, width = shape.observation
-        self.board_actions = shape.board_actions
         self.stem = _Convolution(planes, channels)
         self.blocks = nn.Sequential(
             *[_Block(channels, pooled=index % 2 == 1) for index in range(blocks)]
         )
         hidden = max(16, channels // 2)
         self.policy_cells = nn.Conv2d(channels, hidden, 1)
-        if shape.board_actions:
-            self.policy_cell = nn.Conv2d(hidden, 1, 1)
-            others = shape.num_actions - shape.board_actions
-            self.policy_other = nn.Linear(2 * channels, others) if others else None
+        if shape.action_places is None:
+            self.policy: nn.Module = _FlatPolicy(hidden * height * width, shape.num_actions)
         else:
-            self.policy_flat = nn.Linear(hidden * height * width, shape.num_actions)
+            self.policy = _PlacedPolicy(
+                hidden, height * width, 2 * channels, np.array(shape.action_places)
+            )
         self.value_cells = nn.Conv2d(channels, hidden, 1)
         self.value_hidden = nn.Linear(2 * channels + hidden * height * width, 2 * channels)
         self.outcome = nn.Linear(2 * channels, 3)
@@ -118,13 +156,7 @@ class BoardNetwork(PolicyValueNetwork):
         """Evaluate float observations [B, planes, height, width]."""
         x = self.blocks(F.relu(self.stem(observation)))
         pooled = _pool(x)
-        cells = F.relu(self.policy_cells(x))
-        if self.board_actions:
-            policy = self.policy_cell(cells).flatten(1)
-            if self.policy_other is not None:
-                policy = torch.cat([policy, self.policy_other(pooled)], dim=1)
-        else:
-            policy = self.policy_flat(cells.flatten(1))
+        policy = self.policy(F.relu(self.policy_cells(x)), pooled)
         value_cells = F.relu(self.value_cells(x)).flatten(1)
         hidden = F.relu(self.value_hidden(torch.cat([pooled, value_cells], dim=1)))
         return Output(policy, self.outcome(hidden), torch.tanh(self.score(hidden)).flatten())
@@ -174,10 +206,21 @@ def build_network(shape: NetworkShape, channels: int, blocks: int) -> PolicyValu
     if channels < 1 or blocks < 0:
         raise ValueError(f"a network needs channels >= 1 and blocks >= 0, not {channels}, {blocks}")
     if len(shape.observation) == 3:
-        cells = shape.observation[1] * shape.observation[2]
-        if shape.board_actions not in (0, cells):
-            raise ValueError(f"board_actions is {shape.board_actions}; accepted: 0 or {cells}")
+        _check_places(shape)
         return BoardNetwork(shape, channels, blocks)
     if len(shape.observation) == 1:
         return VectorNetwork(shape, channels, blocks)
     raise ValueError(f"no network for observations of shape {shape.observation}")
+
+
+def _check_places(shape: NetworkShape) -> None:
+    if shape.action_places is None:
+        return
+    on_board = [place for place in shape.action_places if place != -1]
+    if len(shape.action_places) != shape.num_actions or not on_board:
+        raise ValueError(
+            f"action_places has {len(shape.action_places)} entries, {len(on_board)} of them on "
+            f"the board; needed: one for each of {shape.num_actions} actions, some on the board"
+        )
+    if min(on_board) < 0 or len(set(on_board)) < len(on_board):
+        raise ValueError("action_places must be -1 or places from 0 on, none of them twice")

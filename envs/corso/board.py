@@ -46,7 +46,7 @@ class Corso(Game):
         self.num_actions = cells
         self.observation_shape = (NUM_PLANES, size, size)
         self.max_score = cells
-        self.board_actions = cells
+        self.action_places = np.arange(cells)
         self.binary_observation = True
         self.max_plies = 2 * cells
 

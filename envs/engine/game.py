@@ -8,6 +8,7 @@ step by step.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from types import ModuleType, SimpleNamespace
@@ -25,27 +26,39 @@ from .position import Position
 class Symmetries:
     """Relabellings of a game that change nothing that matters, for data augmentation.
 
-    Row ``s`` of each table gathers: ``transformed = original[table[s]]``. Row 0 is the
-    identity.
+    Row ``s`` of a table gathers: ``transformed = original[table[s]]``. Row 0 is the identity.
 
     Attributes:
-        actions: int32[symmetries, num_actions], for masks and policies.
+        actions: int32[symmetries, num_actions], for masks and policies; int32[kinds,
+            symmetries, num_actions] where actions are renumbered in another way in positions
+            of another kind.
         observation: int32[symmetries, observation size], for the flattened observation.
+        kind: the kind of each of the positions in a structured array [N], int[N]; needed with
+            several kinds.
     """
 
     actions: np.ndarray
     observation: np.ndarray
+    kind: Callable[[np.ndarray], np.ndarray] | None = None
 
     def __post_init__(self) -> None:
+        if (self.kind is None) != (self.actions.ndim == 2):
+            raise ValueError("several kinds of positions need a function that tells them apart")
         for table in (self.actions, self.observation):
-            identity = np.arange(table.shape[1])
-            if not (np.sort(table, axis=1) == identity).all() or (table[0] != identity).any():
+            identity = np.arange(table.shape[-1])
+            if not (np.sort(table) == identity).all() or (table[..., 0, :] != identity).any():
                 raise ValueError("a symmetry must be a permutation, and row 0 the identity")
-        if len(self.actions) != len(self.observation):
+        if self.actions.shape[-2] != len(self.observation):
             raise ValueError("actions and observation need the same number of symmetries")
 
     def __len__(self) -> int:
-        return len(self.actions)
+        return len(self.observation)
+
+    def actions_of(self, states: np.ndarray, numbers: np.ndarray | int) -> np.ndarray:
+        """Action tables int32[N, num_actions] of positions [N], under symmetries [N] or one."""
+        if self.kind is not None:
+            return self.actions[self.kind(states), numbers]
+        return self.actions[np.broadcast_to(numbers, len(states))]
 
 
 class Game(ABC):
@@ -69,7 +82,12 @@ class Game(ABC):
             ``observe(tables, state, player, planes)`` writes what ``player`` sees into every
             entry of ``planes`` [planes, cells], or [1, features] for a flat observation;
             ``score(tables, state) -> int``, player 0's lead: the margin at the end of a game
-            that has points, a guess at who is ahead for one that has none.
+            that has points, a guess at who is ahead for one that has none;
+            ``seen_action(tables, state, player, action) -> int``, where ``player`` sees the
+            board turned to a canonical orientation: the number that ``action`` has as seen
+            from there, which is how networks number it. A permutation for each position and
+            player, which commutes with every symmetry.
+            The last two may be left out: no score, and every action seen as it is.
 
     Instance attributes:
         options: every option with its value.
@@ -78,8 +96,9 @@ class Game(ABC):
         num_actions: size of the action space.
         observation_shape: (planes, height, width) or (features,).
         max_score: largest absolute final ``score``, or 0 where it is only a guess.
-        board_actions: how many leading action numbers stand for the cells of the board in
-            index order (all ``height * width`` of them, or 0): a hint for networks.
+        action_places: a hint for networks on boards: for each action, as seen, its place
+            ``plane * height * width + cell`` on planes over the board, -1 where it has none
+            (a pass, say); int32[num_actions], no place twice; or None.
         binary_observation: all observation entries are 0 or 1, so uint8 can hold them.
         max_plies: most plies that a game can last.
         random_start: starts differ, by the seed.
@@ -103,7 +122,7 @@ class Game(ABC):
     num_actions: int
     observation_shape: tuple[int, ...]
     max_score: int = 0
-    board_actions: int = 0
+    action_places: np.ndarray | None = None
     binary_observation: bool = False
     max_plies: int
     random_start: bool = False

@@ -195,6 +195,22 @@ def observe_movers(tables, states, planes):
 
 
 @kernel
+def seen_actions(tables, states, player, numbers):
+    """Write the number under which ``player`` sees each action of ``states[0]``."""
+    for action in range(numbers.shape[0]):
+        numbers[action] = rules.seen_action(tables[0], states[0], player, action)
+
+
+@kernel
+def seen_actions_of_movers(tables, states, numbers):
+    """Write into ``numbers`` [N, A] the number under which each mover sees each action."""
+    for i in range(states.shape[0]):
+        state = states[i]
+        for action in range(numbers.shape[1]):
+            numbers[i, action] = rules.seen_action(tables[0], state, int(state.mover), action)
+
+
+@kernel
 def score(tables, states):
     """Player 0's lead in ``states[0]``."""
     return rules.score(tables[0], states[0])

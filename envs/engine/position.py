@@ -181,6 +181,19 @@ class Position:
         game.kernels.observe(game.tables, self.states, viewer, planes)
         return observation
 
+    def seen_actions(self, player: int | None = None) -> np.ndarray:
+        """The number under which ``player`` (default: the player to move) sees each action.
+
+        int32[num_actions], a permutation: ``policy[position.seen_actions()]`` brings what a
+        network says of the actions that it sees into the numbers that `play` takes. The
+        identity but in games whose observation is turned to a canonical orientation.
+        """
+        game = self.game
+        numbers = np.empty(game.num_actions, np.int32)
+        viewer = self.mover if player is None else player
+        game.kernels.seen_actions(game.tables, self.states, viewer, numbers)
+        return numbers
+
     def perft(self, depth: int) -> int:
         """Number of action sequences of exactly ``depth`` plies from here: a check of rules."""
         game = self.game

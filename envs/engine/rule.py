@@ -116,5 +116,10 @@ def _no_score(tables, state):
     return 0
 
 
+@rule
+def _same_action(tables, state, player, action):
+    return action
+
+
 #: Rule functions that a game may leave out.
-DEFAULTS = {"score": _no_score}
+DEFAULTS = {"score": _no_score, "seen_action": _same_action}

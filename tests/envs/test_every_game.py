@@ -150,16 +150,16 @@ def test_play_writes_the_next_mask_and_observation(game: Game) -> None:
 
 def test_symmetries_change_nothing_that_matters(game: Game) -> None:
     symmetries = game.symmetries()
-    assert symmetries.actions.shape[1] == game.num_actions
+    assert symmetries.actions.shape[-1] == game.num_actions
     assert symmetries.observation.shape[1] == np.prod(game.observation_shape)
     if game.random_start:
         pytest.skip("starts are random, so no start is known to be the image of another")
     for number in range(len(symmetries)):
-        seen_as = symmetries.actions[number]
         gather = symmetries.observation[number]
-        image_of = np.argsort(seen_as)
         image = game.start()
         for position, action in random_game(game, number):
+            seen_as = symmetries.actions_of(position.states, number)[0]
+            image_of = np.argsort(seen_as)
             np.testing.assert_array_equal(image.mask, position.mask[seen_as])
             for viewer in (0, 1):
                 other = viewer if image.mover == position.mover else 1 - viewer
@@ -174,10 +174,48 @@ def test_symmetries_change_nothing_that_matters(game: Game) -> None:
 
 def test_symmetries_form_a_group(game: Game) -> None:
     symmetries = game.symmetries()
-    both = np.hstack([symmetries.actions, symmetries.observation + game.num_actions])
-    known = {row.tobytes() for row in both}
+    tables = symmetries.observation
+    if symmetries.kind is None:
+        tables = np.hstack([symmetries.actions, tables + game.num_actions])
+    known = {row.tobytes() for row in tables}
     assert len(known) == len(symmetries)
-    assert {second[first].tobytes() for first in both for second in both} == known
+    assert {second[first].tobytes() for first in tables for second in tables} == known
+
+
+def test_actions_as_players_see_them_are_permutations_and_commute_with_symmetries(
+    game: Game,
+) -> None:
+    symmetries = game.symmetries()
+    for position in random_positions(game, 10):
+        for player in (0, 1):
+            seen = position.seen_actions(player)
+            assert sorted(seen) == list(range(game.num_actions))
+            if symmetries.kind is None:
+                for table in symmetries.actions:
+                    np.testing.assert_array_equal(seen[table], table[seen])
+        many = np.zeros((1, game.num_actions), np.int32)
+        game.kernels.seen_actions_of_movers(game.tables, position.states, many)
+        np.testing.assert_array_equal(many[0], position.seen_actions())
+
+
+def test_positions_that_look_the_same_have_the_same_legal_actions(game: Game) -> None:
+    masks: dict[bytes, bytes] = {}
+    for seed in range(30):
+        for position, action in random_game(game, seed):
+            if action is not None:
+                seen = position.observation().tobytes()
+                assert masks.setdefault(seen, position.mask.tobytes()) == position.mask.tobytes()
+
+
+def test_places_of_actions_are_on_the_board_and_none_twice(game: Game) -> None:
+    places = game.action_places
+    if places is None:
+        return
+    assert len(game.observation_shape) == 3
+    assert places.shape == (game.num_actions,)
+    on_board = places[places != -1]
+    assert len(np.unique(on_board)) == len(on_board) > 0
+    assert on_board.min() >= 0
 
 
 # Notation.

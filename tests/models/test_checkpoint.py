@@ -18,7 +18,7 @@ from ludarium.models import (
     save_checkpoint,
 )
 
-SHAPE = NetworkShape((5, 4, 4), 18, 16)
+SHAPE = NetworkShape((5, 4, 4), 18, (*range(16), -1, -1))
 
 
 @pytest.fixture
@@ -119,7 +119,8 @@ def test_weights_that_are_no_numbers_are_refused(checkpoint, tmp_path):
 @pytest.mark.parametrize(
     "shape",
     [
-        NetworkShape((5, 4, 4), 16, 16),
+        NetworkShape((5, 4, 4), 16, tuple(range(16))),
+        NetworkShape((5, 2, 2), 7, (3, -1, 0, 6, -1, 1, 2)),
         NetworkShape((3, 4, 6), 30),
         NetworkShape((17,), 30),
     ],
@@ -133,10 +134,25 @@ def test_networks_fit_their_shape(shape):
     assert np.abs(output.score.detach().numpy()).max() <= 1
 
 
+def test_logits_are_read_off_where_the_actions_have_their_places():
+    policy = build_network(NetworkShape((1, 2, 2), 7, (3, -1, 0, 6, -1, 1, 2)), 8, 0).policy
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.zero_()
+        policy.planes.weight[:, 0, 0, 0] = torch.tensor([1.0, 10.0])
+        policy.others.bias[:] = torch.tensor([-1.0, -2.0])
+        cells = torch.zeros(1, policy.planes.in_channels, 2, 2)
+        cells[0, 0] = torch.tensor([[0.0, 1.0], [2.0, 3.0]])
+        logits = policy(cells, torch.zeros(1, policy.others.in_features))
+    assert logits.tolist() == [[3, -1, 0, 20, -2, 1, 2]]
+
+
 def test_impossible_networks_are_refused():
     with pytest.raises(ValueError, match="channels >= 1"):
         build_network(SHAPE, 0, 2)
-    with pytest.raises(ValueError, match="accepted: 0 or 16"):
-        build_network(NetworkShape((5, 4, 4), 18, 15), 8, 2)
+    with pytest.raises(ValueError, match="needed: one for each of 18 actions"):
+        build_network(NetworkShape((5, 4, 4), 18, tuple(range(15))), 8, 2)
+    with pytest.raises(ValueError, match="none of them twice"):
+        build_network(NetworkShape((5, 2, 2), 3, (0, 1, 1)), 8, 2)
     with pytest.raises(ValueError, match="no network for observations"):
         build_network(NetworkShape((5, 4), 18), 8, 2)

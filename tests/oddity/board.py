@@ -34,6 +34,7 @@ class Oddity(Game):
         self.tables = table_record(
             max_plies=self.max_plies,
             fractions=np.linspace(0, 1, HIGHEST + 1, dtype=np.float32),
+            seen_piles=np.array([[0, 1, 2], [0, 2, 1]], np.uint8),
         )
         self.num_actions = ADD + 1
         self.observation_shape = (PILES + 2,)

@@ -38,7 +38,7 @@ class TicTacToe(Game):
         self.num_actions = CELLS
         self.observation_shape = (NUM_PLANES, _SIDE, _SIDE)
         self.max_score = 1
-        self.board_actions = CELLS
+        self.action_places = np.arange(CELLS)
         self.binary_observation = True
         self.max_plies = CELLS
 

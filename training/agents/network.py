@@ -21,7 +21,8 @@ _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched t
 
 def network_shape(game: Game) -> NetworkShape:
     """What a network for ``game`` must fit."""
-    return NetworkShape(game.observation_shape, game.num_actions, game.board_actions)
+    places = None if game.action_places is None else tuple(game.action_places.tolist())
+    return NetworkShape(game.observation_shape, game.num_actions, places)
 
 
 class NetworkAgent(Agent):
@@ -111,6 +112,9 @@ class NetworkAgent(Agent):
         game.kernels.legal_actions(game.tables, states, masks)
         game.kernels.observe_movers(game.tables, states, planes)
         logits, _ = self._engine(observations)
+        seen = np.empty((len(states), game.num_actions), np.int32)
+        game.kernels.seen_actions_of_movers(game.tables, states, seen)
+        logits = np.take_along_axis(logits, seen, axis=1)
         return np.where(masks == 1, logits, -np.inf).argmax(axis=1)
 
 

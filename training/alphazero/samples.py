@@ -31,7 +31,7 @@ class Batch(NamedTuple):
 
     Attributes:
         observations: float32 [B, *observation_shape].
-        policies: float32 [B, A].
+        policies: float32 [B, A], actions numbered as the player to move sees them.
         outcomes: float32 [B, 3], probabilities of win, draw, loss.
         scores: float32 [B], final score as a share of the largest possible.
     """
@@ -56,13 +56,15 @@ class BatchMaker:
         states = np.ascontiguousarray(samples["state"])
         planes = np.empty((count, *game.planes_shape), np.float32)
         game.kernels.observe_movers(game.tables, states, planes)
+        seen = np.empty((count, game.num_actions), np.int32)
+        game.kernels.seen_actions_of_movers(game.tables, states, seen)
+        policies = np.empty((count, game.num_actions), np.float32)
+        np.put_along_axis(policies, seen, samples["policy"], axis=1)
         chosen = rng.integers(len(self.symmetries), size=count)
         observations = np.take_along_axis(
             planes.reshape(count, -1), self.symmetries.observation[chosen], axis=1
         )
-        policies = np.take_along_axis(
-            samples["policy"].astype(np.float32), self.symmetries.actions[chosen], axis=1
-        )
+        policies = np.take_along_axis(policies, self.symmetries.actions_of(states, chosen), axis=1)
         view = 1 - 2 * states["mover"].astype(np.float32)
         return Batch(
             observations=observations.reshape(count, *game.observation_shape),

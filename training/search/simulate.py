@@ -110,13 +110,19 @@ def draw_noise(root, node, settings, rng):
 
 @part
 def absorb(table, root, nodes, states, settings, rng, logits, value):
-    """Give the waiting node its evaluation: ``logits`` [A] and ``value`` in its mover's view."""
+    """Give the waiting node its evaluation: ``logits`` [A] and ``value`` in its mover's view.
+
+    The network numbers actions as the mover sees them; the tree, as the game does.
+    """
     number = root.waiting
+    state = states[number]
+    for action in range(len(root.values)):
+        root.values[action] = logits[rules.seen_action(table, state, int(state.mover), action)]
     value *= nodes[number].sign
     if number == 0:
-        evaluate_root(table, root, nodes, states, settings, rng, logits, value)
+        evaluate_root(table, root, nodes, states, settings, rng, root.values, value)
         return
-    evaluate_node(table, nodes[number], states[number], logits, value)
+    evaluate_node(table, nodes[number], state, root.values, value)
     root.waiting = NO_NODE
     root.simulation += 1
     back_up(nodes, number, value)
