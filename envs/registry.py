@@ -6,9 +6,13 @@ from typing import Any
 
 from .corso import Corso
 from .engine.game import Game
+from .obelisk import Obelisk
+from .obsidio import Obsidio
 
 GAMES: dict[str, type[Game]] = {
     "corso": Corso,
+    "obsidio": Obsidio,
+    "obelisk": Obelisk,
 }
 
 

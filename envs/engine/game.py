@@ -35,11 +35,14 @@ class Symmetries:
         observation: int32[symmetries, observation size], for the flattened observation.
         kind: the kind of each of the positions in a structured array [N], int[N]; needed with
             several kinds.
+        as_other: int[symmetries], where a row treats one's own things and the opponent's
+            differently: the row by which the opponent sees the same relabelling. None: the same.
     """
 
     actions: np.ndarray
     observation: np.ndarray
     kind: Callable[[np.ndarray], np.ndarray] | None = None
+    as_other: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if (self.kind is None) != (self.actions.ndim == 2):

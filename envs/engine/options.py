@@ -48,11 +48,18 @@ class Option:
             except (TypeError, ValueError) as error:
                 reason = f" ({error})" if str(error) else ""
                 raise ValueError(
-                    f"option {self.name!r} is {value!r}; accepted: {self.describe()}{reason}"
+                    f"option {self.name!r} is {_shortened(value)}; "
+                    f"accepted: {self.describe()}{reason}"
                 ) from None
         if not fits:
             raise ValueError(f"option {self.name!r} is {value!r}; accepted: {self.describe()}")
         return value
+
+
+def _shortened(value: Any) -> str:
+    """The value as Python writes it, its beginning only where it is a whole file's worth."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def ply_cap(value: Any) -> int | None:

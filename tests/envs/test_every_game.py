@@ -154,17 +154,23 @@ def test_symmetries_change_nothing_that_matters(game: Game) -> None:
     assert symmetries.observation.shape[1] == np.prod(game.observation_shape)
     if game.random_start:
         pytest.skip("starts are random, so no start is known to be the image of another")
+    as_other = symmetries.as_other
+    if as_other is None:
+        as_other = np.arange(len(symmetries))
+    np.testing.assert_array_equal(as_other[as_other], np.arange(len(symmetries)))
     for number in range(len(symmetries)):
-        gather = symmetries.observation[number]
+        numbers = (number, as_other[number])  # by which player 0 and player 1 know it
         image = game.start()
         for position, action in random_game(game, number):
-            seen_as = symmetries.actions_of(position.states, number)[0]
+            seen_as = symmetries.actions_of(position.states, numbers[position.mover])[0]
             image_of = np.argsort(seen_as)
             np.testing.assert_array_equal(image.mask, position.mask[seen_as])
+            gather = [symmetries.observation[number] for number in numbers]
             for viewer in (0, 1):
                 other = viewer if image.mover == position.mover else 1 - viewer
                 np.testing.assert_array_equal(
-                    image.observation(other).ravel(), position.observation(viewer).ravel()[gather]
+                    image.observation(other).ravel(),
+                    position.observation(viewer).ravel()[gather[viewer]],
                 )
             assert image.is_over == position.is_over
             assert image.rewards[image.mover] == position.rewards[position.mover]

@@ -1,0 +1,5 @@
+"""Obelisk: see README.md in this folder."""
+
+from .board import Obelisk
+
+__all__ = ["Obelisk"]

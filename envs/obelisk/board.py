@@ -1,0 +1,400 @@
+"""Obelisk's sizes and tables, text notation, symmetries."""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from typing import ClassVar
+
+import numpy as np
+
+from ..engine.game import Game, Symmetries
+from ..engine.grid import cell_name, read_cell
+from ..engine.options import Option, ply_cap
+from ..engine.rule import table_record
+from . import picture, rules
+from .blocks import HEIGHT, SIDE, Catalogue, Cube, accept_blocks, catalogue
+from .placements import (
+    COLUMNS,
+    ORIENTATIONS,
+    PLACEMENTS,
+    mirror_types,
+    moved,
+    oriented,
+    placements,
+)
+from .rules import (
+    ACTIONS_AFTER_TYPES,
+    BLACK,
+    BLACK_PASSIVE,
+    CHOOSE_FIRST,
+    CHOOSE_SECOND,
+    DECLINE,
+    NO_BLOCK,
+    PICK,
+    PICK_FIRST,
+    PLACE,
+    PLACE_ACTIVE,
+    PLACE_PASSIVE,
+    TIMEOUT,
+)
+
+_FAR_ABOVE, _FAR_BELOW = 100, -100  # columns that a placement does not cover
+_HOURGLASS_CAP = 400
+_PLIES_OF_A_TURN = 7  # two chosen, one picked, two placed, two answers to flats
+_DOES = {
+    CHOOSE_FIRST: "choose the first block",
+    CHOOSE_SECOND: "choose the second block",
+    PICK: "pick a block",
+    PLACE_ACTIVE: "place a block",
+    PLACE_PASSIVE: "place a block",
+    rules.BLACK_ACTIVE: "place a black block or decline",
+    BLACK_PASSIVE: "place a black block or decline",
+}
+_HELP = (
+    "write one of: choose ID, pick ID (with a block's id), place a1 r0 (column, quarter turns "
+    "0 to 3, then f if flipped), black a1, decline, timeout"
+)
+
+
+class Obelisk(Game):
+    """Obelisk (c. 2014): build a tower of polycubes, no higher than nine."""
+
+    name = "obelisk"
+    title = "Obelisk"
+    summary = "share out blocks two by two and stack them tightly, no higher than nine"
+    credit = "posted by its inventor, c. 2014"
+    option_list = (
+        Option(
+            "scoring",
+            "points",
+            ("points", "topple"),
+            "what decides: points, or who first has a block over the top loses",
+        ),
+        Option(
+            "hourglass",
+            False,
+            (False, True),
+            "the active player may lose its turn by the action timeout",
+        ),
+        Option(
+            "blocks",
+            None,
+            accept_blocks,
+            "the catalogue of blocks (None: the default one)",
+            "None, the path of a JSON file, or its content as a dict",
+        ),
+        Option(
+            "max_plies",
+            None,
+            ply_cap,
+            f"draw after so many plies (None: {_HOURGLASS_CAP} with the hourglass, else none)",
+            "None or a positive integer",
+        ),
+    )
+    rules: ClassVar = rules
+
+    def setup(self) -> None:
+        self.catalogue = catalogue(self.options["blocks"])
+        types, everything = self.catalogue.types, self.catalogue.everything
+        turns = self.catalogue.pile_size // 2
+        self.placements = [placements(block.cubes) for block in everything]
+        self.num_actions = len(types) + ACTIONS_AFTER_TYPES
+        self.max_score = _largest_lead(self.catalogue)
+        self.binary_observation = True
+        self.max_plies = self._ply_cap(turns)
+        # Each block adds a cube at least, and none is put on a tower that is over the top.
+        placed = min(2 * turns + self.catalogue.black.count, 2 * (COLUMNS * HEIGHT + 1))
+        self.state_dtype = rules.state_dtype(len(types), placed)
+        underside, top = _profiles(self.placements)
+        slots = [(number, level) for number, b in enumerate(types) for level in range(b.count)]
+        self.tables = table_record(
+            underside=underside,
+            top=top,
+            above=_cubes_above(self.catalogue),
+            value=np.array([block.value for block in everything], np.int8),
+            stock=np.array([block.count for block in types], np.int8),
+            blocks=self.catalogue.pile_size,
+            black_blocks=self.catalogue.black.count,
+            open=self._masks(),
+            slot_type=np.array([number for number, _ in slots], np.uint8),
+            slot_level=np.array([level for _, level in slots], np.int8),
+            lead_offset=self.max_score,
+            topple=int(self.options["scoring"] == "topple"),
+            max_plies=self.max_plies,
+        )
+        self.observation_shape = (
+            rules.PARTS_OF_CATALOGUE
+            + self.catalogue.black.count
+            + len(slots)
+            + 4 * len(types)
+            + (2 * self.max_score).bit_length(),
+        )
+
+    def _ply_cap(self, turns: int) -> int:
+        """Without the hourglass every turn uses up two blocks, which bounds the plies."""
+        if self.options["hourglass"]:
+            return self.options["max_plies"] or _HOURGLASS_CAP
+        longest = _PLIES_OF_A_TURN * turns
+        return min(self.options["max_plies"] or longest, longest)
+
+    def _masks(self) -> np.ndarray:
+        """The table ``open``: for placing each type, then the rows named in the rules."""
+        types = len(self.catalogue.types)
+        masks = np.zeros((types + rules.OPEN_ROWS_AFTER_TYPES, self.num_actions), np.int8)
+        for number in range(types):
+            masks[number, [types + PLACE + place for place in self.placements[number]]] = 1
+        masks[types + rules.OPEN_CHOOSE, types + TIMEOUT] = self.options["hourglass"]
+        masks[types + rules.OPEN_PICK, types + PICK_FIRST : types + PLACE] = 1
+        masks[types + rules.OPEN_PICK_IDENTICAL, types + PICK_FIRST] = 1
+        masks[types + rules.OPEN_BLACK, types + BLACK : types + TIMEOUT] = 1
+        return masks
+
+    # Notation.
+
+    def action_to_text(self, state: np.record, action: int) -> str:
+        types = self.catalogue.types
+        if action < len(types):
+            return f"choose {types[action].id}"
+        action -= len(types)
+        if action < PLACE:
+            block = int(state.zone[action - PICK_FIRST])
+            name = ("first", "second")[action] if block == NO_BLOCK else types[block].id
+            return f"pick {name}"
+        if action < BLACK:
+            return _placement_text(action - PLACE)
+        if action < DECLINE:
+            return f"black {cell_name(action - BLACK, SIDE)}"
+        return "decline" if action == DECLINE else "timeout"
+
+    def text_to_action(self, state: np.record, text: str) -> int:
+        types = len(self.catalogue.types)
+        if text == "decline":
+            return types + DECLINE
+        if text == "timeout":
+            return types + TIMEOUT
+        verb, _, rest = text.partition(" ")
+        if verb == "choose":
+            return self._type_named(rest, text)
+        if verb == "pick":
+            return self._pick_named(state, rest, text)
+        if verb == "black":
+            return types + BLACK + read_cell(rest, SIDE, SIDE)
+        match = re.fullmatch(r"place (\S+) r([0-3])(f?)", text)
+        if not match:
+            raise ValueError(f"{text!r} is malformed: {_HELP}")
+        orientation = int(match[2]) + 4 * len(match[3])
+        column = read_cell(match[1], SIDE, SIDE)
+        return types + PLACE + COLUMNS * orientation + column
+
+    def _type_named(self, name: str, text: str) -> int:
+        ids = [block.id for block in self.catalogue.types]
+        if name not in ids:
+            raise ValueError(f"{text!r} is malformed: blocks are {', '.join(ids)}")
+        return ids.index(name)
+
+    def _pick_named(self, state: np.record, name: str, text: str) -> int:
+        if state.phase != PICK:
+            if name not in ("first", "second"):
+                self._type_named(name, text)
+            raise ValueError(f"{text!r} is not legal now: {self.task(state)}")
+        zone = [self.catalogue.types[block].id for block in state.zone]
+        if name not in zone:
+            self._type_named(name, text)
+            raise ValueError(
+                f"{text!r} is not legal now: the blocks to pick from are {' and '.join(zone)}"
+            )
+        return len(self.catalogue.types) + PICK_FIRST + zone.index(name)
+
+    def why_illegal(self, state: np.record, action: int) -> str:
+        types = self.catalogue.types
+        phase, kind = int(state.phase), action - len(types)
+        if kind < 0 and phase in (CHOOSE_FIRST, CHOOSE_SECOND):
+            return f"no {types[action].id} is left in the pile"
+        if PICK_FIRST <= kind < PLACE and phase == PICK:
+            return "both blocks are the same; write the first"
+        if PLACE <= kind < BLACK and phase in (PLACE_ACTIVE, PLACE_PASSIVE):
+            return self._why_not_there(int(state.hand[state.mover]), kind - PLACE)
+        if kind == TIMEOUT and phase in (CHOOSE_FIRST, CHOOSE_SECOND):
+            return "the game is played without the hourglass; make it with hourglass=True"
+        return self.task(state)
+
+    def _why_not_there(self, number: int, place: int) -> str:
+        """Why a block cannot be placed so, although it is to be placed."""
+        block = self.catalogue.types[number]
+        orientation, column = divmod(place, COLUMNS)
+        shape = oriented(block.cubes, orientation)
+        same = next(lower for lower in range(ORIENTATIONS) if oriented(block.cubes, lower) == shape)
+        if COLUMNS * same + column not in self.placements[number]:
+            return f"{block.id} would stand out of the tower's columns there"
+        instead = _placement_text(COLUMNS * same + column)
+        return f"{block.id} looks the same in a lower orientation; write '{instead}'"
+
+    def task(self, state: np.record) -> str:
+        """What the game waits for, as a sentence."""
+        return f"player_{int(state.mover)} has to {_DOES[int(state.phase)]}"
+
+    # Pictures.
+
+    def board_text(self, state: np.record) -> str:
+        types = self.catalogue.types
+        roles = ["active" if state.active == player else "passive" for player in (0, 1)]
+        heads = [f"player_{p} ({roles[p]}), points {int(state.points[p])}" for p in (0, 1)]
+        lines = [f"{heads[0]:32}{heads[1]}"]
+        for rank in reversed(range(SIDE)):
+            rows = [
+                " ".join(f"{int(height):2}" for height in tower[SIDE * rank :][:SIDE])
+                for tower in state.heights
+            ]
+            lines.append(f"{rank + 1} {rows[0]:30}{rank + 1} {rows[1]}")
+        names = "  ".join(cell_name(column, SIDE)[0] for column in range(SIDE))
+        lines.append(f"   {names:29}   {names}")
+        pile = [
+            block.id if left == 1 else f"{int(left)} x {block.id}"
+            for block, left in zip(types, state.pile, strict=True)
+            if left
+        ]
+        lines.append(f"pile: {', '.join(pile) or 'empty'}")
+        zone = [types[block].id for block in state.zone if block != NO_BLOCK]
+        lines.append(f"building zone: {', '.join(zone) or 'empty'}")
+        lines += [
+            f"player_{player} holds {types[block].id}"
+            for player, block in enumerate(state.hand)
+            if block != NO_BLOCK
+        ]
+        lines.append(f"black blocks left: {int(state.black_left)}")
+        lines.append("the game is over" if state.outcome else self.task(state))
+        return "\n".join(lines)
+
+    def svg(self, state: np.record, last_action: int | None = None) -> str:
+        return picture.draw(self, state, last_action)
+
+    # Symmetries.
+
+    def symmetries(self) -> Symmetries:
+        """The towers' quarter turns, each on its own, and the mirror images of both at once.
+
+        Row ``16 * mirrored + 4 * quarters of one's own tower + quarters of the other``. How a
+        placement is numbered depends on the block: kind 0 is for positions without a block to
+        place, kind ``t + 1`` for those where the mover places one of type ``t``.
+        """
+        mirror = mirror_types(self.catalogue.types)
+        turns = [(own, other) for own in range(4) for other in range(4)]
+        rows = [(False, *turn) for turn in turns]
+        if mirror is not None:
+            rows += [(True, *turn) for turn in turns]
+        same = list(range(len(self.catalogue.types)))
+        images = {False: same, True: mirror or same}
+        kinds = range(len(same) + 1)
+        actions = [
+            [self._seen_actions(kind, images[m], m, own, other) for m, own, other in rows]
+            for kind in kinds
+        ]
+        observation = [self._seen_features(images[m], m, own, other) for m, own, other in rows]
+        return Symmetries(
+            actions=np.array(actions, np.int32),
+            observation=np.array(observation, np.int32),
+            kind=self._symmetry_kind,
+            as_other=np.array([16 * m + 4 * other + own for m, own, other in rows]),
+        )
+
+    @staticmethod
+    def _symmetry_kind(states: np.ndarray) -> np.ndarray:
+        """Which table of actions holds for each of the positions, int64[N]."""
+        in_hand = states["hand"][np.arange(len(states)), states["mover"]].astype(np.int64)
+        is_placing = (states["phase"] == PLACE_ACTIVE) | (states["phase"] == PLACE_PASSIVE)
+        return np.where(is_placing, in_hand + 1, 0)
+
+    def _seen_actions(
+        self, kind: int, images: list[int], mirrored: bool, own: int, other: int
+    ) -> np.ndarray:
+        """One row of a symmetry's actions: the action of which each one is the image."""
+        types = len(images)
+        image = np.arange(self.num_actions)
+        image[:types] = images
+        image[types + BLACK : types + DECLINE] = types + BLACK + _column_images(mirrored, other)
+        if kind:
+            block, image_block = kind - 1, images[kind - 1]
+            number_of = {cubes: place for place, cubes in self.placements[image_block].items()}
+            for place, cubes in self.placements[block].items():
+                there = number_of[frozenset(moved(cube, own, mirrored) for cube in cubes)]
+                image[types + PLACE + place] = types + PLACE + there
+            # What is no placement of the block goes, in order, to what is none of its image.
+            rest, image_rest = (
+                [place for place in range(PLACEMENTS) if place not in self.placements[number]]
+                for number in (block, image_block)
+            )
+            image[types + PLACE + np.array(rest)] = types + PLACE + np.array(image_rest)
+        return np.argsort(image)
+
+    def _seen_features(self, images: list[int], mirrored: bool, own: int, other: int) -> np.ndarray:
+        """One row of a symmetry's observation: the feature of which each one is the image."""
+        image = np.arange(self.observation_shape[0])
+        for tower, turns in ((rules.OWN_TOWER, own), (rules.OTHER_TOWER, other)):
+            for level in range(rules.LEVELS):
+                first = tower + COLUMNS * level
+                image[first : first + COLUMNS] = first + _column_images(mirrored, turns)
+        counts = [block.count for block in self.catalogue.types]
+        slots = list(accumulate(counts, initial=0))  # where each type's features begin
+        part = rules.PARTS_OF_CATALOGUE + self.catalogue.black.count
+        for number, count in enumerate(counts):
+            there = slots[images[number]]
+            image[part + slots[number] :][:count] = part + there + np.arange(count)
+        part += slots[-1]
+        for first in range(part, part + 4 * len(counts), len(counts)):
+            image[first : first + len(counts)] = first + np.array(images)
+        return np.argsort(image)
+
+
+def _placement_text(place: int) -> str:
+    """A placement in writing, such as ``place b2 r3f``."""
+    orientation, column = divmod(place, COLUMNS)
+    flipped, quarters = divmod(orientation, 4)
+    return f"place {cell_name(column, SIDE)} r{quarters}{'f' * flipped}"
+
+
+def _column_images(mirrored: bool, quarters: int) -> np.ndarray:
+    """Where a symmetry of a tower takes each of its columns, int[9]."""
+    images = [moved((c % SIDE, c // SIDE, 0), quarters, mirrored) for c in range(COLUMNS)]
+    return np.array([SIDE * y + x for x, y, _ in images])
+
+
+def _profiles(all_placements: list[dict[int, frozenset[Cube]]]) -> tuple[np.ndarray, np.ndarray]:
+    """The tables ``underside`` and ``top``, int8[blocks, 72, 9]."""
+    shape = (len(all_placements), PLACEMENTS, COLUMNS)
+    underside, top = np.full(shape, _FAR_ABOVE, np.int8), np.full(shape, _FAR_BELOW, np.int8)
+    for block, places in enumerate(all_placements):
+        for place, cubes in places.items():
+            for x, y, z in cubes:
+                entry = block, place, SIDE * y + x
+                underside[entry] = min(underside[entry], z)
+                top[entry] = max(top[entry], z + 1)
+    return underside, top
+
+
+def _cubes_above(blocks: Catalogue) -> np.ndarray:
+    """The table ``above``, uint8[blocks, 2, 10]."""
+    above = np.zeros((len(blocks.everything), 2, HEIGHT + 1), np.uint8)
+    for number, block in enumerate(blocks.everything):
+        for flipped in (0, 1):
+            for _, _, z in oriented(block.cubes, 4 * flipped):
+                for rest in range(HEIGHT + 1):
+                    above[number, flipped, rest] += z + rest >= HEIGHT
+    return above
+
+
+def _largest_lead(blocks: Catalogue) -> int:
+    """A bound on how many points one player can be ahead at any time.
+
+    For each number of turns: the most valuable blocks on one tower, the least valuable on the
+    other, the last of these perhaps over the top; and all black blocks on the worse tower.
+    """
+    values = sorted(value for b in blocks.types for value in [b.value] * b.count)
+    least = list(accumulate(values, initial=0))
+    most = list(accumulate(reversed(values), initial=0))
+    penalty = max(len(block.cubes) for block in blocks.types)
+    lead = max(
+        max(most[turn], most[turn - 1]) - min(least[turn], least[turn - 1] - penalty)
+        for turn in range(1, len(values) // 2 + 1)
+    )
+    return lead + blocks.black.count * max(abs(blocks.black.value), 1)

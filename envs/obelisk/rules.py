@@ -1,0 +1,331 @@
+"""The rules of Obelisk, over one position.
+
+Columns of a tower, seen from above (position 3 * y + x):
+
+    3 | 6 7 8
+    2 | 3 4 5
+    1 | 0 1 2
+        a b c
+
+A block that slides down the rods comes to rest on the first column that stops it, so of a tower
+only the heights of its columns matter.
+
+T types of blocks are numbered in the catalogue's order; the black block is number T. Actions:
+
+    0 .. T-1        choose a type of block from the pile
+    T, T+1          pick the first or the second block of the building zone
+    T+2 .. T+73     place the block in hand: 9 * orientation + position
+    T+74 .. T+82    put a black block on a column of the other tower
+    T+83, T+84      decline, timeout
+
+Tables: for each block, the black one included, and each of its placements
+``underside`` [T+1, 72, 9] is the height of its lowest cube over each column,
+``top`` [T+1, 72, 9] the height above its highest one (both far below every tower on columns
+that it does not cover), and ``above`` [T+1, 2, 10] how many of its cubes stand above height 9,
+by whether it is flipped and the height at which it rests; ``value`` [T+1]. ``stock`` [T] are
+the blocks of a new pile, ``blocks`` their sum, ``black_blocks`` the black ones beside it.
+``open`` [T+4, actions] are masks, see `_open_actions`. ``slot_type`` and ``slot_level``
+[blocks] list the type and the number, from 0, of every block of a new pile.
+``lead_offset`` is what makes player 0's lead at least 0; ``topple``, ``max_plies``: options.
+"""
+
+import numpy as np
+
+from ..engine import rule as engine
+from ..engine.rule import rule
+
+COLUMNS = 9
+RODS = 9  # height of the rods; a cube above it ends the game
+PLACEMENTS = 72
+HALF_OF_PLACEMENTS = 36  # the placements from here on are flipped
+
+# The phases of a turn, in their order. The active player begins it.
+CHOOSE_FIRST, CHOOSE_SECOND, PICK, PLACE_ACTIVE, PLACE_PASSIVE, BLACK_ACTIVE, BLACK_PASSIVE = range(
+    7
+)
+NUM_PHASES = 7
+
+# Actions after those that choose a type, counted from T.
+PICK_FIRST = 0
+PLACE = 2
+BLACK = PLACE + PLACEMENTS
+DECLINE = BLACK + COLUMNS
+TIMEOUT = DECLINE + 1
+ACTIONS_AFTER_TYPES = TIMEOUT + 1
+
+# Rows of the table ``open`` after the T rows for placing a block of each type.
+OPEN_CHOOSE = 0
+OPEN_PICK = 1
+OPEN_PICK_IDENTICAL = 2
+OPEN_BLACK = 3
+OPEN_ROWS_AFTER_TYPES = 4
+
+NO_BLOCK = -1  # in an empty place of the building zone and in an empty hand
+
+# Observation: where each part begins. First the parts of fixed size; "own" is the observing
+# player's. A level of a tower is "the column is higher than k", for k = 0..9.
+LEVELS = RODS + 1
+OWN_TOWER = 0
+OTHER_TOWER = OWN_TOWER + LEVELS * COLUMNS
+OWN_IS_FLAT = OTHER_TOWER + LEVELS * COLUMNS
+OTHER_IS_FLAT = OWN_IS_FLAT + 1
+OWN_IS_OVER = OTHER_IS_FLAT + 1
+OTHER_IS_OVER = OWN_IS_OVER + 1
+IS_ACTIVE = OTHER_IS_OVER + 1
+PHASE = IS_ACTIVE + 1
+LEAD = PHASE + NUM_PHASES  # "one's lead is more than k points", for k = -20..19
+LEAD_SHOWN = 20
+PARTS_OF_CATALOGUE = LEAD + 2 * LEAD_SHOWN
+
+
+def state_dtype(types: int, placed: int) -> np.dtype:
+    """The position, for so many types and at most so many blocks on both towers.
+
+    ``heights`` are those of the two towers' columns and ``points`` what they are worth, with
+    what a block over the top costs; ``over`` is 1 for a tower with such a block. ``zone`` holds
+    the two chosen types, ``hand`` the type that each player has to place, and ``pile`` how many
+    of each type are left, ``pile_blocks`` in all. ``open`` is the mask of the mover.
+
+    ``log`` is read by the picture only: what was put on the towers, in order, as
+    ``(72 * type + placement) * 2 + owner of the tower``; ``logged`` is how many.
+    """
+    return engine.state_dtype(
+        ("points", np.int16, (2,)),
+        ("pile_blocks", np.int16),
+        ("phase", np.int8),
+        ("active", np.int8),
+        ("black_left", np.int8),
+        ("zone", np.int8, (2,)),
+        ("hand", np.int8, (2,)),
+        ("over", np.int8, (2,)),
+        ("heights", np.int8, (2, COLUMNS)),
+        ("pile", np.int8, (types,)),
+        ("open", np.int8, (types + ACTIONS_AFTER_TYPES,)),
+        ("logged", np.uint8),
+        ("log", np.uint16, (placed,)),
+    )
+
+
+@rule
+def init(tables, state, rng):
+    """Empty towers, the whole pile; player 0 is active."""
+    state.ply = 0
+    state.outcome = engine.ONGOING
+    state.active = 0
+    state.black_left = tables.black_blocks
+    state.pile_blocks = tables.blocks
+    for block in range(len(state.pile)):
+        state.pile[block] = tables.stock[block]
+    for player in range(2):
+        state.points[player] = 0
+        state.over[player] = 0
+        state.zone[player] = NO_BLOCK
+        state.hand[player] = NO_BLOCK
+        for column in range(COLUMNS):
+            state.heights[player, column] = 0
+    state.logged = 0
+    for entry in range(len(state.log)):
+        state.log[entry] = 0
+    _enter(tables, state, CHOOSE_FIRST)
+
+
+@rule
+def is_legal(tables, state, action):
+    """What the phase allows is worked out once for each position."""
+    return state.open[action] != 0
+
+
+@rule
+def step(tables, state, action):
+    """Play one action of the turn; the last one ends the turn, and perhaps the game."""
+    types = len(state.pile)
+    phase = int(state.phase)
+    active = int(state.active)
+    state.ply += 1
+    if phase <= CHOOSE_SECOND:
+        if action == types + TIMEOUT:
+            _put_back(state)
+            _next_turn(tables, state)
+        else:
+            state.pile[action] -= 1
+            state.pile_blocks -= 1
+            state.zone[phase] = action  # the first two phases are numbered like its places
+            _enter(tables, state, phase + 1)
+    elif phase == PICK:
+        picked = action - types - PICK_FIRST
+        state.hand[1 - active] = state.zone[picked]
+        state.hand[active] = state.zone[1 - picked]
+        state.zone[0] = NO_BLOCK
+        state.zone[1] = NO_BLOCK
+        _enter(tables, state, PLACE_ACTIVE)
+    elif phase <= PLACE_PASSIVE:
+        mover = int(state.mover)
+        _put(tables, state, mover, int(state.hand[mover]), action - types - PLACE)
+        state.hand[mover] = NO_BLOCK
+        if phase == PLACE_ACTIVE:
+            _enter(tables, state, PLACE_PASSIVE)
+        elif state.over[0] | state.over[1]:
+            _end_game(tables, state)
+        elif (state.black_left > 0) & is_flat(state, active):
+            _enter(tables, state, BLACK_ACTIVE)
+        elif (state.black_left > 0) & is_flat(state, 1 - active):
+            _enter(tables, state, BLACK_PASSIVE)
+        else:
+            _next_turn(tables, state)
+    else:
+        owner = 1 - int(state.mover)
+        # Judged before the active player's block goes on it: as it was when the turn ended.
+        passive_is_flat = is_flat(state, 1 - active)
+        if action != types + DECLINE:
+            state.black_left -= 1
+            _put(tables, state, owner, types, action - types - BLACK)
+        if state.over[owner]:
+            _end_game(tables, state)
+        elif (phase == BLACK_ACTIVE) & passive_is_flat & (state.black_left > 0):
+            _enter(tables, state, BLACK_PASSIVE)
+        else:
+            _next_turn(tables, state)
+    if (state.outcome == engine.ONGOING) & (state.ply >= tables.max_plies):
+        state.outcome = engine.TRUNCATED
+
+
+@rule
+def observe(tables, state, player, planes):
+    """One row of features (constants above, then by the sizes of the catalogue)."""
+    other = 1 - player
+    for level in range(LEVELS):
+        for column in range(COLUMNS):
+            feature = level * COLUMNS + column
+            planes[0, OWN_TOWER + feature] = state.heights[player, column] > level
+            planes[0, OTHER_TOWER + feature] = state.heights[other, column] > level
+    planes[0, OWN_IS_FLAT] = is_flat(state, player)
+    planes[0, OTHER_IS_FLAT] = is_flat(state, other)
+    planes[0, OWN_IS_OVER] = state.over[player]
+    planes[0, OTHER_IS_OVER] = state.over[other]
+    planes[0, IS_ACTIVE] = state.active == player
+    for phase in range(NUM_PHASES):
+        planes[0, PHASE + phase] = state.phase == phase
+    lead = int(state.points[player]) - int(state.points[other])
+    for shown in range(2 * LEAD_SHOWN):
+        planes[0, LEAD + shown] = lead > shown - LEAD_SHOWN
+
+    part = PARTS_OF_CATALOGUE
+    for level in range(tables.black_blocks):
+        planes[0, part + level] = state.black_left > level
+    part += tables.black_blocks
+    for slot in range(len(tables.slot_type)):
+        left = state.pile[tables.slot_type[slot]]
+        planes[0, part + slot] = left > tables.slot_level[slot]
+    part += len(tables.slot_type)
+    types = len(state.pile)
+    for block in range(types):
+        planes[0, part + block] = state.zone[0] == block
+        planes[0, part + types + block] = state.zone[1] == block
+        planes[0, part + 2 * types + block] = state.hand[player] == block
+        planes[0, part + 3 * types + block] = state.hand[other] == block
+    part += 4 * types
+    for digit in range(planes.shape[1] - part):
+        planes[0, part + digit] = lead + tables.lead_offset >> digit & 1
+
+
+@rule
+def score(tables, state):
+    """Points of player 0 less those of player 1; blocks over the top count as at the end."""
+    return int(state.points[0]) - int(state.points[1])
+
+
+@rule
+def is_flat(state, player):
+    """Whether the player's nine columns are equally high, and not empty."""
+    height = state.heights[player, 0]
+    equal = 0
+    for column in range(COLUMNS):
+        equal += state.heights[player, column] == height
+    return (equal == COLUMNS) & (height > 0)
+
+
+@rule
+def _put(tables, state, owner, block, placement):
+    """Let a block slide down the rods of the owner's tower, and count it there."""
+    rest = 0
+    for column in range(COLUMNS):
+        rest = max(
+            rest,
+            int(state.heights[owner, column]) - int(tables.underside[block, placement, column]),
+        )
+    for column in range(COLUMNS):
+        state.heights[owner, column] = max(
+            int(state.heights[owner, column]), rest + int(tables.top[block, placement, column])
+        )
+    flipped = placement >= HALF_OF_PLACEMENTS
+    above = int(tables.above[block, int(flipped), rest])
+    if above > 0:
+        state.over[owner] = 1
+        state.points[owner] -= above
+    else:
+        state.points[owner] += tables.value[block]
+    state.log[state.logged] = 2 * (PLACEMENTS * block + placement) + owner
+    state.logged += 1
+
+
+@rule
+def _put_back(state):
+    """Return what lies in the building zone to the pile."""
+    if state.zone[0] != NO_BLOCK:
+        state.pile[state.zone[0]] += 1
+        state.pile_blocks += 1
+        state.zone[0] = NO_BLOCK
+
+
+@rule
+def _next_turn(tables, state):
+    """Change the roles, unless the pile has no two blocks left, which ends the game."""
+    if state.pile_blocks < 2:
+        _end_game(tables, state)
+    else:
+        state.active = 1 - state.active
+        _enter(tables, state, CHOOSE_FIRST)
+
+
+@rule
+def _enter(tables, state, phase):
+    """Begin a phase: who acts in it, and what is legal."""
+    is_passive = (phase == PICK) | (phase == PLACE_PASSIVE) | (phase == BLACK_PASSIVE)
+    state.phase = phase
+    state.mover = int(state.active) ^ int(is_passive)
+    _open_actions(tables, state)
+
+
+@rule
+def _open_actions(tables, state):
+    """Write the mover's mask: a row of the table, and while choosing also what the pile holds."""
+    types = len(state.pile)
+    phase = int(state.phase)
+    if phase <= CHOOSE_SECOND:
+        row = types + OPEN_CHOOSE
+    elif phase == PICK:
+        identical = state.zone[0] == state.zone[1]
+        row = types + (OPEN_PICK_IDENTICAL if identical else OPEN_PICK)
+    elif phase <= PLACE_PASSIVE:
+        row = int(state.hand[state.mover])
+    else:
+        row = types + OPEN_BLACK
+    for action in range(len(state.open)):
+        state.open[action] = tables.open[row, action]
+    if phase <= CHOOSE_SECOND:
+        for block in range(types):
+            state.open[block] = state.pile[block] > 0
+
+
+@rule
+def _end_game(tables, state):
+    """Whoever alone has a block over the top loses if that decides; else points decide."""
+    lead = score(tables, state)
+    if tables.topple & (state.over[0] != state.over[1]):
+        lead = int(state.over[1]) - int(state.over[0])
+    if lead > 0:
+        state.outcome = engine.PLAYER_0_WINS
+    elif lead < 0:
+        state.outcome = engine.PLAYER_1_WINS
+    else:
+        state.outcome = engine.DRAW

@@ -1,0 +1,357 @@
+"""Obsidio's board: sizes and tables, text notation, symmetries, picture."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from ..engine.game import Game, Symmetries
+from ..engine.grid import cell_name, draw_frame, read_cell, square_symmetries
+from ..engine.options import Option
+from ..engine.picture import svg_document, svg_text
+from ..engine.rule import table_record
+from . import rules
+from .rules import (
+    CLAIMING,
+    CONTROL,
+    DARK,
+    EMPTY,
+    INFLUENCE,
+    LIGHT,
+    NEEDED,
+    NUM_PLANES,
+    PLAYABLE,
+    SECOND,
+    TARGET,
+)
+
+_COLOURS = ("black", "teal")
+_TEXT_SYMBOLS = {INFLUENCE: "b", INFLUENCE + 1: "t", CONTROL: "B", CONTROL + 1: "T"}
+_EMPTY_SYMBOLS = {DARK: ":", LIGHT: ".", TARGET: "o"}
+
+_DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
+_DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0), *_DIAGONALS)
+
+_UNIT = 80.0  # side of a cell in the picture
+_PANEL = 2.9 * _UNIT  # width of the counts at the side
+_PAPER = "#d9d4c7"
+_CELL_COLOURS = {DARK: "#8d8272", LIGHT: "#efe9db", TARGET: "#6a5a48"}
+_HOLLOW, _RING = "#463a2d", "#c9a227"
+_TOKEN_COLOURS = (("#26262b", "#0b0b0d", "#5a5a63"), ("#1fa396", "#0e5f58", "#7fe0d6"))
+_INK, _MARK = "#3b2c14", "#e0492b"
+
+
+class Obsidio(Game):
+    """Obsidio (Phil Leduc, 2025): surround targets with tokens in line of sight, claim most."""
+
+    name = "obsidio"
+    title = "Obsidio"
+    summary = "besiege targets with tokens placed in line of sight, claim most of them"
+    credit = "Phil Leduc, 2025"
+    option_list = (
+        Option("size", 9, (7, 9, 11), "cells on a side of the square board"),
+        Option(
+            "diagonal_adjacency",
+            True,
+            (True, False),
+            "whether the second light token must not be diagonally adjacent to the first",
+        ),
+        Option("swap_rule", True, (True, False), "whether player_1 may swap colours"),
+    )
+    rules: ClassVar = rules
+
+    def setup(self) -> None:
+        size: int = self.options["size"]
+        cells = size**2
+        self.size = size
+        self.cells = cells
+        self.done, self.swap = cells, cells + 1
+        self.kinds = np.array([_kind(*divmod(cell, size)) for cell in range(cells)], np.uint8)
+        self.targets = np.flatnonzero(self.kinds == TARGET)
+        targets_beside, num_beside = self._targets_beside()
+        self.state_dtype = rules.state_dtype(cells, len(self.targets))
+        self.tables = table_record(
+            kind=self.kinds,
+            is_dark=(self.kinds == DARK).astype(np.uint8),
+            is_light=(self.kinds == LIGHT).astype(np.uint8),
+            step=np.array([size * up + right for up, right in _DIRECTIONS], np.int8),
+            run=self._runs(),
+            too_near=self._too_near(),
+            target_cell=self.targets.astype(np.uint8),
+            targets_beside=targets_beside,
+            num_beside=num_beside,
+            swap_rule=np.int64(self.options["swap_rule"]),
+        )
+        self.num_actions = cells + 2
+        self.observation_shape = (NUM_PLANES, size, size)
+        self.max_score = len(self.targets) // 2 + 1
+        self.action_places = np.r_[0:cells, -1, -1].astype(np.int32)
+        self.binary_observation = True
+        # A token on every cell; each claim can be followed by a done, and by a pass; the swap.
+        self.max_plies = cells + 2 * len(self.targets) + 1
+
+    def _runs(self) -> np.ndarray:
+        """Cells in each direction before a target or the edge, uint8[cells + 1, 8]."""
+        runs = np.zeros((self.cells + 1, len(_DIRECTIONS)), np.uint8)
+        for cell in range(self.cells):
+            for direction, (up, right) in enumerate(_DIRECTIONS):
+                rank, file = divmod(cell, self.size)
+                rank, file = rank + up, file + right
+                while self._is_inside(rank, file) and _kind(rank, file) != TARGET:
+                    runs[cell, direction] += 1
+                    rank, file = rank + up, file + right
+        return runs
+
+    def _too_near(self) -> np.ndarray:
+        """Diagonal neighbours that a second light token may not take, uint8[cells, 4]."""
+        near = np.repeat(np.arange(self.cells, dtype=np.uint8)[:, None], 4, axis=1)
+        if self.options["diagonal_adjacency"]:
+            for cell in range(self.cells):
+                for k, (up, right) in enumerate(_DIAGONALS):
+                    rank, file = divmod(cell, self.size)
+                    if self._is_inside(rank + up, file + right):
+                        near[cell, k] = (rank + up) * self.size + file + right
+        return near
+
+    def _targets_beside(self) -> tuple[np.ndarray, np.ndarray]:
+        """Targets next to each cell, by their place in the order of cells: as in the tables."""
+        beside = np.zeros((self.cells, 4), np.uint8)
+        number = np.zeros(self.cells, np.uint8)
+        for target, target_cell in enumerate(self.targets.tolist()):
+            rank, file = divmod(target_cell, self.size)
+            for up, right in _DIRECTIONS:
+                cell = (rank + up) * self.size + file + right
+                beside[cell, number[cell]] = target
+                number[cell] += 1
+        return beside, number
+
+    def _is_inside(self, rank: int, file: int) -> bool:
+        return 0 <= rank < self.size and 0 <= file < self.size
+
+    def action_to_text(self, state: np.record, action: int) -> str:
+        if action == self.done:
+            return "done"
+        return "swap" if action == self.swap else cell_name(action, self.size)
+
+    def text_to_action(self, state: np.record, text: str) -> int:
+        if text in ("done", "swap"):
+            return self.done if text == "done" else self.swap
+        try:
+            return read_cell(text, self.size, self.size)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}; write a cell to place a token there, done to end the turn, "
+                "or swap to exchange colours"
+            ) from None
+
+    def why_illegal(self, state: np.record, action: int) -> str:
+        if action == self.swap:
+            return self._why_no_swap()
+        if action == self.done:
+            return self._why_not_done(state)
+        name, kind = cell_name(action, self.size), int(self.kinds[action])
+        if state.cells[action] != EMPTY:
+            return f"{name} holds a token"
+        if state.stage == SECOND:
+            return self._why_no_second(state, action)
+        if kind == TARGET:
+            target = int(np.flatnonzero(self.targets == action)[0])
+            mover = int(state.mover ^ state.black)
+            count = int(state.influence[mover, target])
+            return (
+                f"{name} is a target, and {count} of the {NEEDED} influence tokens needed "
+                f"to claim it are {_COLOURS[mover]}"
+            )
+        if state.stage == CLAIMING:
+            return "after a claim only more claims or done can follow in the same turn"
+        sort = "dark" if kind == DARK else "light"
+        return (
+            f"{name} is not in line of sight of the last token "
+            f"({cell_name(int(state.last), self.size)}), and another empty {sort} cell is"
+        )
+
+    def _why_no_swap(self) -> str:
+        if not self.options["swap_rule"]:
+            return "this game is played without the swap rule"
+        return "colours can only be swapped as the very first action of player_1"
+
+    def _why_not_done(self, state: np.record) -> str:
+        if state.stage == SECOND:
+            return "the second light token must be placed"
+        return "a token can be placed or a target claimed, and done is only for after a claim"
+
+    def _why_no_second(self, state: np.record, action: int) -> str:
+        name, first = cell_name(action, self.size), cell_name(int(state.last), self.size)
+        if self.kinds[action] != LIGHT:
+            return f"{name} is no light cell, and the second light token must be placed"
+        if action in self.tables[0].too_near[int(state.last)]:
+            return f"{name} is diagonally adjacent to the first light token ({first})"
+        return f"{name} is not in line of sight of the first light token ({first})"
+
+    def board_text(self, state: np.record) -> str:
+        lines = []
+        for rank in reversed(range(self.size)):
+            row = range(rank * self.size, (rank + 1) * self.size)
+            marked = [
+                f"({self._symbol(state, cell)})"
+                if cell == state.last
+                else f" {self._symbol(state, cell)} "
+                for cell in row
+            ]
+            lines.append(f"{rank + 1:>2} " + "".join(marked).rstrip())
+        files = (cell_name(file, self.size)[0] for file in range(self.size))
+        lines.append("    " + "  ".join(files))
+        return "\n".join([*lines, self._claims_text(state), self._turn_text(state)])
+
+    def _symbol(self, state: np.record, cell: int) -> str:
+        content = int(state.cells[cell])
+        return _TEXT_SYMBOLS[content] if content else _EMPTY_SYMBOLS[int(self.kinds[cell])]
+
+    def _claims_text(self, state: np.record) -> str:
+        """Who owns which colour and has claimed how much."""
+        parts = []
+        for colour, name in enumerate(_COLOURS):
+            owner = colour ^ int(state.black)
+            parts.append(f"{name} (player_{owner}) claims {int(state.claims[colour])}")
+        return "; ".join(parts)
+
+    def _turn_text(self, state: np.record) -> str:
+        """Who is to do what."""
+        if state.outcome:
+            return "the game is over"
+        stage = {SECOND: ", second light token", CLAIMING: ", claiming on or done"}
+        swap = ", may swap" if state.open[self.swap] & PLAYABLE else ""
+        mover = _COLOURS[int(state.mover ^ state.black)]
+        return f"{mover} to move{stage.get(int(state.stage), '')}{swap}"
+
+    def symmetries(self) -> Symmetries:
+        cells = square_symmetries(self.size)
+        others = np.broadcast_to(np.array([self.done, self.swap], np.int32), (len(cells), 2))
+        planes = np.arange(NUM_PLANES)[None, :, None] * self.cells
+        return Symmetries(
+            actions=np.hstack([cells, others]),
+            observation=(planes + cells[:, None, :]).reshape(len(cells), -1),
+        )
+
+    def svg(self, state: np.record, last_action: int | None = None) -> str:
+        frame, place, board_width, height = draw_frame(self.size, self.size, _UNIT, _PAPER)
+        width = board_width + _PANEL
+        elements = [
+            f'<rect width="{width:g}" height="{height:g}" fill="{_PAPER}"/>',
+            _gradients(),
+            *frame,
+        ]
+        for cell in range(self.cells):
+            x, y = place(cell)
+            elements += _draw_cell(x, y, int(self.kinds[cell]))
+            content = int(state.cells[cell])
+            if content >= CONTROL:
+                elements += _draw_control(x, y, content - CONTROL)
+            elif content >= INFLUENCE:
+                elements.append(_draw_token(x, y, content - INFLUENCE, 0.36 * _UNIT))
+            elif state.open[cell] & PLAYABLE:
+                elements.append(
+                    f'<circle cx="{x:g}" cy="{y:g}" r="8" fill="{_MARK}" stroke="{_PAPER}" '
+                    'stroke-width="2"/>'
+                )
+            if cell == state.last:
+                elements.append(_draw_diamond(x, y))
+            if cell == last_action:
+                elements.append(_square(x, y, 0.96 * _UNIT, "none", f'stroke="{_MARK}"', 5))
+        elements += self._panel(state, board_width, height, last_action)
+        return svg_document(width, height, self.title, elements)
+
+    def _panel(
+        self, state: np.record, left: float, height: float, last_action: int | None
+    ) -> list[str]:
+        """Claims of both colours, who plays them, whose turn it is."""
+        elements = []
+        x, size = left + 0.3 * _UNIT, 0.3 * _UNIT
+        for colour, name in enumerate(_COLOURS):
+            y = (1.1 + 2.6 * colour) * _UNIT
+            elements.append(_draw_token(x, y, colour, 0.36 * _UNIT))
+            claims = int(state.claims[colour])
+            owner = colour ^ int(state.black)
+            texts = [name, f"player_{owner}", f"claims {claims}", self._to_do(state, colour)]
+            for line, text in enumerate(filter(None, texts)):
+                line_y = y + 0.42 * _UNIT * line
+                elements.append(svg_text(x + 0.55 * _UNIT, line_y, text, size, _INK, "start"))
+        if last_action in (self.done, self.swap):
+            text = "done" if last_action == self.done else "swap"
+            elements.append(svg_text(x, height - _UNIT, text, 1.3 * size, _MARK, "start"))
+        return elements
+
+    def _to_do(self, state: np.record, colour: int) -> str:
+        """What the player of this colour is to do now."""
+        if state.outcome or colour != state.mover ^ state.black:
+            return ""
+        if state.stage == SECOND:
+            return "second token"
+        if state.stage == CLAIMING:
+            return "claims on?"
+        return "may swap" if state.open[self.swap] & PLAYABLE else "to move"
+
+
+def _kind(rank: int, file: int) -> int:
+    if rank % 2 != file % 2:
+        return LIGHT
+    return TARGET if rank % 2 else DARK
+
+
+def _square(x: float, y: float, side: float, fill: str, rest: str = "", stroke: float = 0) -> str:
+    inner = side - stroke
+    width = f' stroke-width="{stroke:g}"' if stroke else ""
+    return (
+        f'<rect x="{x - inner / 2:g}" y="{y - inner / 2:g}" width="{inner:g}" '
+        f'height="{inner:g}" fill="{fill}" {rest}{width}/>'
+    )
+
+
+def _draw_cell(x: float, y: float, kind: int) -> list[str]:
+    """A dark or light cell, or the sunken tile of a target."""
+    tile = _square(x, y, _UNIT, _CELL_COLOURS[kind], 'stroke="#a59b88"')
+    if kind != TARGET:
+        return [tile]
+    return [
+        tile,
+        _square(x, y, 0.8 * _UNIT, _HOLLOW, 'rx="10"'),
+        f'<circle cx="{x:g}" cy="{y:g}" r="{0.26 * _UNIT:g}" fill="none" '
+        f'stroke="{_RING}" stroke-width="5"/>',
+    ]
+
+
+def _draw_token(x: float, y: float, colour: int, radius: float) -> str:
+    return (
+        f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="url(#token{colour})" '
+        f'stroke="{_TOKEN_COLOURS[colour][1]}" stroke-width="2"/>'
+    )
+
+
+def _draw_control(x: float, y: float, colour: int) -> list[str]:
+    """A control token: a stack of two tokens, the upper one with a gold rim."""
+    radius, lower, upper = 0.34 * _UNIT, y + 0.1 * _UNIT, y - 0.1 * _UNIT
+    return [
+        _draw_token(x, lower, colour, radius),
+        _draw_token(x, upper, colour, radius),
+        f'<circle cx="{x:g}" cy="{upper:g}" r="{radius - 4:g}" fill="none" '
+        f'stroke="{_RING}" stroke-width="5"/>',
+    ]
+
+
+def _draw_diamond(x: float, y: float) -> str:
+    half = 0.14 * _UNIT
+    return (
+        f'<path d="M{x:g} {y - half:g}l{half} {half}l{-half} {half}l{-half} {-half}z" '
+        'fill="#fff6d6" stroke="#3b2c14" stroke-width="2"/>'
+    )
+
+
+def _gradients() -> str:
+    stops = "".join(
+        f'<radialGradient id="token{colour}" cx="0.35" cy="0.3" r="0.8">'
+        f'<stop offset="0" stop-color="{light}"/><stop offset="1" stop-color="{base}"/>'
+        "</radialGradient>"
+        for colour, (base, _, light) in enumerate(_TOKEN_COLOURS)
+    )
+    return f"<defs>{stops}</defs>"

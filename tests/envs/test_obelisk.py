@@ -1,0 +1,1041 @@
+"""Obelisk's rules: against the plain reference, worked positions, counts, the catalogue, texts.
+
+``LUDARIUM_GAMES=20000 pytest tests/envs/test_obelisk.py`` plays that many games with the default
+options instead of the short run's, and a fifth of it with each other set of options.
+
+Rare positions come about in games with catalogues made for them, which are played by their texts
+with the reference beside them.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ludarium.envs import Game, Position, make_game
+from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED
+from ludarium.envs.obelisk import Obelisk, rules
+from ludarium.envs.obelisk import __file__ as room
+from ludarium.envs.obelisk.picture import placed_blocks
+from ludarium.envs.obelisk.placements import mirror_types, oriented, own_orientations, placements
+from tests.games import random_game
+from tests.references.agreement import assert_same, play_beside
+from tests.references.obelisk import ReferenceObelisk, Tower
+
+GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "300"))
+
+DEFAULT_BLOCKS = json.loads(Path(room).with_name("blocks.json").read_text(encoding="utf-8"))
+BLACK = DEFAULT_BLOCKS["black"]
+
+PLATE = [[x, y, 0] for x in range(3) for y in range(3)]
+SLAB = [[x, y, z] for x in range(3) for y in range(3) for z in range(8)]
+
+
+def block(name: str, cubes: list, count: int = 1, value: int = 1) -> dict[str, Any]:
+    return {"id": name, "colour": "green", "value": value, "count": count, "cubes": cubes}
+
+
+def blocks_file(*blocks: dict[str, Any], black: int = 4) -> dict[str, Any]:
+    return {
+        "tower": {"width": 3, "depth": 3, "height": 9},
+        "black": {**BLACK, "count": black},
+        "blocks": list(blocks),
+    }
+
+
+#: Few blocks: every game ends with the pile.
+FEW = blocks_file(
+    block("cube", [[0, 0, 0]], count=2, value=0),
+    block("domino", [[0, 0, 0], [1, 0, 0]], value=3),
+    block("hook", [[0, 0, 0], [0, 0, 1], [1, 0, 1]], value=-1),
+    block("l", [[0, 0, 0], [1, 0, 0], [1, 1, 0]], value=2),
+)
+#: Plates and slabs: flats all the time, and black blocks over the top.
+PLATES = blocks_file(
+    block("plate", PLATE, count=12, value=2),
+    block("slab", SLAB, count=4, value=5),
+    block("cube", [[0, 0, 0]], count=4),
+)
+#: No mirror image of the screw, hence no mirrored games.
+ONE_SCREW = blocks_file(
+    block("screw", [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]], count=5),
+    block("l-flat", [[0, 0, 0], [1, 0, 0], [1, 1, 0]], count=4, value=2),
+)
+
+#: For worked positions, which need blocks of all kinds. Kept together, for each catalogue of
+#: another size is compiled anew.
+RICH = blocks_file(
+    block("plate", PLATE, count=3, value=2),
+    block("slab", SLAB, count=3, value=5),
+    block("gold", PLATE, value=40),
+    block("ring", [cube for cube in PLATE if cube != [2, 2, 0]]),
+    block("cube", [[0, 0, 0]], count=4),
+    block("domino", [[0, 0, 0], [1, 0, 0]]),
+    block("two", [[0, 0, 0], [0, 0, 1]]),
+    block("three", [[0, 0, z] for z in range(3)]),
+    block("four", [[0, 0, z] for z in range(4)], value=2),
+    block("nine", [[0, 0, z] for z in range(9)]),
+    block("foot", [[0, 0, 0], [0, 0, 1], [1, 0, 0]], value=6),
+    block("arm", [[0, 0, 0], [0, 0, 1], [1, 0, 1]]),
+    block("yellow", [[0, 0, 0]], value=0),
+    block("red", [[0, 0, 0]], count=2, value=1),
+    block("green", [[0, 0, 0]], count=7, value=2),
+    block("blue", [[0, 0, 0]], count=5, value=3),
+    block("other", [[0, 0, 0]], count=14, value=0),
+)
+#: A game of one turn, with one black block.
+ONE_TURN = blocks_file(block("plate", PLATE, count=3), black=1)
+
+#: Besides the defaults: what the agreement with the reference is tested on.
+OPTION_SETS: list[dict[str, Any]] = [
+    {"scoring": "topple"},
+    {"hourglass": True},
+    {"hourglass": True, "max_plies": 30},
+    {"max_plies": 12},
+    {"blocks": FEW},
+    {"blocks": FEW, "hourglass": True},
+    {"blocks": PLATES},
+    {"blocks": PLATES, "scoring": "topple"},
+    {"blocks": ONE_SCREW},
+]
+
+
+def reference_of(game: Game) -> Callable[[Position], ReferenceObelisk]:
+    """A function that makes the reference of this game; it starts as any game does."""
+    options = {**game.options, "blocks": game.options["blocks"] or DEFAULT_BLOCKS}
+    return lambda position: ReferenceObelisk(**options)
+
+
+def snapshot_of_position(position: Position) -> dict[str, Any]:
+    """The facts that the reference's ``snapshot`` gives."""
+    state, types = position.state, position.game.catalogue.types  # type: ignore[attr-defined]
+    active = int(state.active)
+    if position.is_truncated and state.phase == rules.CHOOSE_FIRST:
+        active = 1 - active  # the reference changes the roles only if a turn follows
+    return {
+        "heights": state.heights.tolist(),
+        "pile": {b.id: int(left) for b, left in zip(types, state.pile, strict=True) if left},
+        "zone": [types[number].id for number in state.zone if number != rules.NO_BLOCK],
+        "points": (int(state.points[0]), int(state.points[1])),
+        "black_left": int(state.black_left),
+        "active": active,
+    }
+
+
+class Beside:
+    """A game by its texts, with the reference beside it."""
+
+    def __init__(self, texts: str = "", **options: Any) -> None:
+        self.game = make_game("obelisk", **options)
+        self.position = self.game.start()
+        self.reference = reference_of(self.game)(self.position)
+        self.events: list[str] = []
+        self.play(texts)
+
+    def play(self, texts: str) -> Beside:
+        """Play actions, separated by commas or line ends."""
+        for text in texts.replace("\n", ",").split(","):
+            if text.strip():
+                action = self.position.text_to_action(text)
+                self.position.play(action)
+                self.events += self.reference.play(action)
+                assert_same(self.position, self.reference, snapshot_of_position)
+        return self
+
+    def turn(self, own: str, other: str, own_place: str, other_place: str) -> Beside:
+        """A turn in which the active player gets the block ``own``, the passive one ``other``."""
+        return self.play(
+            f"choose {own}, choose {other}, pick {other}, place {own_place}, place {other_place}"
+        )
+
+    @property
+    def heights(self) -> list[list[int]]:
+        return self.position.state.heights.tolist()
+
+    @property
+    def points(self) -> tuple[int, int]:
+        return int(self.position.state.points[0]), int(self.position.state.points[1])
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.position.action_to_text(action) for action in self.position.legal_actions]
+
+
+# Against the reference.
+
+
+@cache
+def met_in_random_games(number: int) -> Counter[str]:
+    options = [{}, *OPTION_SETS][number]
+    game = make_game("obelisk", **options)
+    games = GAMES_TO_PLAY if number == 0 else max(20, GAMES_TO_PLAY // 5)
+    return play_beside(game, reference_of(game), snapshot_of_position, games, seed=1000 * number)
+
+
+@pytest.mark.parametrize("number", range(len(OPTION_SETS) + 1))
+def test_random_games_agree_with_the_reference(number: int) -> None:
+    met_in_random_games(number)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "flat of the active player",
+        "flat of the passive player",
+        "both players flat",
+        "black block placed",
+        "black offer declined",
+        "black block over the top",
+        "overflow by one",
+        "overflow by both",
+        "empty pile",
+        "identical blocks in the zone",
+        "overhang",
+        "timeout",
+        "timeout with a block in the zone",
+        "draw",
+        "topple decided",
+        "truncated",
+    ],
+)
+def test_the_random_games_met(event: str) -> None:
+    assert sum(met_in_random_games(number)[event] for number in range(len(OPTION_SETS) + 1)) >= 5
+
+
+def test_default_games_met_what_is_common_in_them() -> None:
+    met = met_in_random_games(0)
+    for event in ("overflow by one", "overflow by both", "overhang", "draw"):
+        assert met[event] >= 5
+
+
+# The catalogue.
+
+
+def test_default_catalogue_has_the_published_counts() -> None:
+    game = make_game("obelisk")
+    assert isinstance(game, Obelisk)
+    catalogue = game.catalogue
+    by_colour: Counter[str] = Counter()
+    cubes, volumes = 0, {"yellow": 2, "red": 3, "green": 4, "blue": 5}
+    values = {"yellow": 0, "red": 1, "green": 2, "blue": 3}
+    for each in catalogue.types:
+        by_colour[each.colour] += each.count
+        cubes += each.count * len(each.cubes)
+        assert len(each.cubes) == volumes[each.colour]
+        assert each.value == values[each.colour]
+    assert by_colour == {"yellow": 4, "red": 4, "green": 15, "blue": 12}
+    assert catalogue.pile_size == 35
+    assert len(catalogue.types) == 32
+    assert cubes == 140
+    assert (catalogue.black.count, catalogue.black.value) == (4, -2)
+    assert len(catalogue.black.cubes) == 1
+    assert (game.num_actions, game.max_plies) == (117, 7 * 17)
+
+
+def test_default_blocks_differ_from_each_other() -> None:
+    shapes = [
+        frozenset(oriented(each.cubes, orientation) for orientation in range(8))
+        for each in make_game("obelisk").catalogue.types  # type: ignore[attr-defined]
+    ]
+    assert len(set(shapes)) == 32
+
+
+def test_default_catalogue_is_mirror_closed() -> None:
+    types = make_game("obelisk").catalogue.types  # type: ignore[attr-defined]
+    ids = [each.id for each in types]
+    mirror = mirror_types(types)
+    assert mirror is not None
+    images = {ids[number]: ids[image] for number, image in enumerate(mirror) if number != image}
+    left = {name for name in images if "left" in name}
+    right = {name for name in images if "right" in name}
+    assert len(left) == len(right) == 2
+    assert left | right == set(images)
+    assert {images[name] for name in left} == right
+    assert all(images[images[name]] == name for name in images)
+
+
+@pytest.mark.parametrize(
+    ("name", "orientations", "places"),
+    [
+        ("yellow-flat", [0, 1], 12),
+        ("yellow-upright", [0], 9),
+        ("red-i-flat", [0, 1], 6),
+        ("red-l-flat", [0, 1, 2, 3], 16),
+        ("red-l-upright", list(range(8)), 48),
+        ("green-o-flat", [0], 4),
+        ("green-l-flat", list(range(8)), 16),
+        ("green-t-tall", [0, 1, 2, 3], 24),
+        ("green-tripod", list(range(8)), 32),
+        ("blue-x", [0], 1),
+        ("blue-z", [0, 1, 4, 5], 4),
+        ("blue-i-upright", [0], 9),
+    ],
+)
+def test_orientations_of_some_blocks(name: str, orientations: list[int], places: int) -> None:
+    types = make_game("obelisk").catalogue.types  # type: ignore[attr-defined]
+    cubes = next(each.cubes for each in types if each.id == name)
+    assert own_orientations(cubes) == orientations
+    assert len(placements(cubes)) == places
+
+
+def test_quarter_turns_and_flips_by_hand() -> None:
+    hook = [(0, 0, 0), (0, 0, 1), (1, 0, 1)]  # an arm up at the right
+    assert oriented(hook, 0) == ((0, 0, 0), (0, 0, 1), (1, 0, 1))
+    assert oriented(hook, 1) == ((0, 0, 0), (0, 0, 1), (0, 1, 1))  # the arm points backwards
+    assert oriented(hook, 2) == ((0, 0, 1), (1, 0, 0), (1, 0, 1))
+    assert oriented(hook, 3) == ((0, 0, 1), (0, 1, 0), (0, 1, 1))
+    assert oriented(hook, 4) == ((0, 0, 0), (0, 0, 1), (1, 0, 0))  # the arm is below
+    assert oriented(hook, 5) == ((0, 0, 0), (0, 0, 1), (0, 1, 0))
+
+
+# Turns.
+
+
+def test_a_turn_in_its_order() -> None:
+    game = Beside()
+    position = game.position
+    movers = []
+    for text in (
+        "choose green-t-flat",
+        "choose blue-i-upright",
+        "pick green-t-flat",
+        "place b2 r0",
+        "place a1 r2",
+    ):
+        movers.append(position.mover)
+        game.play(text)
+    assert movers == [0, 0, 1, 0, 1]
+    assert game.heights == [
+        [0, 0, 0, 0, 5, 0, 0, 0, 0],
+        [1, 1, 1, 0, 1, 0, 0, 0, 0],
+    ]
+    assert game.points == (3, 2)
+    assert position.score == 1
+    assert (position.mover, position.state.active) == (1, 1)
+    pile = snapshot_of_position(position)["pile"]
+    assert sum(pile.values()) == 33
+    assert "green-t-flat" not in pile
+
+
+def test_a_block_rests_on_what_it_meets_first_and_the_gap_below_stays_empty() -> None:
+    game = Beside(blocks=RICH).turn("three", "cube", "a1 r0", "b2 r0")
+    # Now player_1 is active: its domino lies over b2 and c2.
+    game.turn("domino", "arm", "b2 r0", "a1 r0")
+    assert game.heights[1] == [0, 0, 0, 0, 2, 2, 0, 0, 0]
+    # The arm reaches over b1, and so nothing comes below it any more.
+    assert game.heights[0] == [5, 5, 0, 0, 0, 0, 0, 0, 0]
+    assert game.events.count("overhang") == 2
+    game.turn("cube", "cube", "b1 r0", "c2 r0")
+    assert game.heights[0] == [5, 6, 0, 0, 0, 0, 0, 0, 0]
+    assert game.heights[1] == [0, 0, 0, 0, 2, 3, 0, 0, 0]
+
+
+def test_an_arm_hangs_over_a_neighbour_that_is_higher() -> None:
+    game = Beside(blocks=RICH).turn("two", "plate", "b1 r0", "a1 r0").play("decline")
+    game.turn("cube", "arm", "c3 r0", "a1 r0")
+    assert game.heights[0] == [3, 3, 0, 0, 0, 0, 0, 0, 0]  # two cubes high over b1, gap at a1
+    game.turn("three", "four", "c1 r0", "a1 r0")
+    assert game.heights[0] == [3, 3, 3, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_flipped_hook_fits_under_nothing_but_beside_a_column() -> None:
+    # Flipped, the hook stands on two columns and rises over a1 only.
+    game = Beside("choose hook, choose cube, pick cube, place a1 r0f, place a1 r0", blocks=FEW)
+    assert game.heights[0] == [2, 1, 0, 0, 0, 0, 0, 0, 0]
+    assert game.events == []
+
+
+def test_orientations_that_look_the_same_are_refused() -> None:
+    game = Beside("choose green-o-flat, choose blue-x, pick blue-x")
+    assert game.texts == ["place a1 r0", "place b1 r0", "place a2 r0", "place b2 r0"]
+    with pytest.raises(ValueError, match=r"'place a1 r1'.*same.*'place a1 r0'"):
+        game.position.text_to_action("place a1 r1")
+    with pytest.raises(ValueError, match=r"'place c1 r0'.*out of the tower"):
+        game.position.text_to_action("place c1 r0")
+    with pytest.raises(ValueError, match=r"'place c3 r3f'.*out of the tower"):
+        game.position.text_to_action("place c3 r3f")
+
+
+def test_of_identical_blocks_only_the_first_is_picked() -> None:
+    game = Beside("choose green-tripod, choose green-tripod")
+    assert game.events == ["identical blocks in the zone"]
+    assert game.texts == ["pick green-tripod"]
+    assert game.position.legal_actions.tolist() == [32]
+    with pytest.raises(ValueError, match=r"action 33 .*both blocks are the same"):
+        game.position.play(33)
+    game.play("pick green-tripod")
+    assert game.position.state.hand.tolist() == [15, 15]
+
+
+def test_a_type_can_be_chosen_as_often_as_there_are_blocks_of_it() -> None:
+    game = Beside("choose green-t-flat")
+    with pytest.raises(ValueError, match=r"'choose green-t-flat'.*no green-t-flat is left"):
+        game.position.text_to_action("choose green-t-flat")
+
+
+# Flats and black blocks.
+
+
+def plates(*turns: str, **options: Any) -> Beside:
+    """Turns with a plate for both; after each the answers to flats, if any."""
+    game = Beside(blocks=options.pop("blocks", PLATES), **options)
+    for answers in turns:
+        game.play(f"choose plate, choose plate, pick plate, place a1 r0, place a1 r0, {answers}")
+    return game
+
+
+def test_both_flat_the_active_player_answers_first() -> None:
+    game = plates("")
+    assert game.events[-2:] == ["both players flat", "flat of the active player"]
+    assert game.position.mover == 0
+    assert game.texts == [*(f"black {file}{rank}" for rank in "123" for file in "abc"), "decline"]
+    game.play("black b2")
+    assert game.heights == [[1] * 9, [1, 1, 1, 1, 2, 1, 1, 1, 1]]
+    # The passive player's tower was flat when the turn ended: its offer stands.
+    assert game.position.mover == 1
+    assert game.events[-1] == "flat of the passive player"
+    game.play("black a1")
+    assert game.heights == [[2, *[1] * 8], [1, 1, 1, 1, 2, 1, 1, 1, 1]]
+    assert game.points == (0, 0)
+    assert game.position.state.black_left == 2
+    assert (game.position.mover, game.position.state.active) == (1, 1)
+    assert game.position.state.phase == rules.CHOOSE_FIRST
+
+
+def test_an_offer_declined_does_not_come_back_in_the_turn() -> None:
+    game = plates("decline, decline")
+    assert game.heights == [[1] * 9, [1] * 9]
+    assert game.position.state.phase == rules.CHOOSE_FIRST
+    assert game.position.state.black_left == 4
+    # It comes at the end of the next turn that leaves the tower flat.
+    game.play("choose plate, choose plate, pick plate, place a1 r0, place a1 r0")
+    assert game.position.state.phase == rules.BLACK_ACTIVE
+    assert game.position.mover == 1
+
+
+def test_a_black_block_that_makes_a_tower_flat_brings_no_offer() -> None:
+    game = Beside(blocks=RICH).turn("plate", "ring", "a1 r0", "a1 r0")
+    assert game.events == ["flat of the active player"]
+    game.play("black c3")
+    assert game.heights == [[1] * 9, [1] * 9]
+    assert game.position.state.phase == rules.CHOOSE_FIRST
+    assert game.points == (2, 1 - 2)
+
+
+def test_only_the_passive_player_is_flat() -> None:
+    game = Beside(blocks=PLATES).turn("cube", "plate", "a1 r0", "a1 r0")
+    assert game.events == ["flat of the passive player"]
+    assert game.position.mover == 1
+    game.play("black a1")
+    assert game.heights[0] == [2, *[0] * 8]
+    assert game.points == (-1, 2)
+
+
+def test_without_black_blocks_nothing_is_offered() -> None:
+    game = plates("black a1", blocks=ONE_TURN)
+    assert game.position.is_over  # the passive player got no offer, and the pile is used up
+    assert game.heights == [[1] * 9, [2, *[1] * 8]]
+    game = plates("decline, black a1", blocks=ONE_TURN)
+    assert game.position.is_over
+    assert game.heights == [[2, *[1] * 8], [1] * 9]
+    game = Beside(blocks=PLATES).turn("plate", "cube", "a1 r0", "a1 r0").play("black b1")
+    for column in ("c1", "a2", "b2"):  # three more turns with player_0's tower made flat anew
+        if game.position.state.active == 0:
+            game.turn("plate", "cube", "a1 r0", f"{column} r0").play("black a3")
+        else:
+            game.turn("cube", "plate", f"{column} r0", "a1 r0").play("black a3")
+    assert game.position.state.black_left == 0
+    game.turn("plate", "plate", "a1 r0", "a1 r0")
+    assert game.position.state.phase == rules.CHOOSE_FIRST
+
+
+def test_a_black_block_over_the_top_costs_the_owner_of_the_tower_and_ends_the_game() -> None:
+    # Both towers 9 high and flat; the black block of the active player ends the game at once.
+    game = Beside(blocks=PLATES)
+    game.turn("slab", "slab", "a1 r0", "a1 r0").play("decline, decline")
+    game.play("choose plate, choose plate, pick plate, place a1 r0, place a1 r0")
+    assert game.heights == [[9] * 9, [9] * 9]
+    assert game.position.mover == 1
+    game.play("black c2")
+    assert game.events[-3:] == ["flat of the active player", "black block placed"] + [
+        "black block over the top"
+    ]
+    assert game.position.is_over
+    assert game.points == (7 - 1, 7)
+    assert game.position.rewards == (-1, 1)
+    assert game.heights[0][5] == 10
+
+
+def test_a_black_block_over_the_top_decides_by_topple() -> None:
+    game = Beside(blocks=RICH, scoring="topple")
+    game.turn("slab", "slab", "a1 r0", "a1 r0").play("decline, decline")
+    game.turn("plate", "gold", "a1 r0", "a1 r0")
+    assert game.points == (45, 7)
+    game.play("black a1")
+    assert game.position.rewards == (-1, 1)
+    assert game.points == (44, 7)
+
+
+def test_no_black_block_is_offered_once_a_block_stands_too_high() -> None:
+    # player_1 is flat at 9, but player_0 goes over the top.
+    game = Beside(blocks=RICH)
+    game.turn("slab", "slab", "a1 r0", "a1 r0").play("decline, decline")
+    game.play("choose plate, choose nine, pick nine, place a1 r0")
+    assert not game.position.is_over
+    game.play("place a1 r0")
+    assert game.position.is_over
+    assert game.points == (5 - 8, 7)
+    assert game.events[-1] == "overflow by one"
+
+
+# The end and the points.
+
+
+def test_the_passive_player_places_before_the_game_ends() -> None:
+    game = Beside(blocks=PLATES)
+    game.turn("slab", "slab", "a1 r0", "a1 r0").play("decline, decline")
+    game.play("choose slab, choose slab, pick slab, place a1 r0")
+    assert not game.position.is_over
+    assert game.points == (5, 5 - 63)  # counted as at the end
+    game.play("place a1 r0")
+    assert game.events[-2:] == ["overflow by both", "draw"]
+    assert game.position.outcome == DRAW
+    assert game.points == (5 - 63, 5 - 63)
+
+
+def test_over_the_top_by_both_topple_goes_to_the_points() -> None:
+    game = Beside(blocks=RICH, scoring="topple")
+    game.turn("slab", "slab", "a1 r0", "a1 r0").play("decline, decline")
+    game.turn("four", "two", "a1 r0", "a1 r0")
+    assert game.points == (5 - 1, 5 - 3)
+    assert game.events[-1] == "overflow by both"
+    assert game.position.rewards == (1, -1)
+
+
+def test_topple_needs_no_points() -> None:
+    game_of = {}
+    for scoring in ("points", "topple"):
+        game = Beside(blocks=PLATES, scoring=scoring)
+        game.turn("slab", "cube", "a1 r0", "a1 r0").play("decline")
+        game.turn("cube", "plate", "b1 r0", "a1 r0").play("decline")
+        game.turn("cube", "cube", "a1 r0", "c1 r0")
+        assert game.points == (5 + 2 - 1, 3)
+        game_of[scoring] = game
+    assert game_of["points"].position.rewards == (1, -1)
+    assert game_of["topple"].position.rewards == (-1, 1)
+    assert game_of["topple"].events[-1] == "topple decided"
+
+
+def test_a_block_over_the_top_costs_its_cubes_above_and_not_its_value() -> None:
+    for orientation, above in (("r0", 1), ("r0f", 2)):
+        game = Beside(blocks=RICH)
+        game.turn("slab", "cube", "a1 r0", "a1 r0").play("decline")
+        game.turn("cube", "foot", "b1 r0", f"a1 {orientation}")
+        assert game.points == (5 - above, 2)
+        assert game.position.state.over.tolist() == [1, 0]
+
+
+def example_of_the_source() -> Beside:
+    """Tower of player_0: 1 black, 1 yellow, 2 red, 7 green, 5 blue; 8 high at a1 and b1."""
+    game = Beside(blocks=RICH)
+    game.turn("blue", "plate", "a1 r0", "a1 r0").play("black a1")
+    own = ["blue"] * 4 + ["green"] * 7 + ["red"] * 2 + ["yellow"]
+    for number, name in enumerate(own):
+        mine, theirs = "a1 r0" if number < 6 else "b1 r0", f"{'abc'[number % 3]}{number % 2 + 1} r0"
+        if game.position.state.active == 0:
+            game.turn(name, "other", mine, theirs)
+        else:
+            game.turn("other", name, theirs, mine)
+    return game
+
+
+def test_the_scoring_example_of_the_source() -> None:
+    game = example_of_the_source()
+    assert not game.position.is_over
+    assert game.heights[0][:2] == [8, 8]
+    assert game.points[0] == -2 + 0 + 2 + 14 + 15 == 29
+
+
+def test_the_scoring_example_with_a_block_three_cubes_over_the_top() -> None:
+    game = example_of_the_source()
+    assert game.position.state.active == 1
+    game.turn("cube", "four", "a3 r0", "a1 r0")
+    assert game.position.is_over
+    assert game.points[0] == 26
+
+
+def test_the_game_ends_when_fewer_than_two_blocks_are_left() -> None:
+    game = Beside(blocks=FEW)  # five blocks
+    game.turn("cube", "l", "a1 r0", "a1 r0")
+    assert not game.position.is_over
+    game.turn("domino", "hook", "a3 r0", "b2 r0")
+    assert game.position.is_over
+    assert game.events[-1] == "empty pile"
+    assert game.points == (0 - 1, 2 + 3)
+    assert game.position.rewards == (-1, 1)
+
+
+def test_flats_are_offered_before_the_last_turn_ends() -> None:
+    game = plates("decline", blocks=ONE_TURN)
+    assert not game.position.is_over
+    game.play("decline")
+    assert game.position.outcome == DRAW
+    assert game.position.ply == game.game.max_plies == 7
+
+
+# The hourglass.
+
+
+def test_timeout_loses_the_turn() -> None:
+    game = Beside("timeout", hourglass=True)
+    assert (game.position.mover, game.position.state.active) == (1, 1)
+    game.play("timeout")
+    assert game.position.mover == 0
+    assert game.events == ["timeout", "timeout"]
+
+
+def test_timeout_returns_the_block_to_the_pile() -> None:
+    game = Beside("choose blue-x, timeout", hourglass=True)
+    assert game.events == ["timeout", "timeout with a block in the zone"]
+    fresh = make_game("obelisk", hourglass=True).start()
+    assert snapshot_of_position(game.position) == {**snapshot_of_position(fresh), "active": 1}
+    assert game.position.mover == 1
+    game.play("choose blue-x")
+
+
+def test_timeout_only_while_choosing_and_only_with_the_hourglass() -> None:
+    game = Beside("choose blue-x", hourglass=True)
+    assert game.texts[-1] == "timeout"
+    game.play("choose blue-f")
+    for text in ("", "pick blue-x", "place a1 r0"):
+        game.play(text)
+        assert "timeout" not in game.texts
+        with pytest.raises(ValueError, match=r"'timeout' is not legal now: player_\d has to"):
+            game.position.text_to_action("timeout")
+    with pytest.raises(ValueError, match=r"'timeout'.*without the hourglass"):
+        make_game("obelisk").start().text_to_action("timeout")
+
+
+def test_the_cap_draws() -> None:
+    game = Beside("timeout, timeout, timeout", hourglass=True, max_plies=3)
+    assert game.position.outcome == TRUNCATED
+    assert game.position.rewards == (0, 0)
+    assert make_game("obelisk", hourglass=True).max_plies == 400
+    assert make_game("obelisk", hourglass=True, max_plies=1000).max_plies == 1000
+    assert make_game("obelisk", max_plies=1000).max_plies == 119
+    assert make_game("obelisk", max_plies=10).max_plies == 10
+
+
+def test_a_game_that_ends_on_the_last_ply_of_the_cap_has_its_result() -> None:
+    assert plates("black a1", blocks=ONE_TURN, max_plies=6).position.rewards == (1, -1)
+    assert plates("", blocks=ONE_TURN, max_plies=5).position.is_truncated
+
+
+# Counts.
+
+PERFT = {
+    "default": {1: 32, 2: 995, 3: 1987, 4: 36199, 5: 645009},
+    "few": {2: 13, 3: 25, 4: 519, 5: 8961, 6: 20739, 7: 35334},
+    "one screw": {2: 4, 3: 6, 4: 144, 5: 3328, 6: 6656},
+    "one turn": {5: 1, 6: 10, 7: 10, 8: 0},
+}
+CATALOGUES = {"default": None, "few": FEW, "one screw": ONE_SCREW, "one turn": ONE_TURN}
+
+
+def reference_perft(reference: ReferenceObelisk, depth: int) -> int:
+    if depth == 0:
+        return 1
+    count = 0
+    for action in reference.legal_actions():
+        child = reference.copy()
+        child.play(action)
+        count += reference_perft(child, depth - 1)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("name", "depth", "sequences"),
+    [(name, depth, count) for name, row in PERFT.items() for depth, count in row.items()],
+)
+def test_perft(name: str, depth: int, sequences: int) -> None:
+    position = make_game("obelisk", blocks=CATALOGUES[name]).start()
+    assert position.perft(depth) == sequences
+    if sequences < 9000:
+        assert reference_perft(reference_of(position.game)(position), depth) == sequences
+
+
+# Properties of every game.
+
+
+def some_game(seed: int, number: int) -> Position:
+    """A position of a random game in one of the option sets."""
+    game = make_game("obelisk", **[{}, *OPTION_SETS][number])
+    random = np.random.default_rng(seed)
+    position, plies = game.start(), int(random.integers(0, 120))
+    while not position.is_over and position.ply < plies:
+        position.play(int(random.choice(position.legal_actions)))
+    return position
+
+
+positions = st.builds(some_game, st.integers(0, 2**32), st.integers(0, len(OPTION_SETS)))
+many_positions = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+def towers_of_the_log(position: Position) -> list[Tower]:
+    """The towers built anew by the reference, block by block of the log."""
+    state, everything = position.state, position.game.catalogue.everything  # type: ignore[attr-defined]
+    towers = [Tower(), Tower()]
+    for entry in state.log[: state.logged].tolist():
+        number, owner = divmod(entry, 2)
+        kind, place = divmod(number, 72)
+        each = everything[kind]
+        cubes = frozenset(placements(each.cubes)[place])
+        towers[owner].drop(each.id, each.value, cubes)
+    return towers
+
+
+@many_positions
+@given(positions)
+def test_heights_and_points_are_those_of_the_cubes(position: Position) -> None:
+    towers = towers_of_the_log(position)
+    assert position.state.heights.tolist() == [tower.heights() for tower in towers]
+    assert position.state.points.tolist() == [tower.points() for tower in towers]
+    assert position.state.over.tolist() == [tower.is_over_the_top() for tower in towers]
+    drawn = [(b.owner, b.block.id, b.cubes) for b in placed_blocks(position.game, position.state)]  # type: ignore[arg-type]
+    built = [(player, b.name, b.cubes) for player in (0, 1) for b in towers[player].blocks]
+    assert Counter(drawn) == Counter(built)
+    assert not position.state.log[position.state.logged :].any()
+
+
+@many_positions
+@given(positions)
+def test_no_block_is_ever_lost(position: Position) -> None:
+    state, catalogue = position.state, position.game.catalogue  # type: ignore[attr-defined]
+    numbers = Counter({kind: int(left) for kind, left in enumerate(state.pile)})
+    numbers.update(kind for kind in [*state.zone.tolist(), *state.hand.tolist()] if kind >= 0)
+    numbers.update(entry // 2 // 72 for entry in state.log[: state.logged].tolist())
+    numbers[len(catalogue.types)] += int(state.black_left)
+    assert numbers == {kind: each.count for kind, each in enumerate(catalogue.everything)}
+    assert state.pile_blocks == state.pile.sum()
+    assert abs(position.score) <= position.game.max_score
+
+
+# What the players see.
+
+
+def test_observation_by_example() -> None:
+    position = Beside("choose green-t-flat, choose blue-i-upright").position
+    position.play(position.text_to_action("pick blue-i-upright"))
+    position.play(position.text_to_action("place a1 r2"))
+    seen = position.observation(1)
+    own, other = seen[:90].reshape(10, 9), seen[90:180].reshape(10, 9)
+    assert not own.any()
+    assert other.sum(axis=0).tolist() == [1, 1, 1, 0, 1, 0, 0, 0, 0]
+    np.testing.assert_array_equal(position.observation(0)[:90].reshape(10, 9), other)
+    assert seen[180:184].tolist() == [0, 0, 0, 0]
+    assert seen[184] == 0  # not active
+    assert seen[185:192].tolist() == [0, 0, 0, 0, 1, 0, 0]
+    assert seen[192:232].sum() == 18  # two points behind
+    assert position.observation(0)[192:232].sum() == 22
+    assert seen[232:236].tolist() == [1, 1, 1, 1]
+    assert seen[236:271].sum() == 33
+    zone_and_hands = seen[271:399].reshape(4, 32)
+    assert np.argwhere(zone_and_hands).tolist() == [[2, 28]]
+    assert np.argwhere(position.observation(0)[271:399].reshape(4, 32)).tolist() == [[3, 28]]
+    assert int(sum(digit * 2**n for n, digit in enumerate(seen[399:]))) == 39 - 2
+
+
+def test_observation_shows_flats_and_what_is_over_the_top() -> None:
+    game = plates("decline, decline").turn("slab", "cube", "a1 r0", "a1 r0")
+    position = game.position
+    # player_1 has put a slab on its plate: flat at 9; player_0 has a cube on its own.
+    assert position.mover == 1
+    assert position.observation(1)[180:184].tolist() == [1, 0, 0, 0]
+    assert position.observation(0)[180:184].tolist() == [0, 1, 0, 0]
+    game.play("black a1, choose cube, choose plate, pick plate, place a1 r0")
+    game.play("place a1 r0")
+    assert position.observation(1)[180:184].tolist() == [0, 0, 1, 0] or position.is_over
+    assert position.observation(1)[:90].reshape(10, 9).all()
+
+
+@pytest.mark.parametrize("name", ["default", "few", "one screw"])
+def test_each_tower_turns_by_itself_and_both_are_mirrored_together(name: str) -> None:
+    game = make_game("obelisk", blocks=CATALOGUES[name], hourglass=True, max_plies=60)
+    symmetries = game.symmetries()
+    mirrors = (0,) if name == "one screw" else (0, 1)
+    assert len(symmetries) == 16 * len(mirrors)
+    for mirrored, *turns in product(mirrors, range(4), range(4)):
+        # A row tells of one's own tower first, so the players know a symmetry by two numbers.
+        numbers = [16 * mirrored + 4 * turns[p] + turns[1 - p] for p in (0, 1)]
+        image = game.start()
+        for position, action in random_game(game, seed=numbers[0]):
+            assert image.mover == position.mover
+            seen_as = symmetries.actions_of(position.states, numbers[position.mover])[0]
+            np.testing.assert_array_equal(image.mask, position.mask[seen_as])
+            for viewer in (0, 1):
+                gather = symmetries.observation[numbers[viewer]]
+                np.testing.assert_array_equal(
+                    image.observation(viewer), position.observation(viewer)[gather]
+                )
+            assert (image.outcome, image.score) == (position.outcome, position.score)
+            if action is not None:
+                image.play(int(np.argsort(seen_as)[action]))
+
+
+def test_a_mirrored_screw_is_the_other_screw() -> None:
+    game = make_game("obelisk")
+    ids = [each.id for each in game.catalogue.types]  # type: ignore[attr-defined]
+    image_of = np.argsort(game.symmetries().actions[0, 16])
+    images = {ids[i]: ids[image_of[i]] for i in range(len(ids)) if image_of[i] != i}
+    assert set(images) == {name for name in ids if "screw" in name}
+
+
+def test_text_shows_different_positions_differently() -> None:
+    game = make_game("obelisk", blocks=PLATES)
+    texts: dict[str, bytes] = {}
+    for seed in range(20):
+        for position, _ in random_game(game, seed):
+            state = position.state
+            fields = ("heights", "points", "pile", "zone", "hand", "phase", "active", "black_left")
+            facts = b"".join(state[name].tobytes() for name in fields) + bytes([position.is_over])
+            assert texts.setdefault(position.board_text(), facts) == facts
+
+
+@pytest.mark.parametrize("number", [0, 3, 6])
+def test_pictures_can_be_drawn_to_the_end(number: int) -> None:
+    game = make_game("obelisk", **[{}, *OPTION_SETS][number])
+    last = None
+    for position, action in random_game(game, seed=number):
+        picture = game.svg(position.state, last)
+        for player in (0, 1):
+            assert f"{int(position.state.points[player])} points" in picture
+        last = action
+    assert ("the game is over" in picture) == (position.outcome != ONGOING)
+
+
+# Texts.
+
+
+@pytest.mark.parametrize(
+    ("moves", "text", "words"),
+    [
+        ("", "choose", ["'choose'", "malformed"]),
+        ("", "choose green", ["'choose green'", "malformed", "green-t-flat"]),
+        ("", "choose black", ["'choose black'", "malformed"]),
+        ("", "Choose GREEN", ["'Choose GREEN'", "malformed"]),
+        ("", "pick blue-x", ["'pick blue-x'", "not legal", "choose the first block"]),
+        ("", "pick nothing", ["'pick nothing'", "malformed"]),
+        ("", "place a1 r0", ["'place a1 r0'", "not legal", "choose the first block"]),
+        ("", "place a1", ["'place a1'", "malformed", "place a1 r0"]),
+        ("", "place a1 r4", ["'place a1 r4'", "malformed"]),
+        ("", "place d1 r0", ["'place d1 r0'", "a1 to c3"]),
+        ("", "place a1  r0", ["'place a1  r0'", "malformed"]),
+        ("", "place a1 f", ["'place a1 f'", "malformed"]),
+        ("", "black d4", ["'black d4'", "a1 to c3"]),
+        ("", "black a1", ["'black a1'", "not legal", "player_0 has to choose"]),
+        ("", "decline", ["'decline'", "not legal", "player_0 has to choose"]),
+        ("", "", ["''", "malformed"]),
+        ("", "pass", ["'pass'", "malformed"]),
+        ("choose blue-x", "choose blue-x", ["not legal", "no blue-x is left"]),
+        ("choose blue-x, choose blue-f", "choose blue-p", ["not legal", "player_1 has to pick"]),
+        ("choose blue-x, choose blue-f", "pick blue-p", ["'pick blue-p'", "blue-x and blue-f"]),
+        ("choose blue-x, choose blue-f", "pick first", ["'pick first'", "malformed"]),
+        ("choose blue-x, choose blue-f, pick blue-x", "pick blue-f", ["player_0 has to place"]),
+    ],
+)
+def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: list[str]) -> None:
+    position = Beside(moves).position
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011 (the words are checked below)
+        position.text_to_action(text)
+    for word in words:
+        assert word in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("moves", "text", "action"),
+    [
+        ("", "choose yellow-flat", 0),
+        ("", "choose blue-y-tall", 31),
+        ("choose blue-x, choose blue-f", "pick blue-x", 32),
+        ("choose blue-x, choose blue-f", "pick blue-f", 33),
+        ("choose green-l-tall, choose blue-f, pick blue-f", "place a1 r0", 34),
+        ("choose green-l-tall, choose blue-f, pick blue-f", "place b2 r3f", 34 + 9 * 7 + 4),
+    ],
+)
+def test_numbers_of_texts(moves: str, text: str, action: int) -> None:
+    position = Beside(moves).position
+    assert position.text_to_action(text) == action
+    assert position.action_to_text(action) == text
+
+
+def test_numbers_of_answers_to_flats() -> None:
+    position = plates("").position  # three types
+    assert position.text_to_action("black a1") == 3 + 74
+    assert position.text_to_action("black b2") == 3 + 78
+    assert position.text_to_action("decline") == 3 + 83
+    assert position.game.num_actions == 3 + 85
+
+
+# Options.
+
+
+def test_default_options() -> None:
+    assert make_game("obelisk").options == {
+        "scoring": "points",
+        "hourglass": False,
+        "blocks": None,
+        "max_plies": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scoring": "tower"}, r"option 'scoring' is 'tower'; accepted: one of 'points', 'topple'"),
+        ({"hourglass": 1}, r"option 'hourglass' is 1; accepted: one of False, True"),
+        ({"max_plies": 0}, r"option 'max_plies' is 0; accepted: None or a positive integer"),
+        ({"max_plies": "9"}, r"option 'max_plies' is '9'"),
+        ({"blocks": 5}, r"option 'blocks' is 5; accepted: None, the path of a JSON file"),
+    ],
+)
+def test_other_values_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make_game("obelisk", **options)
+
+
+def test_another_catalogue_by_path_and_by_dict(tmp_path: Path) -> None:
+    path = tmp_path / "few.json"
+    path.write_text(json.dumps(FEW), encoding="utf-8")
+    games = [make_game("obelisk", blocks=given) for given in (FEW, str(path), path)]
+    assert games[0] == games[1] == games[2]
+    assert hash(games[0]) == hash(games[1])
+    assert games[0] != make_game("obelisk")
+    assert games[0].num_actions == 4 + 85
+    options = json.loads(json.dumps(games[1].options))
+    assert make_game("obelisk", **options) == games[0]
+
+
+def test_the_default_catalogue_written_out_is_the_default() -> None:
+    assert make_game("obelisk", blocks=DEFAULT_BLOCKS) == make_game("obelisk")
+    assert (
+        make_game("obelisk", blocks=Path(room).with_name("blocks.json")).options["blocks"] is None
+    )
+
+
+def test_cubes_may_come_in_any_order_and_anywhere() -> None:
+    moved = copy.deepcopy(FEW)
+    for each in moved["blocks"]:
+        each["cubes"] = [[x + 3, y - 1, z + 7] for x, y, z in reversed(each["cubes"])]
+    assert make_game("obelisk", blocks=moved) == make_game("obelisk", blocks=FEW)
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    catalogue = copy.deepcopy(FEW)
+    change(catalogue)
+    return catalogue
+
+
+def with_block(**entries: Any) -> dict[str, Any]:
+    return changed(lambda catalogue: catalogue["blocks"][1].update(entries))
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "words"),
+    [
+        ([], ["the catalogue must have the keys tower, black, blocks"]),
+        (changed(lambda c: c.pop("black")), ["the catalogue lacks black"]),
+        (changed(lambda c: c.update(more=1)), ["the catalogue has the unknown more"]),
+        (changed(lambda c: c["tower"].update(height=0)), ["tower is", "height 9"]),
+        (changed(lambda c: c["tower"].update(width=4)), ["tower is", "3 x 3 columns"]),
+        (changed(lambda c: c["black"].update(count=0)), ["'black'", "count is 0", "1 to 50"]),
+        (
+            changed(lambda c: c["black"].update(cubes=[[0, 0, 0], [0, 0, 1]])),
+            ["'black'", "a single cube"],
+        ),
+        (changed(lambda c: c["black"].pop("value")), ["'black'", "lacks value"]),
+        (changed(lambda c: c.update(black=None)), ["the black block must have the keys"]),
+        (changed(lambda c: c.update(blocks=[])), ["a list of 1 to 100 blocks"]),
+        (changed(lambda c: c.update(blocks="cube")), ["a list of 1 to 100 blocks"]),
+        (changed(lambda c: c["blocks"].append(7)), ["block number 5 must have the keys"]),
+        (changed(lambda c: c["blocks"][0].pop("id")), ["block number 1 lacks id"]),
+        (changed(lambda c: c["blocks"].append(c["blocks"][0])), ["'cube'", "two blocks"]),
+        (with_block(id="black"), ["'black'", "two blocks"]),
+        (with_block(id="a block"), ["'a block'", "letters a-z, digits and hyphens"]),
+        (with_block(id="Domino"), ["'Domino'", "letters a-z"]),
+        (with_block(id=""), ["block ''", "letters a-z"]),
+        (with_block(id=3), ["block number 2", "id is 3"]),
+        (with_block(colour="mauve"), ["'domino'", "colour is 'mauve'", "yellow, green, blue"]),
+        (with_block(value=1.0), ["'domino'", "value is 1.0", "integer from -50 to 50"]),
+        (with_block(value=51), ["'domino'", "value is 51"]),
+        (with_block(count=0), ["'domino'", "count is 0", "integer from 1 to 50"]),
+        (with_block(count=True), ["'domino'", "count is True"]),
+        (with_block(volume=2), ["'domino' has the unknown volume"]),
+        (with_block(cubes=[]), ["'domino'", "one at least"]),
+        (with_block(cubes="000"), ["'domino'", "a list of [x, y, z]"]),
+        (with_block(cubes=[[0, 0]]), ["'domino'", "cube [0, 0]", "three integers"]),
+        (with_block(cubes=[[0, 0, 0.5]]), ["'domino'", "cube [0, 0, 0.5]"]),
+        (with_block(cubes=[[0, 0, 0], [0, 0, 0]]), ["'domino'", "[0, 0, 0] appears twice"]),
+        (with_block(cubes=[[0, 0, 0], [1, 1, 0]]), ["'domino'", "not connected", "[1, 1, 0]"]),
+        (
+            with_block(cubes=[[x, 0, 0] for x in range(4)]),
+            ["'domino'", "4 x 1 cubes", "does not fit"],
+        ),
+        (
+            with_block(cubes=[[0, 0, z] for z in range(10)]),
+            ["'domino'", "1 x 1 cubes and 10 high", "does not fit"],
+        ),
+        (blocks_file(block("alone", [[0, 0, 0]])), ["'alone' is alone", "a turn needs two"]),
+    ],
+)
+def test_a_bad_catalogue_is_refused_with_block_and_reason(catalogue: Any, words: list[str]) -> None:
+    with pytest.raises(ValueError, match="option 'blocks' is") as refusal:
+        make_game("obelisk", blocks=catalogue)
+    reason = str(refusal.value).split("its content as a dict")[1]
+    for word in words:
+        assert word in reason
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cannot read '.*nothing\.json'"):
+        make_game("obelisk", blocks=tmp_path / "nothing.json")
+    (tmp_path / "bad.json").write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"bad\.json' is not a JSON file"):
+        make_game("obelisk", blocks=str(tmp_path / "bad.json"))
+
+
+def test_games_with_large_catalogues_can_be_played() -> None:
+    """Counts, values and heights at their limits, to see that nothing runs over."""
+    cube, plate = [[0, 0, 0]], PLATE
+    for value in (-50, 50):
+        many = [block(f"cube-{n}", cube, count=50, value=value) for n in range(99)]
+        catalogue = blocks_file(*many, block("plate", plate, value=-value), black=50)
+        game = make_game("obelisk", blocks=catalogue)
+        position, reference = game.start(), reference_of(game)(game.start())
+        column = 0
+        while not position.is_over:  # as many cubes as fit, row by row
+            if position.state.phase in (rules.PLACE_ACTIVE, rules.PLACE_PASSIVE):
+                heights = position.state.heights[position.mover]
+                column = int(heights.argmin())
+                action = position.text_to_action(f"place {'abc'[column % 3]}{column // 3 + 1} r0")
+            else:
+                action = int(position.legal_actions[-1])
+                if position.state.phase <= rules.CHOOSE_SECOND:
+                    action = int(position.legal_actions[0])
+            position.play(action)
+            reference.play(action)
+            assert position.state.points.tolist() == list(reference.points())
+            assert abs(position.score) <= game.max_score
+        assert position.outcome == DRAW
+        assert position.state.logged == 2 * 82
