@@ -1,6 +1,7 @@
 """How fast the environments are, beside their peers, all in one run on this machine.
 
-    python benchmarks/environments.py                    # a few minutes
+    python benchmarks/environments.py                    # all games, a quarter of an hour
+    python benchmarks/environments.py --games onyx
     python benchmarks/environments.py --seconds 0.1 --only aec
     python benchmarks/environments.py --json speed.json
 
@@ -49,7 +50,7 @@ Row = dict[str, Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--games", nargs="+", default=["corso"], choices=GAMES)
+    parser.add_argument("--games", nargs="+", default=list(GAMES), choices=GAMES)
     parser.add_argument("--only", choices=["aec", "batch", "playouts"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[64, 512, 2048, 8192])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, min(2, available_cores())])

@@ -8,9 +8,11 @@ from .corso import Corso
 from .engine.game import Game
 from .obelisk import Obelisk
 from .obsidio import Obsidio
+from .osiron import Osiron
 
 GAMES: dict[str, type[Game]] = {
     "corso": Corso,
+    "osiron": Osiron,
     "obsidio": Obsidio,
     "obelisk": Obelisk,
 }

@@ -6,7 +6,7 @@ import pytest
 
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config
-from ludarium.envs import make_game
+from ludarium.envs import GAMES, make_game
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -16,8 +16,8 @@ def test_shipped_configurations_are_valid_and_for_their_game(name):
     make_game(config.game, **config.options)
 
 
-def test_shipped_configurations_include_the_demo_and_the_default():
-    assert {"corso/demo", "corso/default"} <= set(shipped())
+def test_every_game_has_a_default_configuration_and_corso_the_demo():
+    assert {"corso/demo", *(f"{name}/default" for name in GAMES)} <= set(shipped())
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,10 @@ def test_symmetries_change_nothing_that_matters(game: Game) -> None:
     for number in range(len(symmetries)):
         numbers = (number, as_other[number])  # by which player 0 and player 1 know it
         image = game.start()
+        seen = image.observation().ravel()
+        if (seen[symmetries.observation[number]] != seen).any():
+            assert game.name == "osiron"  # whose own tests begin games at images of the start
+            continue
         for position, action in random_game(game, number):
             seen_as = symmetries.actions_of(position.states, numbers[position.mover])[0]
             image_of = np.argsort(seen_as)
