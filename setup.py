@@ -7,7 +7,9 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
-ROOMS = [room for room in ("envs", "models", "training", "configs") if Path(room).is_dir()]
+ROOMS = [
+    room for room in ("envs", "models", "training", "analysis", "configs") if Path(room).is_dir()
+]
 
 setup(
     packages=[

@@ -4,11 +4,13 @@
     action = agent.choose(position)          # one position
     actions = agent.actions(states)          # many at once
 
-Nothing here imports torch, unless a checkpoint is named.
+Nothing here imports torch, unless a checkpoint is named, nor the analysis of games, unless the
+perfect agent is.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 from ludarium.envs.engine.game import Game
@@ -33,6 +35,7 @@ _ACCEPTED = (
     "accepted: random, greedy, "
     f"uct or uct:PLAYOUTS (default {DEFAULT_PLAYOUTS}), "
     f"alphabeta or alphabeta:DEPTH (default {DEFAULT_DEPTH} plies), "
+    "perfect (in games that are solved), "
     "or the path of a checkpoint, with or without :SIMULATIONS"
 )
 
@@ -42,7 +45,8 @@ def make_agent(spec: str, game: Game, seed: Seed = None) -> Agent:
 
     Args:
         spec: ``random``, ``greedy``, ``uct`` or ``uct:PLAYOUTS``, ``alphabeta`` or
-            ``alphabeta:DEPTH``, or the path of a checkpoint, optionally with ``:SIMULATIONS``.
+            ``alphabeta:DEPTH``, ``perfect``, or the path of a checkpoint, optionally with
+            ``:SIMULATIONS``.
         game: the rules that it shall play by.
         seed: of its random numbers; ``None`` takes fresh ones from the system.
 
@@ -52,9 +56,9 @@ def make_agent(spec: str, game: Game, seed: Seed = None) -> Agent:
     """
     name, colon, number = spec.partition(":")
     try:
+        if name in ("random", "greedy", "perfect") and colon:
+            raise ValueError(f"{name} takes no number")
         if name in ("random", "greedy"):
-            if colon:
-                raise ValueError(f"{name} takes no number")
             return RandomAgent(game, seed) if name == "random" else GreedyAgent(game, seed)
         if name == "uct":
             return UCTAgent(game, _read_number(number) if colon else DEFAULT_PLAYOUTS, seed)
@@ -62,6 +66,10 @@ def make_agent(spec: str, game: Game, seed: Seed = None) -> Agent:
             return AlphaBetaAgent(game, _read_number(number) if colon else DEFAULT_DEPTH, seed)
     except ValueError as error:
         raise ValueError(f"agent {spec!r}: {error}; {_ACCEPTED}") from None
+    if name == "perfect":
+        # Named rather than imported: the analysis is built on this package.
+        perfect: Agent = import_module("ludarium.analysis.perfect").PerfectAgent(game, seed)
+        return perfect
     path, _, simulations = spec.rpartition(":")
     if _is_there(spec) or (simulations.isdecimal() and _is_there(path)):
         from .network import NetworkAgent

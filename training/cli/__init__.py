@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 
-_COMMANDS = ("games", "train", "evaluate", "play", "bench")
+#: Where each command lives, in the order of the help.
+_COMMANDS = (
+    "ludarium.training.cli.games",
+    "ludarium.training.cli.train",
+    "ludarium.training.cli.evaluate",
+    "ludarium.training.cli.play",
+    "ludarium.training.cli.bench",
+    "ludarium.analysis.commands.solve",
+    "ludarium.analysis.commands.probe",
+)
 
 _DESCRIPTION = """\
 Little-known abstract board games, and agents that learn them from nothing.
@@ -18,6 +27,8 @@ Little-known abstract board games, and agents that learn them from nothing.
   ludarium train corso                  train one of your own; Ctrl-C stops, the same resumes
   ludarium evaluate runs/corso          measure it against baselines
   ludarium bench                        how fast this machine is
+  ludarium solve osiron                 compute what every position of a game is worth
+  ludarium probe osiron                 ask what a position is worth
 
 Each command explains itself: ludarium train --help."""
 
@@ -32,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"ludarium {version('ludarium')}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     try:
-        for name in _COMMANDS:
-            import_module(f".{name}", __name__).add_parser(commands)
+        for module in _COMMANDS:
+            import_module(module).add_parser(commands)
     except ModuleNotFoundError as error:
         print(
             f"ludarium: the command line needs more packages ({error}): "

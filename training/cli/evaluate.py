@@ -31,7 +31,8 @@ each is played from both seats; scores come with 95 % intervals.
   ludarium evaluate a.safetensors --against b.safetensors:128
   ludarium evaluate uct:1000 --game corso --against greedy
 
-Opponents: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, or a checkpoint with :SIMULATIONS."""
+Opponents: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in games that are solved), or
+a checkpoint with :SIMULATIONS."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

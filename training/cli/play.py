@@ -51,7 +51,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help=f"a game ({', '.join(GAMES)}), a checkpoint, or a run's folder",
     )
     parser.add_argument(
-        "--opponent", metavar="AGENT", help="random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, ..."
+        "--opponent",
+        metavar="AGENT",
+        help="random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect, ...",
     )
     parser.add_argument(
         "--seat", choices=("0", "1", "random"), default="random", help="0 moves first"

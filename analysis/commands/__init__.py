@@ -1,0 +1,1 @@
+"""The commands ``ludarium solve`` and ``ludarium probe``; what they can do is by game."""

@@ -1,0 +1,93 @@
+"""`Solution`: what all solved games have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+
+#: Among the values of actions: the action is not legal. Less than every value.
+ILLEGAL = -128
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a position, or an action, is worth to the player to move.
+
+    Attributes:
+        outcome: +1 a win, 0 a draw, -1 a loss.
+        plies: until the end, if the winner hurries and the loser delays; None for a draw.
+    """
+
+    outcome: int
+    plies: int | None
+
+    @property
+    def result(self) -> str:
+        """``win``, ``draw`` or ``loss``."""
+        return ("loss", "draw", "win")[self.outcome + 1]
+
+    def __str__(self) -> str:
+        return self.result if self.plies is None else f"{self.result} in {self.plies}"
+
+
+class Solution(ABC):
+    """The values of all positions of one game.
+
+    Values are coded as numbers, of which the greater is the better for the player to move: a
+    win above a draw above a loss, a win greater the sooner and a loss the later it comes.
+
+    Attributes:
+        game: the rules.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+
+    @abstractmethod
+    def values(self, states: np.ndarray) -> np.ndarray:
+        """Values of positions, structured array [N]; int8[N], `ILLEGAL` where a game is over."""
+
+    @abstractmethod
+    def action_values(self, states: np.ndarray) -> np.ndarray:
+        """Values of all actions in positions; int8[N, A], `ILLEGAL` for those not legal."""
+
+    @abstractmethod
+    def decode(self, value: int) -> Value:
+        """What a number other than `ILLEGAL` means."""
+
+    def value(self, position: Position) -> Value:
+        """The value of one position.
+
+        Raises:
+            ValueError: the game is over, or it is not the game of this solution.
+        """
+        self._check(position)
+        return self.decode(int(self.values(position.states)[0]))
+
+    def actions(self, position: Position) -> dict[int, Value]:
+        """The legal actions of one position with their values, the best first.
+
+        Plies count from the position itself: an action that wins at once is a win in 1.
+
+        Raises:
+            ValueError: as for `value`.
+        """
+        self._check(position)
+        values = self.action_values(position.states)[0]
+        order = np.argsort(-values.astype(np.int16), kind="stable")
+        return {
+            int(action): self.decode(int(values[action]))
+            for action in order
+            if values[action] != ILLEGAL
+        }
+
+    def _check(self, position: Position) -> None:
+        if position.game != self.game:
+            raise ValueError(f"this is a solution of {self.game}, not of {position.game}")
+        if position.is_over:
+            raise ValueError("the game is over: there is nothing to look up")
