@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
-from numba.core import event
+from numba.core import event, types
 from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
 
@@ -75,6 +75,17 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+def _mangling_args(record: types.Record) -> tuple[str, tuple[str]]:
+    return type(record).__name__, (hashlib.sha256(record.name.encode()).hexdigest()[:16],)
+
+
+# In the symbols of compiled functions numba calls a record type by its number among the types of
+# the process. Two processes, each with a record of its own, so give a function the same symbol,
+# and one that loads both from the disk cache links the first for both: wrong games, or writing
+# past a record (numba issue 10486 is the same of functions). A name by the layout is no other's.
+types.Record.mangling_args = property(_mangling_args)
+
+
 @cache
 def specialise(templates: ModuleType, rules: ModuleType) -> SimpleNamespace:
     """Compiled copies of all kernels of ``templates`` for one game's ``rules`` module.
@@ -117,7 +128,7 @@ def _fill_in(rules: ModuleType) -> ModuleType:
     """The rule module with every function that kernels call, each compiled as a `leaf`."""
     filled_in = ModuleType(rules.__name__)
     vars(filled_in).update(rule_module.DEFAULTS | vars(rules))
-    for name in ("init", "is_legal", "step", "observe", "score"):
+    for name in ("init", "is_legal", "step", "observe", "score", "seen_action"):
         function = getattr(filled_in, name)
         plain = getattr(function, "py_func", function)
         setattr(filled_in, name, njit(**_OPTIONS["leaf"])(plain))

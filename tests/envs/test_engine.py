@@ -213,6 +213,27 @@ def test_the_second_process_starts_without_compiling(tmp_path: Path) -> None:
     assert first.stdout == second.stdout
 
 
+def test_code_cached_by_several_processes_is_linked_to_its_own_parts(tmp_path: Path) -> None:
+    """Records of the same rules, of different sizes, each compiled in a process of its own."""
+    code = (
+        "import numpy as np\n"
+        "from ludarium.envs import make_game\n"
+        "from ludarium.envs.engine.rule import seed_rng\n"
+        "for size in {sizes}:\n"
+        "    game, counts = make_game('corso', size=size), np.zeros(5, np.int64)\n"
+        "    plies = game.kernels.random_games(game.tables, game.new_states(1), seed_rng(1)[0],\n"
+        "        game.num_actions, 200, counts)\n"
+        "    print(size, plies, counts)\n"
+    )
+    apart = [
+        run(code.format(sizes=[size]), NUMBA_CACHE_DIR=str(tmp_path), NUMBA_DISABLE_JIT="0")
+        for size in (6, 8)
+    ]
+    together = run(code.format(sizes=[6, 8]), NUMBA_CACHE_DIR=str(tmp_path), NUMBA_DISABLE_JIT="0")
+    assert "compiling" not in together.stderr
+    assert together.stdout == "".join(each.stdout for each in apart)
+
+
 def test_no_kernel_is_compiled_twice_for_one_option_set() -> None:
     """A stray dtype or memory layout would cost every user seconds."""
     code = (
