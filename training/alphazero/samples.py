@@ -70,8 +70,14 @@ class BatchMaker:
             observations=observations.reshape(count, *game.observation_shape),
             policies=policies / policies.sum(axis=1, keepdims=True),
             outcomes=self._outcomes(samples, view),
-            scores=(view * samples["score"] / max(1, game.max_score)).astype(np.float32),
+            scores=self._scores(samples, view),
         )
+
+    def _scores(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
+        """Final scores; zeros in games where the score is but a guess at who is ahead."""
+        if not self.game.max_score:
+            return np.zeros(len(samples), np.float32)
+        return (view * samples["score"] / self.game.max_score).astype(np.float32)
 
     def _outcomes(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
         """Mix of how the game ended and of what the search expected."""
