@@ -8,10 +8,12 @@ from .corso import Corso
 from .engine.game import Game
 from .obelisk import Obelisk
 from .obsidio import Obsidio
+from .onyx import Onyx
 from .osiron import Osiron
 
 GAMES: dict[str, type[Game]] = {
     "corso": Corso,
+    "onyx": Onyx,
     "osiron": Osiron,
     "obsidio": Obsidio,
     "obelisk": Obelisk,

@@ -1,0 +1,403 @@
+"""Onyx's board: sizes and tables, text notation, symmetries, picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from math import cos, radians, sin
+from typing import ClassVar
+
+import numpy as np
+
+from ..engine import rule as engine
+from ..engine.game import Game, Symmetries
+from ..engine.grid import cell_name, draw_frame, orthogonal_neighbours
+from ..engine.options import Option, ply_cap
+from ..engine.picture import file_letter, svg_document, svg_text
+from ..engine.rule import table_record
+from . import rules
+from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V
+
+_LETTERS = "VH"  # of the colours
+_NAMES = ("black", "white")
+_FIRST_MOVE = 1  # plies played when swapping is offered
+#: Planes whose entries belong to unit cells, and not to corners.
+_PLANES_OF_CELLS = (
+    *(rules.OWN_MIDPOINTS, rules.OTHER_MIDPOINTS),
+    *(rules.SQUARES, rules.RISING_DIAGONALS),
+)
+
+_UNIT = 60.0  # side of a square in the picture
+_TILT = radians(15)  # by which the squares of the true board are turned
+_STONE_COLOURS = (("#7a808c", "#15171b", "#000000"), ("#ffffff", "#d3cdbf", "#8a8475"))
+_EDGE_COLOURS = ("#15171b", "#fdfaf2")
+_BOARD, _SQUARE, _TRIANGLE = "#b08d57", "#e3cc9c", "#d0b27c"
+_LINE, _LIGHT_LINE, _INK, _MARK = "#6f5227", "#c0a46c", "#3b2c14", "#d9482b"
+
+
+class Onyx(Game):
+    """Onyx (Larry Back, 1995): join two sides over squares and triangles, capturing in squares."""
+
+    name = "onyx"
+    title = "Onyx"
+    summary = "join your two sides over squares and triangles; opposite corners capture"
+    credit = "Larry Back, 1995"
+    option_list = (
+        Option("size", 12, range(6, 19, 2), "corners on a side of the board"),
+        Option("start", "standard", ("standard", "open"), "with the eight first stones, or empty"),
+        Option("swap_rule", False, (False, True), "player_1 may swap sides after the first move"),
+        Option(
+            *("max_plies", None, ply_cap, "plies after which the game is a draw"),
+            accepted="a positive integer up to 1,000,000, or None for 4 times the number of points",
+        ),
+    )
+    rules: ClassVar = rules
+
+    def setup(self) -> None:
+        size: int = self.options["size"]
+        corners = size**2
+        self.size = size
+        #: Cells (by their lower left corner) that are squares, in the order of their midpoints.
+        self.squares = [
+            cell for cell in range(corners) if _is_cell(cell, size) and not _diagonal(cell, size)
+        ]
+        #: Places of the points, as `rules` numbers them: corners, then midpoints.
+        self.places = np.array([*range(corners), *(corners + cell for cell in self.squares)])
+        self.points = len(self.places)
+        self.swap = self.points
+        self.names = [
+            *(cell_name(corner, size) for corner in range(corners)),
+            *(_square_name(square, size) for square in self.squares),
+            "swap",
+        ]
+        self.max_plies = self.options["max_plies"] or 4 * self.points
+        transposed = self._actions_at(_transposition(size))
+        self.state_dtype = rules.state_dtype(size, len(self.squares))
+        self.tables = table_record(
+            places=self.places.astype(np.uint16),
+            seen=np.stack([np.arange(self.points + 1), transposed]).astype(np.uint16),
+            **_geometry(size, self.squares),
+            **_start(size, self.squares, self.options["start"]),
+            swap_ply=_FIRST_MOVE if self.options["swap_rule"] else -1,
+            max_plies=self.max_plies,
+        )
+        self.num_actions = self.points + 1
+        planes = MAY_SWAP + self.options["swap_rule"]
+        self.observation_shape = (planes, size, size)
+        self.action_places = np.append(self.places, -1).astype(np.int32)
+        self.binary_observation = True
+
+    # Text.
+
+    def action_to_text(self, state: np.record, action: int) -> str:
+        return self.names[action]
+
+    def text_to_action(self, state: np.record, text: str) -> int:
+        if text == "swap":
+            return self.swap
+        point = re.fullmatch(r"([a-z]{1,2}[0-9]{1,4})\*{0,2}", text)
+        if not point:
+            raise ValueError(
+                f"{text!r} is malformed: write a corner (d10), a midpoint by its two files and "
+                "two ranks (de910), or swap; a corner may have a * for each captured pair"
+            )
+        if point[1] not in self.names:
+            raise ValueError(f"{text!r} is malformed: {self._why_no_point(point[1])}")
+        return self.names.index(point[1])
+
+    def _why_no_point(self, text: str) -> str:
+        """Why one or two letters and some digits name no point of this board."""
+        files, digits = text.rstrip("0123456789"), text.lstrip("abcdefghijklmnopqrstuvwxyz")
+        lower = [rank for rank in range(1, 99) if digits == f"{rank}{rank + 1}"]
+        if len(files) == 2:
+            if ord(files[1]) != ord(files[0]) + 1:
+                return f"{files[0]} and {files[1]} are not two files side by side, as in de910"
+            if not lower:
+                return f"{digits} is not two ranks, the lower one first, as in de910"
+            if files[1] <= file_letter(self.size - 1) and lower[0] < self.size:
+                return f"a diagonal divides {text} into triangles, and only squares have midpoints"
+        return f"the board's corners go from a1 to {cell_name(self.size**2 - 1, self.size)}"
+
+    def why_illegal(self, state: np.record, action: int) -> str:
+        if action == self.swap:
+            if not self.options["swap_rule"]:
+                return "this game is played without the swap rule (option 'swap_rule')"
+            return "sides can be swapped only by player_1, in place of its first move"
+        if state.board[V, self.places[action]] & STONES:
+            return f"{self.names[action]} is taken"
+        return "a midpoint can be taken only while the four corners of its square are empty"
+
+    def board_text(self, state: np.record) -> str:
+        size, stones = self.size, _stones(state)
+        letters = "".join(f"   {file_letter(file)}" for file in range(size))
+        lines = [letters]
+        for rank in reversed(range(size)):
+            first = rank * size
+            corners = [_letter(stone, "+") for stone in stones[first : first + size]]
+            lines.append(f"{rank + 1:>2} {'---'.join(corners)} {rank + 1}")
+            if rank > 0:
+                below = range(first - size, first - 1)
+                cells = [
+                    _diagonal(cell, size) or _letter(stones[size**2 + cell], " ") for cell in below
+                ]
+                lines.append(f"   | {' | '.join(cells)} |")
+        return "\n".join([*lines, letters, self._status(state)])
+
+    def _status(self, state: np.record) -> str:
+        """Who is to move or has won, and with which colour."""
+        if state.outcome in (engine.PLAYER_0_WINS, engine.PLAYER_1_WINS):
+            player, words = int(state.outcome == engine.PLAYER_1_WINS), "has won"
+        elif state.outcome:
+            return "drawn"
+        else:
+            may_swap = ", may swap" if state.open[self.swap] else ""
+            player, words = int(state.mover), f"to move{may_swap}"
+        return f"player_{player} ({_LETTERS[player ^ int(state.v_player)]}) {words}"
+
+    # Symmetries.
+
+    def _actions_at(self, places: np.ndarray) -> np.ndarray:
+        """For each action the one whose point is at ``places[its place]``; the swap stays."""
+        number = {place: point for point, place in enumerate(self.places)}
+        return np.array([*(number[place] for place in places[self.places]), self.swap])
+
+    def symmetries(self) -> Symmetries:
+        """The identity and half a turn: the exchange of the sides is in the observation."""
+        size, corners = self.size, self.size**2
+        turned_corners = np.arange(corners)[::-1]
+        turned_cells = np.array([_turned_cell(cell, size) for cell in range(corners)])
+        planes = list(range(self.observation_shape[0]))
+        first, last = rules.JOINED_FIRST, rules.JOINED_LAST
+        planes[first], planes[last] = last, first
+        observation = [
+            plane * corners + (turned_cells if plane in _PLANES_OF_CELLS else turned_corners)
+            for plane in planes
+        ]
+        actions = self._actions_at(np.concatenate([turned_corners, corners + turned_cells]))
+        nothing = [np.arange(self.num_actions), np.arange(len(planes) * corners)]
+        return Symmetries(
+            actions=np.stack([nothing[0], actions]).astype(np.int32),
+            observation=np.stack([nothing[1], np.concatenate(observation)]).astype(np.int32),
+        )
+
+    # Picture.
+
+    def svg(self, state: np.record, last_action: int | None = None) -> str:
+        size, corners, unit = self.size, self.size**2, _UNIT
+        elements, place_of, width, height = draw_frame(size, size, unit * cos(_TILT), _BOARD)
+        at = _coordinates(size, place_of)
+        for cell in filter(lambda cell: _is_cell(cell, size), range(corners)):
+            outline = " ".join(f"{x:.2f},{y:.2f}" for x, y in at[_around(cell, size)])
+            fill = _TRIANGLE if _diagonal(cell, size) else _SQUARE
+            elements.append(f'<polygon points="{outline}" fill="{fill}"/>')
+        for one, other in _midpoint_lines(size, self.squares):
+            elements.append(_line(at[one], at[other], _LIGHT_LINE, unit / 40))
+        for one, other in _corner_lines(size):
+            elements.append(_line(at[one], at[other], _LINE, unit / 30))
+        for colour in (V, H):
+            for edge in _edges(colour, size):
+                for one, other in pairwise(edge):
+                    elements.append(_line(at[one], at[other], _EDGE_COLOURS[colour], unit / 9))
+        last_place = -1 if last_action in (None, self.swap) else self.places[last_action]
+        for place, stone in enumerate(_stones(state)):
+            if stone != EMPTY:
+                elements += _stone(at[place], 0.29 * unit, stone >> 1, place == last_place)
+        if self.options["swap_rule"]:
+            elements += self._caption(state, last_action == self.swap, width, height)
+            height += unit / 2
+        return svg_document(width, height, self.title, [_gradients(), *elements])
+
+    def _caption(self, state: np.record, marked: bool, width: float, top: float) -> list[str]:
+        """A line below the board that says who plays which colour."""
+        names = [f"{_NAMES[colour]}: player_{colour ^ int(state.v_player)}" for colour in (V, H)]
+        words = ", ".join(names) + (" (swapped)" if marked else "")
+        paper = f'<rect y="{top - 1:g}" width="{width:g}" height="{_UNIT / 2 + 1:g}" '
+        return [
+            f'{paper}fill="{_BOARD}"/>',
+            svg_text(width / 2, top + _UNIT / 6, words, 0.3 * _UNIT, _MARK if marked else _INK),
+        ]
+
+
+# The board by its corners and unit cells: a cell has the number of its lower left corner.
+
+
+def _is_cell(cell: int, size: int) -> bool:
+    return cell % size < size - 1 and cell // size < size - 1
+
+
+def _diagonal(cell: int, size: int) -> str:
+    """``/`` or ``\\`` where a diagonal divides the cell into triangles, "" for a square."""
+    rank, file = divmod(cell, size)
+    return "" if (file + rank) % 2 else "\\" if rank % 2 else "/"
+
+
+def _around(cell: int, size: int) -> list[int]:
+    """The four corners of a cell, anticlockwise from the lower left."""
+    return [cell, cell + 1, cell + size + 1, cell + size]
+
+
+def _square_name(square: int, size: int) -> str:
+    rank, file = divmod(square, size)
+    return f"{file_letter(file)}{file_letter(file + 1)}{rank + 1}{rank + 2}"
+
+
+def _edges(colour: int, size: int) -> tuple[range, range]:
+    """The corners of the first and of the last edge of a colour."""
+    if colour == V:
+        return range(size), range(size * (size - 1), size**2)
+    return range(0, size**2, size), range(size - 1, size**2, size)
+
+
+def _transposition(size: int) -> np.ndarray:
+    """Places with files and ranks exchanged, int[2 n]."""
+    cells = np.arange(size**2).reshape(size, size).T.ravel()
+    return np.concatenate([cells, size**2 + cells])
+
+
+def _turned_cell(cell: int, size: int) -> int:
+    """The cell that half a turn takes this one to; a corner that is no cell's stays."""
+    return (size - 2) * (size + 1) - cell if _is_cell(cell, size) else cell
+
+
+def _corner_lines(size: int) -> list[tuple[int, int]]:
+    """The lines that join corners."""
+    lines = [
+        (corner, int(near))
+        for corner, row in enumerate(orthogonal_neighbours(size, size))
+        for near in row
+        if corner < near
+    ]
+    for cell in range(size**2):
+        if _is_cell(cell, size) and _diagonal(cell, size):
+            lower_left, lower_right, upper_right, upper_left = _around(cell, size)
+            rising = _diagonal(cell, size) == "/"
+            lines.append((lower_left, upper_right) if rising else (lower_right, upper_left))
+    return lines
+
+
+def _midpoint_lines(size: int, squares: list[int]) -> list[tuple[int, int]]:
+    """The lines from midpoints to the corners of their squares, by place."""
+    return [(size**2 + square, corner) for square in squares for corner in _around(square, size)]
+
+
+# Tables, described in `rules`.
+
+
+def _geometry(size: int, squares: list[int]) -> dict[str, np.ndarray]:
+    corners = size**2
+    joined: list[list[int]] = [[] for _ in range(2 * corners)]
+    for one, other in _corner_lines(size) + _midpoint_lines(size, squares):
+        joined[one].append(other)
+        joined[other].append(one)
+    neighbours = np.repeat(np.arange(2 * corners)[:, None], max(map(len, joined)), axis=1)
+    for place, near in enumerate(joined):
+        neighbours[place, : len(near)] = near
+
+    square_count = np.zeros(corners, np.uint8)
+    numbers, opposites = np.zeros((corners, 2), np.uint16), np.zeros((corners, 2), np.uint16)
+    sides = np.zeros((corners, 2, 2), np.uint16)
+    for number, square in enumerate(squares):
+        around = _around(square, size)
+        for k, corner in enumerate(around):
+            entry = square_count[corner]
+            numbers[corner, entry] = number
+            opposites[corner, entry] = around[k - 2]
+            sides[corner, entry] = around[k - 1], around[k - 3]
+            square_count[corner] += 1
+
+    edges = np.zeros((2, 2 * corners), np.uint8)
+    rising = [_is_cell(cell, size) and _diagonal(cell, size) == "/" for cell in range(corners)]
+    for colour in (V, H):
+        for edge, flag in zip(_edges(colour, size), (FIRST, LAST), strict=True):
+            edges[colour, edge] = flag
+    return {
+        "neighbours": neighbours.astype(np.uint16),
+        "transposed": _transposition(size).astype(np.uint16),
+        "edges": edges,
+        "rim": np.array([np.flatnonzero(row) for row in edges], np.uint16),
+        "square_count": square_count,
+        "squares": numbers,
+        "opposites": opposites,
+        "sides": sides,
+        "middles": np.array(squares, np.uint16) + np.uint16(corners),
+        "is_square": np.isin(np.arange(corners), squares).astype(np.uint8),
+        "is_rising": np.array(rising, np.uint8),
+    }
+
+
+def _start(size: int, squares: list[int], start: str) -> dict[str, np.ndarray | int]:
+    """The first position: the stones in the middle of the opponent's edges, or none."""
+    corners, half = size**2, size // 2
+    board = np.zeros((2, 2 * corners), np.uint8)
+    if start == "standard":
+        for colour in (V, H):
+            for edge in _edges(1 - colour, size):
+                board[V, edge[half - 1 : half + 1]] = STONE << colour
+    taken = board[V, :corners] != 0
+    occupied = np.array([taken[_around(square, size)].sum() for square in squares], np.int8)
+    board[H, _transposition(size)] = board[V]
+    return {
+        "start_board": board,
+        "start_open": np.concatenate([~taken, occupied == 0, [False]]).astype(np.int8),
+        "start_occupied": occupied,
+        "start_empty_corners": int((~taken).sum()),
+    }
+
+
+# Parts of the text and the picture.
+
+
+def _stones(state: np.record) -> list[int]:
+    """The stone on each place, STONE << colour, or EMPTY."""
+    return (state.board[V] & STONES).tolist()
+
+
+def _letter(stone: int, empty: str) -> str:
+    return empty if stone == EMPTY else _LETTERS[stone >> 1]
+
+
+def _coordinates(size: int, place_of: Callable[[int], tuple[float, float]]) -> np.ndarray:
+    """Where each place is in the picture, float[2 n, 2]; ``place_of`` is that of a square grid.
+
+    Onyx is played on the snub square tiling, of squares turned to and fro by 15 degrees and
+    equilateral triangles. Its corners are those of a grid of width cos 15 degrees, each shifted by
+    half of sin 15 degrees in both directions: right on odd ranks and left on even ones, up on odd
+    files and down on even ones.
+    """
+    at = np.zeros((2 * size**2, 2))
+    shift = _UNIT * sin(_TILT) / 2
+    for corner in range(size**2):
+        rank, file = divmod(corner, size)
+        x, y = place_of(corner)
+        at[corner] = x + (-shift if rank % 2 else shift), y + (shift if file % 2 else -shift)
+    for cell in filter(lambda cell: _is_cell(cell, size), range(size**2)):
+        at[size**2 + cell] = at[_around(cell, size)].mean(axis=0)
+    return at
+
+
+def _line(one: np.ndarray, other: np.ndarray, colour: str, width: float) -> str:
+    return (
+        f'<line x1="{one[0]:.2f}" y1="{one[1]:.2f}" x2="{other[0]:.2f}" y2="{other[1]:.2f}" '
+        f'stroke="{colour}" stroke-width="{width:g}" stroke-linecap="round"/>'
+    )
+
+
+def _stone(at: np.ndarray, radius: float, colour: int, marked: bool) -> list[str]:
+    centre = f'<circle cx="{at[0]:.2f}" cy="{at[1]:.2f}" '
+    edge = _STONE_COLOURS[colour][2]
+    elements = [f'{centre}r="{radius:g}" fill="url(#stone{colour})" stroke="{edge}"/>']
+    if marked:
+        ring = f'r="{radius / 2:g}" fill="none" stroke="{_MARK}" stroke-width="{radius / 5:g}"/>'
+        elements.append(centre + ring)
+    return elements
+
+
+def _gradients() -> str:
+    stops = "".join(
+        f'<radialGradient id="stone{colour}" cx="0.35" cy="0.3" r="0.8">'
+        f'<stop offset="0" stop-color="{light}"/><stop offset="1" stop-color="{dark}"/>'
+        "</radialGradient>"
+        for colour, (light, dark, _) in enumerate(_STONE_COLOURS)
+    )
+    return f"<defs>{stops}</defs>"

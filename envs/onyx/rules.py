@@ -1,0 +1,278 @@
+r"""The rules of Onyx, over one position.
+
+Corners and unit cells of the board of size 6 (rank 1 at the bottom). Empty cells are squares, and
+each has a midpoint; a line divides the others into two triangles:
+
+    6 +---+---+---+---+---+        Places: the corner of file and rank f, r (from 0) has the
+      | / |   | / |   | / |        place r * size + f, the midpoint of the square to the upper
+    5 +---+---+---+---+---+        right of that corner the place size**2 + r * size + f.
+      |   | \ |   | \ |   |        So corners and midpoints are two boards of cells; places
+    4 +---+---+---+---+---+        that are no square's stay empty.
+      | / |   | / |   | / |
+    3 +---+---+---+---+---+        Points: what actions stand for: the corners, then the
+      |   | \ |   | \ |   |        midpoints by place and without gaps, last of all the swap.
+    2 +---+---+---+---+---+
+      | / |   | / |   | / |        Colours: V joins rank 1 to the last rank, H file a to the
+    1 +---+---+---+---+---+        last file. Swapping sides swaps who plays which.
+      a   b   c   d   e   f
+
+H sees the board transposed, files as ranks, and so joins bottom to top as V does. Transposition
+turns squares into squares and leaves the diagonals as they are.
+
+Tables (n = size**2 corners, 2 n places):
+
+- ``places`` [points]: the place of each point; ``seen`` [2, actions]: the number under which
+  each colour sees an action; ``transposed`` [2 n]: the same of places, for H;
+- ``neighbours`` [2 n, 7]: the places that lines join to a place, filled up with itself;
+- ``edges`` [2, 2 n]: `FIRST` or `LAST` where a place is on that edge of a colour, else 0;
+  ``rim`` [2, 2 size]: the places where it is one of them;
+- ``square_count`` [n]: how many squares a corner belongs to; ``squares``, ``opposites`` [n, 2]
+  and ``sides`` [n, 2, 2]: their numbers (in the order of the midpoints), the opposite corner in
+  each and the other two; ``middles`` [squares]: the places of their midpoints;
+- ``is_square``, ``is_rising`` [n]: cells that are squares, cells with a rising diagonal;
+- ``start_*``: fields of the start; ``swap_ply``: the ply before which swapping is allowed, or -1;
+  ``max_plies``: the ply cap.
+"""
+
+import numpy as np
+
+from ..engine import rule as engine
+from ..engine.rule import rule
+
+# Colours.
+V = 0
+H = 1
+
+# What a place holds: bits. A stone is STONE << colour, with FIRST or LAST or both where stones of
+# its colour join it to the first edge (rank 1, file a) or the last edge of that colour.
+EMPTY = 0
+STONE = 1
+STONES = 3
+FIRST = 4
+LAST = 8
+JOINED = FIRST | LAST
+
+# Observation planes; "own" means the observing player's, whose chain is to go from bottom to top.
+# MAY_SWAP is there only under the swap rule.
+OWN_CORNERS, OTHER_CORNERS, OWN_MIDPOINTS, OTHER_MIDPOINTS = range(4)
+JOINED_FIRST, JOINED_LAST = 4, 5
+SQUARES, RISING_DIAGONALS, PLAYS_V, MAY_SWAP = range(6, 10)
+
+
+def state_dtype(size: int, squares: int) -> np.dtype:
+    """The position: what each place holds, as V and as H see it, and what follows from it.
+
+    - ``v_player``: index of the player whose colour is V;
+    - ``empty_corners``: how many there are;
+    - ``open``: whether each action may be played, except that the game may be over;
+    - ``occupied``: how many corners of each square have stones;
+    - ``board``: row `V` holds the places by number, row `H` the same transposed;
+    - ``wave``: working room for walks along chains, all zero between plies.
+    """
+    corners = size**2
+    return engine.state_dtype(
+        ("v_player", np.int8),
+        ("empty_corners", np.int16),
+        ("open", np.int8, (corners + squares + 1,)),
+        ("occupied", np.int8, (squares,)),
+        ("board", np.uint8, (2, 2 * corners)),
+        ("wave", np.uint16, (corners + squares,)),
+    )
+
+
+@rule
+def init(tables, state, rng):
+    """Write the start."""
+    state.ply = 0
+    state.mover = 0
+    state.outcome = engine.ONGOING
+    state.v_player = 0
+    state.empty_corners = tables.start_empty_corners
+    for action in range(len(state.open)):
+        state.open[action] = tables.start_open[action]
+    for square in range(len(state.occupied)):
+        state.occupied[square] = tables.start_occupied[square]
+    for place in range(state.board.shape[1]):
+        state.board[V, place] = tables.start_board[V, place]
+        state.board[H, place] = tables.start_board[H, place]
+    for entry in range(len(state.wave)):
+        state.wave[entry] = 0
+
+
+@rule
+def is_legal(tables, state, action):
+    """Take an open point, or swap sides when that is offered."""
+    return state.open[action] == 1
+
+
+@rule
+def step(tables, state, action):
+    """Put a stone on a point, or swap sides."""
+    swap = len(state.open) - 1
+    mover = int(state.mover)
+    state.ply += 1
+    state.mover = 1 - mover
+    if action == swap:
+        state.v_player = 1 - int(state.v_player)
+    elif _place_stone(tables, state, action, mover ^ int(state.v_player)):
+        state.outcome = engine.PLAYER_1_WINS if mover else engine.PLAYER_0_WINS
+    state.open[swap] = state.ply == tables.swap_ply
+    if state.outcome == engine.ONGOING:
+        # Where a corner is empty there is a legal point, and only there: a midpoint asks for four.
+        if state.empty_corners == 0:
+            state.outcome = engine.DRAW
+        elif state.ply >= tables.max_plies:
+            state.outcome = engine.TRUNCATED
+
+
+@rule
+def observe(tables, state, player, planes):
+    """The planes of the constants above, over the cells of the board as ``player`` sees it."""
+    # Apart, since the bits of the colours are then constants, which makes for faster code.
+    if player == state.v_player:
+        _observe_as(tables, state, V, planes)
+    else:
+        _observe_as(tables, state, H, planes)
+
+
+@rule
+def seen_action(tables, state, player, action):
+    """Transposed for H."""
+    return tables.seen[int(player) ^ int(state.v_player), action]
+
+
+@rule
+def _observe_as(tables, state, colour, planes):
+    corners = planes.shape[1]
+    own = STONE << colour
+    other = STONE << (1 - colour)
+    for cell in range(corners):
+        content = state.board[colour, cell]
+        middle = state.board[colour, corners + cell]
+        planes[OWN_CORNERS, cell] = (content & own) != 0
+        planes[OTHER_CORNERS, cell] = (content & other) != 0
+        planes[OWN_MIDPOINTS, cell] = (middle & own) != 0
+        planes[OTHER_MIDPOINTS, cell] = (middle & other) != 0
+        planes[JOINED_FIRST, cell] = (content & FIRST) != 0
+        planes[JOINED_LAST, cell] = (content & LAST) != 0
+        planes[SQUARES, cell] = tables.is_square[cell]
+        planes[RISING_DIAGONALS, cell] = tables.is_rising[cell]
+        planes[PLAYS_V, cell] = colour == V
+    if planes.shape[0] > MAY_SWAP:
+        may_swap = state.open[len(state.open) - 1]
+        for cell in range(corners):
+            planes[MAY_SWAP, cell] = may_swap
+
+
+@rule
+def _place_stone(tables, state, point, colour):
+    """Put a stone of ``colour`` on the point; return whether it joins the colour's edges."""
+    corners = state.board.shape[1] // 2
+    place = int(tables.places[point])
+    state.open[point] = 0
+    if point < corners:
+        state.empty_corners -= 1
+        for k in range(tables.square_count[point]):
+            _count_corner(tables, state, int(tables.squares[point, k]), 1)
+        _capture(tables, state, point, colour)
+    return _connect(tables, state, place, colour) == JOINED
+
+
+@rule
+def _capture(tables, state, corner, colour):
+    """Remove what a stone of ``colour`` that comes to an empty ``corner`` captures.
+
+    The squares of a corner share no other corner, so what one loses does not matter to the other.
+    """
+    own = STONE << colour
+    other = STONE << (1 - colour)
+    lost = 0
+    for k in range(tables.square_count[corner]):
+        opposite = int(state.board[V, tables.opposites[corner, k]])
+        one = int(state.board[V, tables.sides[corner, k, 0]])
+        two = int(state.board[V, tables.sides[corner, k, 1]])
+        middle = int(state.board[V, tables.middles[tables.squares[corner, k]]])
+        if (opposite & own) != 0 and (one & two & other) != 0 and middle == EMPTY:
+            lost |= one | two
+            _remove(tables, state, int(tables.sides[corner, k, 0]))
+            _remove(tables, state, int(tables.sides[corner, k, 1]))
+    if (lost & JOINED) != 0:
+        _join_anew(tables, state, 1 - colour)
+
+
+@rule
+def _remove(tables, state, corner):
+    """Take the stone on a corner off the board."""
+    _write(tables, state, corner, EMPTY)
+    state.open[corner] = 1
+    state.empty_corners += 1
+    for k in range(tables.square_count[corner]):
+        _count_corner(tables, state, int(tables.squares[corner, k]), -1)
+
+
+@rule
+def _count_corner(tables, state, square, change):
+    """One corner of the square more or less is occupied; its midpoint opens or closes."""
+    occupied = state.occupied[square] + change
+    middle = state.board[V, tables.middles[square]]
+    state.occupied[square] = occupied
+    state.open[state.board.shape[1] // 2 + square] = (occupied == 0) & (middle == EMPTY)
+
+
+@rule
+def _connect(tables, state, place, colour):
+    """Write a new stone, joined to the edges as its neighbours and its own place make it.
+
+    Returns the edges that it is joined to, ``FIRST``, ``LAST``, both or none.
+    """
+    own = STONE << colour
+    joined = int(tables.edges[colour, place])
+    for k in range(tables.neighbours.shape[1]):
+        content = int(state.board[V, tables.neighbours[place, k]])
+        joined |= (content & JOINED) * ((content & own) != 0)
+    _write(tables, state, place, own | joined)
+    if joined != 0:
+        _spread(tables, state, place, own, joined)
+    return joined
+
+
+@rule
+def _spread(tables, state, origin, own, joined):
+    """Join all of the chain of the stone at ``origin`` to the edges ``joined``, as that is."""
+    state.wave[0] = origin
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        place = int(state.wave[waiting])
+        state.wave[waiting] = 0
+        for k in range(tables.neighbours.shape[1]):
+            neighbour = int(tables.neighbours[place, k])
+            content = int(state.board[V, neighbour])
+            if (content & own) != 0 and (content & joined) != joined:
+                _write(tables, state, neighbour, content | joined)
+                state.wave[waiting] = neighbour
+                waiting += 1
+
+
+@rule
+def _join_anew(tables, state, colour):
+    """Find out again which stones of ``colour`` are joined to its edges."""
+    own = STONE << colour
+    for place in range(state.board.shape[1]):
+        content = int(state.board[V, place])
+        if (content & own) != 0:
+            _write(tables, state, place, own)
+    for k in range(tables.rim.shape[1]):
+        place = int(tables.rim[colour, k])
+        content = int(state.board[V, place])
+        joined = int(tables.edges[colour, place])
+        if (content & own) != 0 and (content & joined) != joined:
+            _write(tables, state, place, content | joined)
+            _spread(tables, state, place, own, joined)
+
+
+@rule
+def _write(tables, state, place, content):
+    """Set what a place holds, in both views of the board."""
+    state.board[V, place] = content
+    state.board[H, tables.transposed[place]] = content
