@@ -32,6 +32,10 @@ SEED = 1
 #: Option sets worth a file of their own, beside each game's defaults.
 MORE_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "corso": [{"size": 3}, {"size": 4}],
+    "onyx": [{"size": 6}],
+    "osiron": [{"setup": "alternating"}],
+    "obsidio": [{"size": 7}],
+    "obelisk": [{"hourglass": True}],
 }
 
 _RESULTS = {
@@ -63,12 +67,14 @@ def _lines(game: Game, seed: int) -> Iterator[str]:
     yield f"{game.num_actions} actions, observation {game.observation_shape}"
     position, rng = game.start(seed), seed_rng(seed)[0]
     while True:
-        yield from ("", f"Ply {position.ply}", *position.board_text().splitlines())
+        is_in_full = _in_full(position.ply)
+        if is_in_full or position.is_over:
+            yield from ("", f"Ply {position.ply}", *position.board_text().splitlines())
         if position.is_over:
             break
         legal = position.legal_actions.tolist()
-        texts = [f"{position.action_to_text(action)}={action}" for action in legal]
-        if _in_full(position.ply):
+        if is_in_full:
+            texts = [f"{position.action_to_text(action)}={action}" for action in legal]
             yield from _wrapped(f"player_{position.mover} may play", texts)
             yield from _observations(position)
         action = legal[random_below(rng, len(legal))]
@@ -81,8 +87,8 @@ def _lines(game: Game, seed: int) -> Iterator[str]:
 
 
 def _in_full(ply: int) -> bool:
-    """Whether to show legal actions and observations: long games would fill thousands of lines."""
-    return ply < 8 or ply % 8 == 0
+    """Whether to show more than the action: long games would fill thousands of lines."""
+    return ply < 4 or ply % 12 == 0
 
 
 def _observations(position: Position) -> Iterator[str]:

@@ -83,7 +83,7 @@ def _mangling_args(record: types.Record) -> tuple[str, tuple[str]]:
 # the process. Two processes, each with a record of its own, so give a function the same symbol,
 # and one that loads both from the disk cache links the first for both: wrong games, or writing
 # past a record (numba issue 10486 is the same of functions). A name by the layout is no other's.
-types.Record.mangling_args = property(_mangling_args)
+types.Record.mangling_args = property(_mangling_args)  # type: ignore[method-assign,assignment]
 
 
 @cache
