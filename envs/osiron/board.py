@@ -200,7 +200,7 @@ class Osiron(Game):
         if len(names) != 2:
             raise ValueError(
                 f"{text!r} is malformed: write two bordering spaces with a hyphen between them, "
-                "one's own first (b4-c4)"
+                "one's own first (b5-c5)"
             )
         lower, higher = sorted(_read_space(name) for name in names)
         if (lower, higher) not in PAIR_ENDS:
