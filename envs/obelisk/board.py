@@ -105,20 +105,19 @@ class Obelisk(Game):
         self.max_plies = self._ply_cap(turns)
         # Each block adds a cube at least, and none is put on a tower that is over the top.
         placed = min(2 * turns + self.catalogue.black.count, 2 * (COLUMNS * HEIGHT + 1))
-        self.state_dtype = rules.state_dtype(len(types), placed)
+        self.state_dtype = rules.state_dtype(len(types), self.catalogue.pile_size, placed)
         underside, top = _profiles(self.placements)
-        slots = [(number, level) for number, b in enumerate(types) for level in range(b.count)]
+        stock = np.array([block.count for block in types], np.int8)
         self.tables = table_record(
             underside=underside,
             top=top,
             above=_cubes_above(self.catalogue),
             value=np.array([block.value for block in everything], np.int8),
-            stock=np.array([block.count for block in types], np.int8),
+            stock=stock,
+            first_slot=(stock.cumsum() - stock).astype(np.uint16),
             blocks=self.catalogue.pile_size,
-            black_blocks=self.catalogue.black.count,
+            black_level=np.arange(self.catalogue.black.count, dtype=np.int8),
             open=self._masks(),
-            slot_type=np.array([number for number, _ in slots], np.uint8),
-            slot_level=np.array([level for _, level in slots], np.int8),
             lead_offset=self.max_score,
             topple=int(self.options["scoring"] == "topple"),
             max_plies=self.max_plies,
@@ -126,7 +125,7 @@ class Obelisk(Game):
         self.observation_shape = (
             rules.PARTS_OF_CATALOGUE
             + self.catalogue.black.count
-            + len(slots)
+            + self.catalogue.pile_size
             + 4 * len(types)
             + (2 * self.max_score).bit_length(),
         )

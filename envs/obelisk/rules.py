@@ -23,9 +23,9 @@ Tables: for each block, the black one included, and each of its placements
 ``top`` [T+1, 72, 9] the height above its highest one (both far below every tower on columns
 that it does not cover), and ``above`` [T+1, 2, 10] how many of its cubes stand above height 9,
 by whether it is flipped and the height at which it rests; ``value`` [T+1]. ``stock`` [T] are
-the blocks of a new pile, ``blocks`` their sum, ``black_blocks`` the black ones beside it.
-``open`` [T+4, actions] are masks, see `_open_actions`. ``slot_type`` and ``slot_level``
-[blocks] list the type and the number, from 0, of every block of a new pile.
+the blocks of a new pile, ``blocks`` their sum; ``black_level`` [black blocks] counts from 0.
+``first_slot`` [T] is where each type begins among the pile's blocks, type by type. ``open``
+[T+4, actions] are masks, see `_open_actions`.
 ``lead_offset`` is what makes player 0's lead at least 0; ``topple``, ``max_plies``: options.
 """
 
@@ -78,13 +78,18 @@ LEAD_SHOWN = 20
 PARTS_OF_CATALOGUE = LEAD + 2 * LEAD_SHOWN
 
 
-def state_dtype(types: int, placed: int) -> np.dtype:
-    """The position, for so many types and at most so many blocks on both towers.
+def state_dtype(types: int, blocks: int, placed: int) -> np.dtype:
+    """The position, for so many types and blocks, of which at most ``placed`` come on the towers.
 
     ``heights`` are those of the two towers' columns and ``points`` what they are worth, with
     what a block over the top costs; ``over`` is 1 for a tower with such a block. ``zone`` holds
     the two chosen types, ``hand`` the type that each player has to place, and ``pile`` how many
     of each type are left, ``pile_blocks`` in all. ``open`` is the mask of the mover.
+
+    ``levels`` and ``slots`` say the same as ``heights`` and ``pile`` once more, as they are
+    observed, in zeros and ones: whether a column is higher than each level, at
+    ``9 * level + column``; and of each type, from the table's ``first_slot`` on, whether more
+    than 0, 1, ... are left.
 
     ``log`` is read by the picture only: what was put on the towers, in order, as
     ``(72 * type + placement) * 2 + owner of the tower``; ``logged`` is how many.
@@ -100,6 +105,8 @@ def state_dtype(types: int, placed: int) -> np.dtype:
         ("over", np.int8, (2,)),
         ("heights", np.int8, (2, COLUMNS)),
         ("pile", np.int8, (types,)),
+        ("levels", np.int8, (2, LEVELS * COLUMNS)),
+        ("slots", np.int8, (blocks,)),
         ("open", np.int8, (types + ACTIONS_AFTER_TYPES,)),
         ("logged", np.uint8),
         ("log", np.uint16, (placed,)),
@@ -112,10 +119,12 @@ def init(tables, state, rng):
     state.ply = 0
     state.outcome = engine.ONGOING
     state.active = 0
-    state.black_left = tables.black_blocks
+    state.black_left = len(tables.black_level)
     state.pile_blocks = tables.blocks
     for block in range(len(state.pile)):
         state.pile[block] = tables.stock[block]
+    for slot in range(len(state.slots)):
+        state.slots[slot] = 1
     for player in range(2):
         state.points[player] = 0
         state.over[player] = 0
@@ -123,6 +132,8 @@ def init(tables, state, rng):
         state.hand[player] = NO_BLOCK
         for column in range(COLUMNS):
             state.heights[player, column] = 0
+        for feature in range(LEVELS * COLUMNS):
+            state.levels[player, feature] = 0
     state.logged = 0
     for entry in range(len(state.log)):
         state.log[entry] = 0
@@ -144,11 +155,12 @@ def step(tables, state, action):
     state.ply += 1
     if phase <= CHOOSE_SECOND:
         if action == types + TIMEOUT:
-            _put_back(state)
+            _put_back(tables, state)
             _next_turn(tables, state)
         else:
             state.pile[action] -= 1
             state.pile_blocks -= 1
+            state.slots[tables.first_slot[action] + state.pile[action]] = 0
             state.zone[phase] = action  # the first two phases are numbered like its places
             _enter(tables, state, phase + 1)
     elif phase == PICK:
@@ -193,11 +205,9 @@ def step(tables, state, action):
 def observe(tables, state, player, planes):
     """One row of features (constants above, then by the sizes of the catalogue)."""
     other = 1 - player
-    for level in range(LEVELS):
-        for column in range(COLUMNS):
-            feature = level * COLUMNS + column
-            planes[0, OWN_TOWER + feature] = state.heights[player, column] > level
-            planes[0, OTHER_TOWER + feature] = state.heights[other, column] > level
+    for feature in range(LEVELS * COLUMNS):
+        planes[0, OWN_TOWER + feature] = state.levels[player, feature]
+        planes[0, OTHER_TOWER + feature] = state.levels[other, feature]
     planes[0, OWN_IS_FLAT] = is_flat(state, player)
     planes[0, OTHER_IS_FLAT] = is_flat(state, other)
     planes[0, OWN_IS_OVER] = state.over[player]
@@ -210,13 +220,12 @@ def observe(tables, state, player, planes):
         planes[0, LEAD + shown] = lead > shown - LEAD_SHOWN
 
     part = PARTS_OF_CATALOGUE
-    for level in range(tables.black_blocks):
-        planes[0, part + level] = state.black_left > level
-    part += tables.black_blocks
-    for slot in range(len(tables.slot_type)):
-        left = state.pile[tables.slot_type[slot]]
-        planes[0, part + slot] = left > tables.slot_level[slot]
-    part += len(tables.slot_type)
+    for level in range(len(tables.black_level)):
+        planes[0, part + level] = state.black_left > tables.black_level[level]
+    part += len(tables.black_level)
+    for slot in range(len(state.slots)):
+        planes[0, part + slot] = state.slots[slot]
+    part += len(state.slots)
     types = len(state.pile)
     for block in range(types):
         planes[0, part + block] = state.zone[0] == block
@@ -254,9 +263,11 @@ def _put(tables, state, owner, block, placement):
             int(state.heights[owner, column]) - int(tables.underside[block, placement, column]),
         )
     for column in range(COLUMNS):
-        state.heights[owner, column] = max(
-            int(state.heights[owner, column]), rest + int(tables.top[block, placement, column])
-        )
+        before = int(state.heights[owner, column])
+        after = max(before, rest + int(tables.top[block, placement, column]))
+        state.heights[owner, column] = after
+        for level in range(before, min(after, LEVELS)):
+            state.levels[owner, level * COLUMNS + column] = 1
     flipped = placement >= HALF_OF_PLACEMENTS
     above = int(tables.above[block, int(flipped), rest])
     if above > 0:
@@ -269,10 +280,12 @@ def _put(tables, state, owner, block, placement):
 
 
 @rule
-def _put_back(state):
+def _put_back(tables, state):
     """Return what lies in the building zone to the pile."""
     if state.zone[0] != NO_BLOCK:
-        state.pile[state.zone[0]] += 1
+        block = state.zone[0]
+        state.slots[tables.first_slot[block] + state.pile[block]] = 1
+        state.pile[block] += 1
         state.pile_blocks += 1
         state.zone[0] = NO_BLOCK
 

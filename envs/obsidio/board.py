@@ -70,7 +70,7 @@ class Obsidio(Game):
         self.kinds = np.array([_kind(*divmod(cell, size)) for cell in range(cells)], np.uint8)
         self.targets = np.flatnonzero(self.kinds == TARGET)
         targets_beside, num_beside = self._targets_beside()
-        self.state_dtype = rules.state_dtype(cells, len(self.targets))
+        self.state_dtype = rules.state_dtype(cells)
         self.tables = table_record(
             kind=self.kinds,
             is_dark=(self.kinds == DARK).astype(np.uint8),
@@ -115,11 +115,11 @@ class Obsidio(Game):
         return near
 
     def _targets_beside(self) -> tuple[np.ndarray, np.ndarray]:
-        """Targets next to each cell, by their place in the order of cells: as in the tables."""
+        """The targets next to each cell, as in the tables."""
         beside = np.zeros((self.cells, 4), np.uint8)
         number = np.zeros(self.cells, np.uint8)
-        for target, target_cell in enumerate(self.targets.tolist()):
-            rank, file = divmod(target_cell, self.size)
+        for target in self.targets.tolist():
+            rank, file = divmod(target, self.size)
             for up, right in _DIRECTIONS:
                 cell = (rank + up) * self.size + file + right
                 beside[cell, number[cell]] = target
@@ -156,9 +156,8 @@ class Obsidio(Game):
         if state.stage == SECOND:
             return self._why_no_second(state, action)
         if kind == TARGET:
-            target = int(np.flatnonzero(self.targets == action)[0])
             mover = int(state.mover ^ state.black)
-            count = int(state.influence[mover, target])
+            count = int(state.influence[mover, action])
             return (
                 f"{name} is a target, and {count} of the {NEEDED} influence tokens needed "
                 f"to claim it are {_COLOURS[mover]}"

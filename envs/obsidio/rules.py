@@ -64,14 +64,14 @@ NUM_PLANES = 20
 _DIRECTIONS = 8
 
 
-def state_dtype(cells: int, targets: int) -> np.dtype:
+def state_dtype(cells: int) -> np.dtype:
     """The position.
 
     ``stage``: of the turn, constants above. ``black``: the player who owns black. ``last``: the
     cell of the last token, ``cells`` before the first. ``empty``: dark and light cells without a
-    token. ``claims``: by colour. ``influence``: by colour, the influence tokens around each
-    target. ``open``: for each action the bits PLAYABLE and, for cells, IN_SIGHT; nothing is
-    PLAYABLE when the game is over.
+    token. ``claims``: by colour. ``influence``: by colour and cell, the influence tokens around
+    each target; 0 where no target is. ``open``: for each action the bits PLAYABLE and, for cells,
+    IN_SIGHT; nothing is PLAYABLE when the game is over.
     """
     return engine.state_dtype(
         ("stage", np.int8),
@@ -79,7 +79,7 @@ def state_dtype(cells: int, targets: int) -> np.dtype:
         ("last", np.uint8),
         ("empty", np.uint8),
         ("claims", np.int8, (2,)),
-        ("influence", np.int8, (2, targets)),
+        ("influence", np.int8, (2, cells)),
         ("cells", np.int8, (cells,)),
         ("open", np.int8, (cells + 2,)),
     )
@@ -99,8 +99,8 @@ def init(tables, state, rng):
     state.empty = cells - targets
     for colour in range(2):
         state.claims[colour] = 0
-        for target in range(targets):
-            state.influence[colour, target] = 0
+        for cell in range(cells):
+            state.influence[colour, cell] = 0
     for cell in range(cells):
         state.cells[cell] = EMPTY
         state.open[cell] = tables.is_dark[cell] | tables.is_light[cell]
@@ -163,27 +163,22 @@ def observe(tables, state, player, planes):
     may_swap = (state.open[len(state.cells) + 1] & PLAYABLE) != 0
     for cell in range(len(state.cells)):
         content = state.cells[cell]
+        is_free = content == EMPTY
         planes[OWN_INFLUENCE, cell] = content == INFLUENCE + own
         planes[OTHER_INFLUENCE, cell] = content == INFLUENCE + other
         planes[OWN_CONTROL, cell] = content == CONTROL + own
         planes[OTHER_CONTROL, cell] = content == CONTROL + other
-        planes[UNCLAIMED, cell] = 0
+        planes[UNCLAIMED, cell] = is_free & (tables.kind[cell] == TARGET)
         planes[DARK_CELLS, cell] = tables.is_dark[cell]
         planes[LIGHT_CELLS, cell] = tables.is_light[cell]
         planes[LAST, cell] = cell == state.last
         planes[VISIBLE, cell] = (state.open[cell] & IN_SIGHT) != 0
-        for count in range(2 * NEEDED):
-            planes[OWN_COUNT + count, cell] = 0
+        for count in range(NEEDED):
+            planes[OWN_COUNT + count, cell] = is_free & (state.influence[own, cell] > count)
+            planes[OTHER_COUNT + count, cell] = is_free & (state.influence[other, cell] > count)
         planes[PLACING_SECOND, cell] = second
         planes[CLAIMING_ON, cell] = claiming
         planes[MAY_SWAP, cell] = may_swap
-    for target in range(len(tables.target_cell)):
-        cell = tables.target_cell[target]
-        is_free = state.cells[cell] == EMPTY
-        planes[UNCLAIMED, cell] = is_free
-        for count in range(NEEDED):
-            planes[OWN_COUNT + count, cell] = is_free & (state.influence[own, target] > count)
-            planes[OTHER_COUNT + count, cell] = is_free & (state.influence[other, target] > count)
 
 
 @rule
@@ -265,7 +260,7 @@ def _open_claims(tables, state, colour):
     count = 0
     for target in range(len(tables.target_cell)):
         cell = tables.target_cell[target]
-        is_claimable = (state.cells[cell] == EMPTY) & (state.influence[colour, target] >= NEEDED)
+        is_claimable = (state.cells[cell] == EMPTY) & (state.influence[colour, cell] >= NEEDED)
         state.open[cell] = is_claimable
         count += is_claimable
     return count

@@ -712,6 +712,8 @@ def test_heights_and_points_are_those_of_the_cubes(position: Position) -> None:
     towers = towers_of_the_log(position)
     assert position.state.heights.tolist() == [tower.heights() for tower in towers]
     assert position.state.points.tolist() == [tower.points() for tower in towers]
+    higher = [[[h > k for h in tower.heights()] for k in range(10)] for tower in towers]
+    assert position.state.levels.tolist() == [np.ravel(tower).tolist() for tower in higher]
     assert position.state.over.tolist() == [tower.is_over_the_top() for tower in towers]
     drawn = [(b.owner, b.block.id, b.cubes) for b in placed_blocks(position.game, position.state)]  # type: ignore[arg-type]
     built = [(player, b.name, b.cubes) for player in (0, 1) for b in towers[player].blocks]
@@ -723,12 +725,15 @@ def test_heights_and_points_are_those_of_the_cubes(position: Position) -> None:
 @given(positions)
 def test_no_block_is_ever_lost(position: Position) -> None:
     state, catalogue = position.state, position.game.catalogue  # type: ignore[attr-defined]
+    stock = [block.count for block in catalogue.types]
     numbers = Counter({kind: int(left) for kind, left in enumerate(state.pile)})
     numbers.update(kind for kind in [*state.zone.tolist(), *state.hand.tolist()] if kind >= 0)
     numbers.update(entry // 2 // 72 for entry in state.log[: state.logged].tolist())
     numbers[len(catalogue.types)] += int(state.black_left)
     assert numbers == {kind: each.count for kind, each in enumerate(catalogue.everything)}
     assert state.pile_blocks == state.pile.sum()
+    left = [n < kept for kind, kept in enumerate(state.pile) for n in range(stock[kind])]
+    assert state.slots.tolist() == left
     assert abs(position.score) <= position.game.max_score
 
 
