@@ -79,7 +79,7 @@ class NetworkAgent(Agent):
         if checkpoint.shape != network_shape(game):
             raise ValueError(
                 f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
-                f"fit {game}"
+                f"fit {game}: train one for these, or take another agent (uct:1000)"
             )
         return cls(game, checkpoint.network, simulations, name, seed)
 
