@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from . import osiron
+from . import corso, osiron
 
 _DESCRIPTION = """\
 Say what a position of a solved game is worth, and each action in it, the best first.
 
   ludarium probe osiron --moves "b1-c1 c2-c1"
+  ludarium probe corso --moves "c3 b2 c2 b3"   searched: seconds to minutes
   ludarium probe osiron --help                 options of the game"""
 
 
@@ -21,4 +22,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    osiron.add_probe(parser.add_subparsers(metavar="GAME", required=True))
+    games = parser.add_subparsers(metavar="GAME", required=True)
+    osiron.add_probe(games)
+    corso.add_probe(games)

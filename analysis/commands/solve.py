@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from . import osiron
+from . import corso, osiron
 
 _DESCRIPTION = """\
 Compute what every position of a game is worth under perfect play, and keep it in a table.
 With the table, `ludarium probe` answers at once, and the agent `perfect` plays.
 
   ludarium solve osiron                        seconds
+  ludarium solve corso                         who wins after each first action of 5 x 5: minutes
   ludarium solve osiron --help                 what exactly is solved, and its options"""
 
 
@@ -22,4 +23,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    osiron.add_solve(parser.add_subparsers(metavar="GAME", required=True))
+    games = parser.add_subparsers(metavar="GAME", required=True)
+    osiron.add_solve(games)
+    corso.add_solve(games)

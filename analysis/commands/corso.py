@@ -1,0 +1,243 @@
+"""``ludarium solve corso`` and ``ludarium probe corso``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.threads import available_cores
+from ludarium.envs.registry import make_game
+from ludarium.training.cli.common import add_json, print_json
+
+from ..corso import SIZES, Answer, CorsoSolver, first_actions
+from ..corso.solver import EAGER, Show
+
+_SOLVE = """\
+Compute what each first action of Corso is worth with best play: alpha-beta search with a
+table of exact keys, so the result is a proof as far as the program is right. First actions
+that symmetry makes equal are searched once.
+
+  ludarium solve corso                         5 x 5: who wins, after each first action
+  ludarium solve corso --score                 and by how much (longer)
+  ludarium solve corso --size 4 --score        a second
+  ludarium solve corso --first-move c3 --memory 1GiB
+  ludarium solve corso --seed 1 --eager 3      other places in the table, another order of moves"""
+
+_PROBE = """\
+Search what a position of Corso is worth to the player to move, and each legal action, the best
+first. Seconds, except in the first few plies of 5 x 5.
+
+  ludarium probe corso --moves "c3 b2 b3 c3!"
+  ludarium probe corso --size 4                the start
+  ludarium probe corso --moves "c3 b2" --outcome        who wins only: sooner"""
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def read_bytes(text: str) -> int:
+    """An amount of memory: a number with KiB, MiB or GiB, such as ``2GiB``."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(?:([KMG])i?B?|B?)", text.strip(), re.IGNORECASE)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of memory: write 2GiB or 512MiB")
+    return int(float(match[1]) * _UNITS[(match[2] or "").upper()])
+
+
+def add_solve(games: argparse._SubParsersAction) -> None:
+    """Describe ``ludarium solve corso``."""
+    parser = games.add_parser(
+        "corso",
+        help="each first action, in minutes",
+        description=_SOLVE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--first-move",
+        action="append",
+        metavar="MOVE",
+        help="only this one (may be repeated; default: one of each symmetry class)",
+    )
+    parser.add_argument("--score", action="store_true", help="exact leads, not only who wins")
+    _add_search(parser, memory="4GiB")
+    parser.set_defaults(run=solve)
+
+
+def add_probe(games: argparse._SubParsersAction) -> None:
+    """Describe ``ludarium probe corso``."""
+    parser = games.add_parser(
+        "corso",
+        help="a position of Corso",
+        description=_PROBE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--moves", default="", metavar="MOVES", help='from the start on, such as "c3 b2 b3 c3!"'
+    )
+    parser.add_argument("--outcome", action="store_true", help="who wins only, not by how much")
+    _add_search(parser, memory="1GiB")
+    parser.set_defaults(run=probe)
+
+
+def _add_search(parser: argparse.ArgumentParser, memory: str) -> None:
+    parser.add_argument(
+        "--size", type=int, choices=SIZES, default=5, help="of the board (default 5)"
+    )
+    parser.add_argument(
+        "--memory",
+        type=read_bytes,
+        default=memory,
+        metavar="BYTES",
+        help=f"that the table may take (default {memory})",
+    )
+    parser.add_argument("--threads", type=int, help="default: as many as there are cores")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the places in the table (default 0)"
+    )
+    parser.add_argument(
+        "--eager",
+        type=int,
+        default=EAGER,
+        metavar="CELLS",
+        help="an expansion that gains so many cells is searched before placements "
+        f"(default {EAGER}); changes how long it takes, not what comes out",
+    )
+    add_json(parser)
+
+
+def solve(given: argparse.Namespace) -> int:
+    """Search the first actions and print what they are worth."""
+    solver = _solver(given)
+    start = solver.game.start()
+    if given.first_move:
+        actions = [start.text_to_action(text) for text in given.first_move]
+    else:
+        actions = first_actions(solver.game)
+    started = time.perf_counter()
+    with _progress(len(actions)) as show:
+        positions = [_after(start, action) for action in actions]
+        found = solver.answer_all(positions, given.score, show)
+    seconds = time.perf_counter() - started
+    answers = {
+        start.action_to_text(action): answer.reversed()
+        for action, answer in zip(actions, found, strict=True)
+    }
+    best = Answer.best(answers.values())
+    if given.json:
+        print_json(
+            {
+                "game": "corso",
+                "size": given.size,
+                "first_actions": {text: _as_json(answer) for text, answer in answers.items()},
+                "start": None if given.first_move else _as_json(best, effort=False),
+                "nodes": solver.nodes,
+                "seconds": round(seconds, 2),
+                "memory": solver.memory,
+                "table_filled": round(solver.filled, 4),
+                "threads": solver.threads,
+                "seed": given.seed,
+                "eager": given.eager,
+            }
+        )
+        return 0
+    print(f"Corso, {given.size} x {given.size}, for player_0, who begins with")
+    for text, answer in answers.items():
+        print(f"  {text}  {answer!s:<12} {answer.nodes:>15,} positions {answer.seconds:>8.1f} s")
+    if not given.first_move:
+        print(f"the start is a {best} for player_0")
+    print(
+        f"{solver.nodes:,} positions in {seconds:.1f} s on {solver.threads} threads; "
+        f"table {solver.memory >> 20} MiB, {solver.filled:.0%} filled"
+    )
+    return 0
+
+
+def probe(given: argparse.Namespace) -> int:
+    """Play the moves, search, print."""
+    solver = _solver(given)
+    position = solver.game.start()
+    moves = given.moves.replace(",", " ").split()
+    for text in moves:
+        position.play(position.text_to_action(text))
+    if position.is_over:
+        raise ValueError(
+            f"the game is over after these moves, nothing is left to choose:\n"
+            f"{position.board_text()}"
+        )
+    started = time.perf_counter()
+    with _progress(len(position.legal_actions)) as show:
+        worth = solver.actions(position, not given.outcome, show)
+    seconds = time.perf_counter() - started
+    best = Answer.best(worth.values())
+    if given.json:
+        print_json(
+            {
+                "game": "corso",
+                "size": given.size,
+                "moves": moves,
+                "board": position.board_text().splitlines(),
+                "mover": f"player_{position.mover}",
+                **_as_json(best, effort=False),
+                "actions": [
+                    {
+                        "action": action,
+                        "text": position.action_to_text(action),
+                        **_as_json(answer),
+                    }
+                    for action, answer in worth.items()
+                ],
+                "nodes": solver.nodes,
+                "seconds": round(seconds, 2),
+            }
+        )
+        return 0
+    print(position.board_text())
+    print(f"for player_{position.mover}, to move: {best}")
+    for action, answer in worth.items():
+        print(f"  {position.action_to_text(action):<4} {answer}")
+    return 0
+
+
+def _solver(given: argparse.Namespace) -> CorsoSolver:
+    threads = given.threads or available_cores()
+    game = make_game("corso", size=given.size)
+    return CorsoSolver(game, given.memory, threads, given.seed, given.eager)
+
+
+def _after(position: Position, action: int) -> Position:
+    child = position.copy()
+    child.play(action)
+    return child
+
+
+def _as_json(answer: Answer, effort: bool = True) -> dict[str, object]:
+    result = None if answer.outcome is None else ("loss", "draw", "win")[answer.outcome + 1]
+    found: dict[str, object] = {"value": result, "low": answer.low, "high": answer.high}
+    if effort:
+        found |= {"nodes": answer.nodes, "seconds": round(answer.seconds, 3)}
+    return found
+
+
+@contextmanager
+def _progress(questions: int) -> Iterator[Show]:
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task("compiling")
+
+        def show(nodes: int, answered: int) -> None:
+            progress.update(
+                task,
+                description=f"{answered} of {questions} answered, {nodes / 1e6:,.0f} M positions",
+            )
+
+        yield show

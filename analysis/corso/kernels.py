@@ -1,0 +1,325 @@
+"""The search in compiled code: alpha-beta with null windows and a table of exact keys.
+
+**Positions** are four sets of cells, each an ``int`` with one bit for a cell: the mover's
+marbles, the opponent's, the mover's dye, the opponent's. Colours do not appear: a position stands
+for two positions of the game, one for each player to move. The value of a position is the lead of
+its mover at the end, if both play for the greatest lead.
+
+**Fixed cells** are dyed and have no open cell and no marble beside them. Nothing can dye them
+anew: an expansion reaches only neighbours of marbles, and a marble can come only to an open
+cell. So they count for whoever has them now, and for the rest of the game it does not matter
+whose they are. The table has one entry for all positions that differ only in that, with the
+value less the fixed cells; those cells are written as the mover's dye.
+
+**Keys.** Each cell is a digit to base 5, so that a position is a number below ``5**cells``; of
+the eight that symmetry gives, the least is the key. It has 59 bits on 5 x 5. A one-to-one
+function scrambles them; some of the scrambled bits are the bucket, and the table keeps all the
+others. Two positions are therefore never confused: what the search finds is no matter of
+probability.
+
+**Entries** of the table are single words, read and written as a whole, so that threads share it
+without locks::
+
+    bits  0-5   least value that is proven, plus 32
+    bits  6-11  greatest value that is proven, plus 32
+    bits 12-16  cell of the best move, as the symmetric position of the key has it
+    bits 17-22  length in bits of the number of positions searched for it
+    bits 23-62  the scrambled key without the bits that are the bucket
+
+All functions are in this one file because numba's disk cache does not see changes in others.
+`search` is recursive, and must be called from Python: a cached function that calls it crashes
+when it is loaded again (https://github.com/numba/numba/issues/6061).
+"""
+
+from numba import njit
+
+_compiled = njit(nogil=True, error_model="numpy", cache=True)
+_inlined = njit(nogil=True, error_model="numpy", forceinline=True)
+
+#: Entries in a bucket of the table.
+BUCKET = 4
+#: Bits of a key that an entry has room for.
+TAG_BITS = 40
+#: More plies than any game has on boards of up to 25 cells, and more actions than a position.
+PLIES = 52
+MOVES = 26
+
+_NO_CELL = 31
+_OFFSET = 32
+_TAG_SHIFT = 23
+_WORK_SHIFT = 17
+_CELL_SHIFT = 12
+_HIGH_SHIFT = 6
+_FIRST = 1 << 60  # rank of the move that the table knows
+_GAIN_SHIFT = 40  # ranks of good expansions are above all history, which is below 1 << 39
+_HISTORY_LIMIT = 1 << 38
+_FEWER_THAN_ANY = -64  # less than every value
+
+
+@_inlined
+def count(cells):
+    """How many cells a set has."""
+    pairs = cells - (cells >> 1 & 0x55555555)
+    fours = (pairs & 0x33333333) + (pairs >> 2 & 0x33333333)
+    eights = fours + (fours >> 4) & 0x0F0F0F0F
+    return (eights * 0x01010101 & 0xFFFFFFFF) >> 24
+
+
+@_inlined
+def around(board, cells):
+    """The orthogonal neighbours of the cells; some may be of the cells themselves."""
+    return board.cells & (
+        cells << board.width
+        | cells >> board.width
+        | (cells & board.not_last_file) << 1
+        | (cells & board.not_first_file) >> 1
+    )
+
+
+@_inlined
+def group_of(board, seed, marbles):
+    """The marbles connected with the marble ``seed``, itself included."""
+    group = seed
+    grown = seed | around(board, seed) & marbles
+    while grown != group:
+        group = grown
+        grown = group | around(board, group) & marbles
+    return group
+
+
+@_inlined
+def changeable(board, marbles, dye):
+    """The cells that are open, hold a marble, or are beside such a cell: all but the fixed."""
+    restless = board.cells & ~dye
+    return restless | around(board, restless)
+
+
+@_inlined
+def _write_keys(board, worker, own, other, own_dye, other_dye):
+    """Write the position's number under each symmetry into ``worker.keys``; return the least's."""
+    for symmetry in range(8):
+        worker.keys[symmetry] = 0
+    for rank in range(board.width):
+        shift = rank * board.width
+        ones = own >> shift & board.rank
+        twos = other >> shift & board.rank
+        threes = own_dye >> shift & board.rank
+        fours = other_dye >> shift & board.rank
+        for symmetry in range(8):
+            worker.keys[symmetry] += (
+                board.numbers[rank, ones, symmetry]
+                + 2 * board.numbers[rank, twos, symmetry]
+                + 3 * board.numbers[rank, threes, symmetry]
+                + 4 * board.numbers[rank, fours, symmetry]
+            )
+    least = 0
+    for symmetry in range(1, 8):
+        if worker.keys[symmetry] < worker.keys[least]:
+            least = symmetry
+    return least
+
+
+@_inlined
+def scramble(board, key):
+    """A one-to-one function on ``range(board.key_mask + 1)``."""
+    for factor in board.factors:
+        key = int(key) * int(factor) & board.key_mask
+        key ^= key >> board.key_shift
+    return key
+
+
+@_inlined
+def _list_moves(board, worker, ply, own, other, own_dye, other_dye, known):
+    """Write the actions that do not end the game into ``worker``, with their ranks.
+
+    An expansion is written once for each group, with the cells it dyes and one of the group's
+    cells that holds a marble of the mover; a placement has no cells to dye.
+
+    Args:
+        known: the cell of the action to come first, or `_NO_CELL`.
+
+    Returns:
+        How many actions, and the best lead of those that end the game at once.
+    """
+    marbles = own | other
+    open_cells = board.cells & ~(marbles | own_dye | other_dye)
+    mine = own | own_dye
+    theirs = other | other_dye
+    lead = count(mine) - count(theirs)
+    best = _FEWER_THAN_ANY
+    moves = 0
+    rest = own
+    while rest:
+        group = group_of(board, rest & -rest, marbles)
+        mark = rest & -rest
+        rest &= ~group
+        area = group | around(board, group)
+        gain = count(area & ~mine) + count(area & theirs)
+        if open_cells & ~area == 0:
+            best = max(best, lead + gain)
+            continue
+        cell = count(mark - 1)
+        if known != _NO_CELL and group >> known & 1:
+            rank = _FIRST
+        elif group & other and gain >= worker.eager:
+            rank = (gain << _GAIN_SHIFT) + worker.history[1, cell]
+        else:
+            rank = gain - board.width * board.width - 1
+        worker.cell[ply, moves] = cell
+        worker.area[ply, moves] = area
+        worker.rank[ply, moves] = rank
+        moves += 1
+    if open_cells & (open_cells - 1) == 0:
+        return moves, max(best, lead + 1)
+    rest = open_cells
+    while rest:
+        cell = count((rest & -rest) - 1)
+        rest &= rest - 1
+        worker.cell[ply, moves] = cell
+        worker.area[ply, moves] = 0
+        worker.rank[ply, moves] = _FIRST if cell == known else worker.history[0, cell]
+        moves += 1
+    return moves, best
+
+
+@_inlined
+def _bring_forward(worker, ply, place, moves):
+    """Exchange the action at ``place`` with that of the highest rank from there on."""
+    top = place
+    for other in range(place + 1, moves):
+        if worker.rank[ply, other] > worker.rank[ply, top]:
+            top = other
+    cell = worker.cell[ply, top]
+    area = worker.area[ply, top]
+    worker.cell[ply, top] = worker.cell[ply, place]
+    worker.area[ply, top] = worker.area[ply, place]
+    worker.rank[ply, top] = worker.rank[ply, place]
+    worker.cell[ply, place] = cell
+    worker.area[ply, place] = area
+    return cell, area
+
+
+@_inlined
+def _praise(worker, kind, cell, open_cells):
+    """Note that an action decided a position: the more cells were open the more it counts."""
+    worker.history[kind, cell] += 1 << open_cells
+    if worker.history[kind, cell] > _HISTORY_LIMIT:
+        for each in range(worker.history.shape[1]):
+            worker.history[0, each] >>= 1
+            worker.history[1, each] >>= 1
+
+
+@_inlined
+def _keep(table, bucket, tag, low, high, cell, work):
+    """Write an entry: over an older one of the same position, or else over the least work.
+
+    ``low`` and ``high`` are made narrower by what the older entry knew.
+    """
+    place = bucket
+    least = 1 << 10
+    for other in range(bucket, bucket + BUCKET):
+        entry = table[other]
+        if entry == 0:
+            place = other
+            break
+        if entry >> _TAG_SHIFT == tag:
+            place = other
+            low = max(low, (entry & 63) - _OFFSET)
+            high = min(high, (entry >> _HIGH_SHIFT & 63) - _OFFSET)
+            work = max(work, entry >> _WORK_SHIFT & 63)
+            if cell == _NO_CELL:
+                cell = entry >> _CELL_SHIFT & 31
+            break
+        if entry >> _WORK_SHIFT & 63 < least:
+            least = entry >> _WORK_SHIFT & 63
+            place = other
+    table[place] = (
+        tag << _TAG_SHIFT
+        | work << _WORK_SHIFT
+        | cell << _CELL_SHIFT
+        | high + _OFFSET << _HIGH_SHIFT
+        | low + _OFFSET
+    )
+
+
+@_compiled
+def search(board, table, worker, own, other, own_dye, other_dye, target, ply):
+    """Whether the mover can lead by at least ``target``: a bound on the position's value.
+
+    Returns:
+        A number that is at least ``target`` if he can, and then the value is no less; else a
+        number below ``target``, and the value is no greater. Meaningless if ``worker.stop`` is
+        set meanwhile.
+    """
+    worker.nodes += 1
+    marbles = own | other
+    dye = own_dye | other_dye
+    live_cells = changeable(board, marbles, dye)
+    fixed = board.cells & ~live_cells
+    base = count(fixed & own_dye) - count(fixed & other_dye)
+    live = count(live_cells)
+    goal = target - base
+    if goal > live:
+        return base + live
+    if goal <= -live:
+        return base - live
+    # Leads are odd if the number of cells is odd, and else even: ask for one that is possible.
+    goal += (goal ^ live) & 1
+    target = base + goal
+
+    symmetry = _write_keys(board, worker, own, other, own_dye | fixed, other_dye & ~fixed)
+    scrambled = scramble(board, worker.keys[symmetry])
+    bucket = (scrambled & board.bucket_mask) * BUCKET
+    tag = scrambled >> board.bucket_bits
+    known = _NO_CELL
+    for place in range(bucket, bucket + BUCKET):
+        entry = table[place]
+        if entry != 0 and entry >> _TAG_SHIFT == tag:
+            low = (entry & 63) - _OFFSET
+            high = (entry >> _HIGH_SHIFT & 63) - _OFFSET
+            if low >= goal:
+                return base + low
+            if high < goal:
+                return base + high
+            known = entry >> _CELL_SHIFT & 31
+            if known != _NO_CELL:
+                known = board.back[symmetry, known]
+            break
+
+    start = worker.nodes
+    moves, best = _list_moves(board, worker, ply, own, other, own_dye, other_dye, known)
+    if best >= target:
+        return best
+    decisive = _NO_CELL
+    for place in range(moves):
+        cell, area = _bring_forward(worker, ply, place, moves)
+        if area != 0:
+            left = ~area
+            value = -search(
+                board, table, worker, other & left, own & left, other_dye & left, own_dye | area,
+                1 - target, ply + 1,
+            )  # fmt: skip
+        else:
+            value = -search(
+                board, table, worker, other, own | 1 << cell, other_dye, own_dye,
+                1 - target, ply + 1,
+            )  # fmt: skip
+        if worker.stop != 0:
+            return 0
+        if value > best:
+            best = value
+            if value >= target:
+                decisive = board.to[symmetry, cell]
+                open_cells = count(board.cells & ~(marbles | dye))
+                _praise(worker, 1 if area != 0 else 0, cell, open_cells)
+                break
+    work = 0
+    spent = worker.nodes - start
+    while spent > 0:
+        spent >>= 1
+        work += 1
+    if best >= target:
+        _keep(table, bucket, tag, best - base, live, decisive, work)
+    else:
+        _keep(table, bucket, tag, -live, best - base, decisive, work)
+    return best

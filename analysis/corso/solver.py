@@ -1,0 +1,257 @@
+"""`CorsoSolver`: exact values of positions of Corso, by search."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+
+from . import kernels
+from .board import Cells, board_record, cells_of, check_game, new_table, new_workers
+
+#: From which gain on an expansion comes before placements; the default of the search.
+EAGER = 5
+
+_POLL = 0.2  # seconds between two looks at the threads
+
+#: Called now and then with the positions searched so far and how many questions are answered.
+Show = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a search found out about a position.
+
+    Attributes:
+        low: the mover can lead by at least so much at the end.
+        high: and not by more than this.
+        nodes: positions that were searched for it.
+        seconds: that it took.
+    """
+
+    low: int
+    high: int
+    nodes: int
+    seconds: float
+
+    @property
+    def lead(self) -> int | None:
+        """The mover's lead at the end with best play, if it is known exactly."""
+        return self.low if self.low == self.high else None
+
+    @property
+    def outcome(self) -> int | None:
+        """+1 a win for the mover, 0 a draw, -1 a loss, None if it is not known."""
+        if self.low > 0:
+            return 1
+        if self.high < 0:
+            return -1
+        return 0 if self.low == self.high else None
+
+    def reversed(self) -> Answer:
+        """The same for the opponent of the mover: what an action is worth that leads here."""
+        return Answer(-self.high, -self.low, self.nodes, self.seconds)
+
+    @staticmethod
+    def best(answers: Iterable[Answer]) -> Answer:
+        """What a position is worth whose actions are worth these; at least one."""
+        answers = list(answers)
+        return Answer(
+            max(answer.low for answer in answers),
+            max(answer.high for answer in answers),
+            sum(answer.nodes for answer in answers),
+            sum(answer.seconds for answer in answers),
+        )
+
+    def __str__(self) -> str:
+        if self.outcome is None:
+            return f"a lead of {self.low} to {self.high}"
+        result = ("loss", "draw", "win")[self.outcome + 1]
+        if self.outcome == 0:
+            return result
+        if self.lead is None:
+            return result
+        return f"{result} by {abs(self.lead)}"
+
+
+class CorsoSolver:
+    """Searches positions of Corso on boards up to 5 x 5, with a table that it keeps.
+
+    Nothing in the answers depends on the arguments, only how long they take.
+
+    Args:
+        game: the rules.
+        memory: bytes that the table may take.
+        threads: that search at the same time, when there are several positions to search.
+        seed: of the function that scrambles the keys of the table.
+        eager: gain from which on an expansion is tried before placements.
+
+    Raises:
+        ValueError: the game is not Corso, the board is too large, or the memory too little.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        memory: int = 1 << 30,
+        threads: int = 1,
+        seed: int = 0,
+        eager: int = EAGER,
+    ) -> None:
+        self.game = check_game(game)
+        size = self.game.size
+        self.threads = threads
+        self._table = new_table(size, memory)
+        self._boards = board_record(size, len(self._table), seed)
+        self._workers = new_workers(threads, eager)
+
+    @property
+    def nodes(self) -> int:
+        """Positions searched since the solver was made."""
+        return int(self._workers["nodes"].sum())
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the table."""
+        return int(self._table.nbytes)
+
+    @property
+    def filled(self) -> float:
+        """Share of the table that is in use, from a sample of its entries."""
+        step = max(1, len(self._table) >> 20)
+        return float((self._table[::step] != 0).mean())
+
+    def at_least(self, position: Position, lead: int) -> bool:
+        """Whether the mover can lead by ``lead`` or more at the end."""
+        return self._bound(0, self._cells(position), lead) >= lead
+
+    def outcome(self, position: Position, show: Show | None = None) -> Answer:
+        """Whether the mover wins, draws or loses; the lead is bounded only."""
+        return self.answer_all([position], False, show)[0]
+
+    def lead(self, position: Position, show: Show | None = None) -> Answer:
+        """The mover's exact lead at the end."""
+        return self.answer_all([position], True, show)[0]
+
+    def actions(
+        self, position: Position, exact: bool = True, show: Show | None = None
+    ) -> dict[int, Answer]:
+        """The legal actions with what they are worth to the mover, the best first.
+
+        Args:
+            position: not finished.
+            exact: the leads; else only who wins.
+            show: see `Show`.
+        """
+        self._cells(position)
+        children = []
+        for action in position.legal_actions:
+            child = position.copy()
+            child.play(int(action))
+            children.append(child)
+        answers = [answer.reversed() for answer in self.answer_all(children, exact, show)]
+        worth = dict(zip(position.legal_actions.tolist(), answers, strict=True))
+        return dict(sorted(worth.items(), key=lambda item: (-item[1].low, -item[1].high)))
+
+    def answer_all(
+        self, positions: Iterable[Position], exact: bool, show: Show | None = None
+    ) -> list[Answer]:
+        """Answers for several positions; each thread takes the next one when it is free.
+
+        A finished position has the lead on its board. Interrupting the search (Ctrl-C) ends the
+        threads before the exception goes on.
+        """
+        positions = list(positions)
+        answers: list[Answer | None] = [None] * len(positions)
+        waiting: SimpleQueue[int] = SimpleQueue()
+        failures: list[BaseException] = []
+        for number, position in enumerate(positions):
+            if position.game != self.game:
+                raise ValueError(f"this solves {self.game}, not {position.game}")
+            if position.is_over:
+                lead = position.score * (1 - 2 * position.mover)
+                answers[number] = Answer(lead, lead, 0, 0.0)
+            else:
+                waiting.put(number)
+
+        def work(thread: int) -> None:
+            try:
+                while not self._workers["stop"][thread]:
+                    number = waiting.get_nowait()
+                    cells = cells_of(positions[number])
+                    answers[number] = self._answer(thread, cells, exact)
+            except Empty:
+                pass
+            except BaseException as failure:
+                failures.append(failure)
+
+        self._workers["stop"] = 0
+        threads = [
+            threading.Thread(target=work, args=(thread,), daemon=True)
+            for thread in range(min(self.threads, waiting.qsize()))
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(_POLL)
+                    if show is not None:
+                        show(self.nodes, sum(answer is not None for answer in answers))
+        finally:
+            self._workers["stop"] = 1
+            for thread in threads:
+                thread.join()
+            self._workers["stop"] = 0
+        if failures:
+            raise failures[0]
+        return [answer for answer in answers if answer is not None]
+
+    def _answer(self, thread: int, cells: Cells, exact: bool) -> Answer:
+        """Narrow the bounds until they tell who wins, or until they meet.
+
+        The windows are those of MTD(f) (Plaat and others, "Best-first fixed-depth minimax
+        algorithms", 1996): the first is between loss and win, each further one is just beyond
+        the bound that the one before returned.
+        """
+        started = time.perf_counter()
+        nodes = int(self._workers["nodes"][thread])
+        low, high = -self.game.num_actions, self.game.num_actions
+        target = 1
+        while low < high and not self._workers["stop"][thread]:
+            bound = self._bound(thread, cells, target)
+            if bound >= target:
+                low = max(low, bound)
+            else:
+                high = min(high, bound)
+            if not exact and (low > 0 or high < 0):
+                break
+            target = low + 1 if bound >= target else high
+        nodes = int(self._workers["nodes"][thread]) - nodes
+        return Answer(low, high, nodes, time.perf_counter() - started)
+
+    def _bound(self, thread: int, cells: Cells, target: int) -> int:
+        return int(
+            kernels.search(self._boards[0], self._table, self._workers[thread], *cells, target, 0)
+        )
+
+    def _cells(self, position: Position) -> Cells:
+        if position.game != self.game:
+            raise ValueError(f"this solves {self.game}, not {position.game}")
+        if position.is_over:
+            raise ValueError("the game is over: there is nothing to search")
+        return cells_of(position)
+
+
+def first_actions(game: Game) -> list[int]:
+    """One first action of each class of those that symmetry makes equal, the lowest number."""
+    symmetries = game.symmetries().actions
+    classes = np.unique(symmetries.min(axis=0))
+    return [int(action) for action in classes]
