@@ -135,7 +135,7 @@ class TrainingConfig(Section):
     algorithm: Literal["alphazero"] = "alphazero"
     seed: Count = 1
     device: str = "auto"
-    inference: Literal["auto", "eager", "frozen", "frozen-bf16"] = "auto"
+    inference: Literal["auto", "eager", "frozen", "frozen-bf16", "onnx", "onnx-int8"] = "auto"
     budget: Budget = Budget()
     network: Network = Network()
     self_play: SelfPlay = SelfPlay()

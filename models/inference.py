@@ -1,28 +1,19 @@
-"""Evaluating observations as fast as the machine allows.
-
-On a processor three forms of a network compete: as written, with channels last; the same
-frozen by TorchScript (normalisation folded into the convolutions, weights laid out for the
-processor, no Python between layers); and frozen in bfloat16, which only newer processors
-do in hardware. `InferenceEngine` measures them once per shape of network and keeps the
-fastest.
-"""
+"""Evaluating observations as fast as the machine allows."""
 
 from __future__ import annotations
 
 import copy
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
-from .network import PolicyValueNetwork, expected_value
+from .forms import ANY_SIZE, FORMS, Answer, Form, prepare, usable_forms
+from .network import PolicyValueNetwork
 
-Form = str
-FORMS: tuple[Form, ...] = ("eager", "frozen", "frozen-bf16")
 _measured: dict[tuple, Form] = {}
 
 
@@ -37,38 +28,17 @@ def torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class _Answers(nn.Module):
-    """What a search needs: logits [B, A] and values [B], both float32."""
+@dataclass(frozen=True)
+class Deviation:
+    """How far the answers of a form are from those of the network as written, on average.
 
-    def __init__(self, network: PolicyValueNetwork, dtype: torch.dtype) -> None:
-        super().__init__()
-        self.network = network
-        self.dtype = dtype
+    Attributes:
+        policy: Kullback-Leibler divergence of the policies over all actions, in nats.
+        value: absolute difference of the values.
+    """
 
-    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        if observations.dim() == 4:
-            observations = observations.contiguous(memory_format=torch.channels_last)
-        output = self.network(observations.to(self.dtype))
-        return output.policy.float(), expected_value(output.outcome.float())
-
-
-def _prepare(network: PolicyValueNetwork, form: Form, example: Tensor) -> Callable:
-    """The network in one of the `FORMS`, for batches like ``example``."""
-    dtype = torch.bfloat16 if form == "frozen-bf16" else torch.float32
-    twin = copy.deepcopy(network).eval().to(dtype)
-    if example.dim() == 4:
-        twin = twin.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    module = _Answers(twin, dtype).eval()
-    if form == "eager":
-        return module
-    with warnings.catch_warnings(), torch.inference_mode():
-        warnings.simplefilter("ignore")  # TorchScript is deprecated, and still the fastest here
-        frozen = torch.jit.freeze(torch.jit.trace(module, example, check_trace=False))
-        if form == "frozen" and example.device.type == "cpu":
-            frozen = torch.jit.optimize_for_inference(frozen)
-        for _ in range(3):  # the first calls specialise
-            frozen(example)
-    return frozen
+    policy: float
+    value: float
 
 
 class InferenceEngine:
@@ -77,14 +47,21 @@ class InferenceEngine:
     Args:
         network: its weights are copied; call `update` after they change.
         observation_shape: of one observation.
-        batch: observations evaluated at a time. More are split; fewer are filled up to the
-            next of ``batch``, ``batch / 2``, ``batch / 4``, ..., because each new size costs
-            a preparation.
-        form: one of `FORMS`, or ``"auto"`` to measure which is the fastest here.
+        batch: observations evaluated at a time. More are split; for some forms fewer are filled
+            up to the next of ``batch``, ``batch / 2``, ``batch / 4``, ..., because each new size
+            costs a preparation.
+        form: one of `FORMS`, or ``"auto"`` to measure once per shape of network which is the
+            fastest here.
         device: torch device.
+        examples: float32 [n, *observation_shape], some hundred observations of the kind that
+            will be asked about. The form ``onnx-int8`` needs them; without them ``auto`` leaves
+            it out.
 
-    Calling it is safe from several threads at once, with full batches; each call uses torch's
-    thread count of the calling thread.
+    Calling it is safe from several threads at once, with full batches; each call uses as many
+    cores as torch was set to when the engine was made (ONNX forms), or is in the calling thread.
+
+    Raises:
+        ValueError: an unknown form, or one that does not work here.
     """
 
     def __init__(
@@ -94,52 +71,70 @@ class InferenceEngine:
         batch: int,
         form: Form = "auto",
         device: str | torch.device = "cpu",
+        examples: np.ndarray | None = None,
     ) -> None:
         if form not in ("auto", *FORMS):
             raise ValueError(f"form is {form!r}; accepted: auto, {', '.join(FORMS)}")
+        if form == "onnx-int8" and examples is None:
+            raise ValueError("the form onnx-int8 needs examples of observations")
         self.batch = batch
         self.device = torch.device(device)
+        self._threads = torch.get_num_threads()
         self._observation_shape = observation_shape
+        self._examples = examples
         self._network = network.to(self.device)
         self.form = form if form != "auto" else self._fastest()
-        self.update(network)
+        self.update(network, examples)
 
-    def update(self, network: PolicyValueNetwork) -> None:
-        """Take over the weights of ``network``."""
+    def update(self, network: PolicyValueNetwork, examples: np.ndarray | None = None) -> None:
+        """Take over the weights of ``network``; newer ``examples`` replace the ones before."""
         self._network = copy.deepcopy(network).to(self.device)
-        self._answers: dict[int, Callable] = {}
+        if examples is not None:
+            self._examples = examples
+        self._answers: dict[int, Answer] = {}
         self._answer_for(self.batch)
 
-    def _example(self, size: int) -> Tensor:
-        return torch.zeros((size, *self._observation_shape), device=self.device)
+    def deviation(self, observations: np.ndarray) -> Deviation:
+        """How far this form is from the network as written, on float32 [n, *observation_shape]."""
+        exact = prepare(self._network, "eager", observations, self.device, self._threads)
+        logits, values = (torch.from_numpy(answers) for answers in exact(observations))
+        mine, my_values = (torch.from_numpy(answers) for answers in self(observations))
+        policy = logits.log_softmax(1)
+        divergence = (policy.exp() * (policy - mine.log_softmax(1))).sum(1)
+        return Deviation(float(divergence.mean()), float((values - my_values).abs().mean()))
 
-    def _answer_for(self, size: int) -> Callable:
+    def _prepared(self, form: Form, size: int) -> Answer:
+        examples = self._examples
+        if form != "onnx-int8" or examples is None:
+            examples = np.zeros((size, *self._observation_shape), np.float32)
+        return prepare(self._network, form, examples, self.device, self._threads)
+
+    def _answer_for(self, size: int) -> Answer:
         """The network prepared for batches of ``size``."""
         if size not in self._answers:
-            self._answers[size] = _prepare(self._network, self.form, self._example(size))
+            self._answers[size] = self._prepared(self.form, size)
         return self._answers[size]
 
     def _fastest(self) -> Form:
+        forms = usable_forms(self.device, self._examples is not None)
         shapes = tuple(tuple(weight.shape) for weight in self._network.parameters())
-        key = (shapes, self.batch, str(self.device), torch.get_num_threads())
+        key = (shapes, self.batch, str(self.device), self._threads, *forms)
         if key not in _measured:
-            _measured[key] = min(FORMS, key=self._seconds)
+            _measured[key] = min(forms, key=self._seconds)
         return _measured[key]
 
-    @torch.inference_mode()
     def _seconds(self, form: Form) -> float:
         """Best time of a batch, over about a third of a second."""
-        example = self._example(self.batch)
-        answer = _prepare(self._network, form, example)
+        example = np.zeros((self.batch, *self._observation_shape), np.float32)
+        answer = self._prepared(form, self.batch)
         answer(example)
         best, deadline = float("inf"), time.perf_counter() + 0.3
         while time.perf_counter() < deadline:
             start = time.perf_counter()
-            answer(example)[1].cpu()
+            answer(example)
             best = min(best, time.perf_counter() - start)
         return best
 
-    @torch.inference_mode()
     def __call__(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate float32[n, *observation_shape]: logits float32[n, A], values float32[n]."""
         count = len(observations)
@@ -152,6 +147,8 @@ class InferenceEngine:
                 np.concatenate([logits for logits, _ in parts]),
                 np.concatenate([values for _, values in parts]),
             )
+        if self.form in ANY_SIZE:
+            return self._answer_for(self.batch)(observations)
         size = self.batch
         while size // 2 >= max(count, 1):
             size //= 2
@@ -159,5 +156,5 @@ class InferenceEngine:
             filled = np.zeros((size, *self._observation_shape), np.float32)
             filled[:count] = observations
             observations = filled
-        logits, values = self._answer_for(size)(torch.from_numpy(observations).to(self.device))
-        return logits[:count].cpu().numpy(), values[:count].cpu().numpy()
+        logits, values = self._answer_for(size)(observations)
+        return logits[:count], values[:count]

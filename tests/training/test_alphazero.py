@@ -189,20 +189,6 @@ def test_checkpoint_plays_as_the_network_it_was_saved_from(tmp_path):
     np.testing.assert_array_equal(saved[0], now[0])
 
 
-@pytest.mark.parametrize("form", ["eager", "frozen"])
-def test_every_batch_size_and_form_gives_the_same_answers(form):
-    torch.manual_seed(0)
-    game = make_game("corso")
-    network = build_network(network_shape(game), 16, 2).eval()
-    observations = np.random.default_rng(0).random((70, *game.observation_shape), np.float32)
-    engine = InferenceEngine(network, game.observation_shape, 32, form)
-    logits, values = engine(observations)
-    for count in (1, 3, 32, 33):
-        some, some_values = engine(observations[:count])
-        np.testing.assert_allclose(some, logits[:count], atol=1e-5)
-        np.testing.assert_allclose(some_values, values[:count], atol=1e-5)
-
-
 def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
     game = make_game("corso", size=3)
     position = game.start()

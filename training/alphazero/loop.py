@@ -28,9 +28,12 @@ from ludarium.training.search.settings import GUMBEL, PUCT
 from .learner import Learner, Losses
 from .reporting import Reporter
 from .run_folder import RunFolder
-from .samples import BatchMaker, Replay, sample_dtype
+from .samples import BatchMaker, Replay, random_observations, sample_dtype
 from .self_play import Harvest, SelfPlay, Worker
 from .warm_up import warm_up_samples
+
+#: Observations from which the ranges of integer networks are taken.
+_EXAMPLES = 512
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ class Trainer:
                 len(self.self_play.workers[0].observations),
                 config.inference,
                 self.device,
+                self._examples(),
             )
 
     @property
@@ -141,9 +145,9 @@ class Trainer:
             uses = self.config.learner.uses
         played = time.perf_counter()
         losses = self._learn(harvest.samples, uses, share)
-        self.engine.update(self.learner.averaged)
-        learnt = time.perf_counter()
         self.iteration += 1
+        self.engine.update(self.learner.averaged, self._examples())
+        learnt = time.perf_counter()
         self.seconds += learnt - started
         match = self._evaluate()
         evaluated = time.perf_counter()
@@ -189,6 +193,13 @@ class Trainer:
             self.reporter.advance(1)
         return losses
 
+    def _examples(self) -> np.ndarray:
+        """Observations for the engine, the same whenever this iteration is come to."""
+        if not len(self.replay):
+            return random_observations(self.game, _EXAMPLES, self.config.seed)
+        rng = np.random.default_rng([self.config.seed, self.iteration])
+        return self.batch_maker(self.replay.draw(_EXAMPLES, rng), rng).observations
+
     def _evaluate(self) -> MatchResult | None:
         """A match against the fixed opponent, now and then and at the end."""
         evaluation = self.config.evaluation
@@ -222,6 +233,7 @@ class Trainer:
         learn_seconds: float,
         share: float,
     ) -> None:
+        deviation = self.engine.deviation(self._examples())
         metrics: dict[str, Any] = {
             "iteration": self.iteration,
             "share": self.share,
@@ -239,6 +251,9 @@ class Trainer:
             "policy_loss": losses.policy,
             "outcome_loss": losses.outcome,
             "score_loss": losses.score,
+            "form": self.engine.form,
+            "policy_deviation": deviation.policy,
+            "value_deviation": deviation.value,
         }
         if match is not None:
             low, high = match.interval

@@ -68,6 +68,10 @@ def run(given: argparse.Namespace) -> int:
             f"{result['simulations']} for each move, {result['workers']} workers"
         )
         print(f"  share           {result['share']:>13.2f}")
+        print(
+            f"  deviation       {result['value_deviation']:>13.4f}  of the value by the number "
+            f"format, {result['policy_deviation']:.4f} nats of the policy"
+        )
     return 0
 
 
@@ -79,6 +83,7 @@ def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any
     from ludarium.models.inference import torch_threads
     from ludarium.training.agents.network import network_shape
     from ludarium.training.alphazero.loop import search_settings
+    from ludarium.training.alphazero.samples import random_observations
     from ludarium.training.alphazero.self_play import SelfPlay, Worker
 
     workers = config.self_play.workers or len(os.sched_getaffinity(0))
@@ -100,7 +105,10 @@ def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any
         ]
     )
     with torch_threads(self_play.threads_each):
-        engine = InferenceEngine(network, game.observation_shape, batch, config.inference)
+        examples = random_observations(game, 512, config.seed)
+        engine = InferenceEngine(
+            network, game.observation_shape, batch, config.inference, examples=examples
+        )
     self_play.play(settings, engine)  # compiles, and spreads the games over their phases
     network_counts, network_seconds, simulations, play_seconds = 0, 0.0, 0, 0.0
     while play_seconds < seconds:
@@ -111,6 +119,7 @@ def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any
         network_counts += counts
         network_seconds += spent
     self_play.close()
+    deviation = engine.deviation(random_observations(game, 512, config.seed + 1))
     network_speed, play_speed = network_counts / network_seconds, simulations / play_seconds
     return {
         "game": game.name,
@@ -125,6 +134,8 @@ def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any
         "channels": config.network.channels,
         "blocks": config.network.blocks,
         "form": engine.form,
+        "policy_deviation": deviation.policy,
+        "value_deviation": deviation.value,
     }
 
 

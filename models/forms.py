@@ -1,0 +1,202 @@
+"""Forms that a network can take for inference.
+
+Most of self-play's time is spent in the network, so it is worth to evaluate it in the form that
+is fastest on the machine at hand:
+
+- ``eager``: as written, with channels last;
+- ``frozen``: by TorchScript, normalisation folded into the convolutions, weights laid out for
+  the processor, no Python between layers;
+- ``frozen-bf16``: the same in bfloat16, which only newer processors do in hardware;
+- ``onnx``: by ONNX Runtime, in float32;
+- ``onnx-int8``: the same with the convolutions in eight-bit integers. Ranges of activations are
+  taken from example observations (Jacob et al., "Quantization and Training of Neural Networks
+  for Efficient Integer-Arithmetic-Only Inference", 2018).
+
+The last two run on the processor, and need ``onnx`` and ``onnxruntime``.
+"""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .network import PolicyValueNetwork, expected_value
+
+Form = str
+#: All forms; those that need examples of observations last.
+FORMS: tuple[Form, ...] = ("eager", "frozen", "onnx", "frozen-bf16", "onnx-int8")
+#: Forms that take batches of any size; the others are prepared anew for each size.
+ANY_SIZE = ("onnx", "onnx-int8")
+
+#: float32 [n, *observation_shape] -> logits float32 [n, A], values float32 [n].
+Answer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def usable_forms(device: torch.device, with_examples: bool) -> list[Form]:
+    """Those of the `FORMS` that work here: on the device, with what is installed and given."""
+    forms = [form for form in FORMS if form != "onnx-int8" or with_examples]
+    has_onnx = device.type == "cpu" and find_spec("onnx") and find_spec("onnxruntime")
+    return [form for form in forms if has_onnx or form not in ANY_SIZE]
+
+
+def prepare(
+    network: PolicyValueNetwork,
+    form: Form,
+    observations: np.ndarray,
+    device: torch.device,
+    threads: int,
+) -> Answer:
+    """The network in one of the `FORMS`; its weights are copied.
+
+    Args:
+        network: in any mode.
+        form: one of the `FORMS`.
+        observations: float32 [n, *observation_shape]. For ``onnx-int8`` examples of what it will
+            see; for forms that are not of `ANY_SIZE`, as many as there will be at a time.
+        device: where it runs.
+        threads: that one call of an ONNX form uses; the others use torch's number.
+
+    Raises:
+        ValueError: an ONNX form, without a processor or without the packages.
+    """
+    if form not in usable_forms(device, with_examples=True):
+        raise ValueError(
+            f"the form {form!r} runs on the processor, with onnx and onnxruntime: "
+            f"pip install 'ludarium[train]', device: cpu, or take another form"
+        )
+    network = copy.deepcopy(network).eval()
+    if form in ANY_SIZE:
+        return _onnx_answer(network, observations, form == "onnx-int8", threads)
+    return _torch_answer(network, form, observations, device)
+
+
+class _Answers(nn.Module):
+    """What a search needs: logits [B, A] and values [B], both float32."""
+
+    def __init__(self, network: PolicyValueNetwork, dtype: torch.dtype = torch.float32) -> None:
+        super().__init__()
+        self.network = network
+        self.dtype = dtype
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        if observations.dim() == 4:
+            observations = observations.contiguous(memory_format=torch.channels_last)
+        output = self.network(observations.to(self.dtype))
+        return output.policy.float(), expected_value(output.outcome.float())
+
+
+def _torch_answer(
+    network: PolicyValueNetwork, form: Form, observations: np.ndarray, device: torch.device
+) -> Answer:
+    dtype = torch.bfloat16 if form == "frozen-bf16" else torch.float32
+    network = network.to(device, dtype)
+    example = torch.from_numpy(observations).to(device)
+    if example.dim() == 4:
+        network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    module: Any = _Answers(network, dtype).eval()
+    if form != "eager":
+        module = _frozen(module, example, optimise=form == "frozen" and device.type == "cpu")
+
+    @torch.inference_mode()
+    def answer(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        logits, values = module(torch.from_numpy(observations).to(device))
+        return logits.cpu().numpy(), values.cpu().numpy()
+
+    return answer
+
+
+@torch.inference_mode()
+def _frozen(module: nn.Module, example: Tensor, optimise: bool) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # TorchScript is deprecated, and still the fastest here
+        frozen = torch.jit.freeze(torch.jit.trace(module, example, check_trace=False))
+        if optimise:
+            frozen = torch.jit.optimize_for_inference(frozen)
+        for _ in range(3):  # the first calls specialise
+            frozen(example)
+    return frozen
+
+
+def _onnx_answer(
+    network: PolicyValueNetwork, observations: np.ndarray, int8: bool, threads: int
+) -> Answer:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "network.onnx"
+        _write_onnx(_Answers(network.cpu()).eval(), file, observations[:1])
+        if int8:
+            file = _quantised(file, observations)
+        session = onnxruntime.InferenceSession(
+            file.read_bytes(), options, providers=["CPUExecutionProvider"]
+        )
+
+    def answer(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        logits, values = session.run(None, {"observations": observations})
+        return logits, values
+
+    return answer
+
+
+def _write_onnx(module: nn.Module, file: Path, example: np.ndarray) -> None:
+    """By the exporter that goes through TorchScript: a tenth of a second instead of several."""
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            module,
+            (torch.from_numpy(example),),
+            str(file),
+            dynamo=False,
+            input_names=["observations"],
+            output_names=["logits", "values"],
+            dynamic_axes={name: {0: "batch"} for name in ("observations", "logits", "values")},
+        )
+
+
+def _quantised(file: Path, observations: np.ndarray) -> Path:
+    """The same network with convolutions, and what joins them, in eight bits."""
+    from onnxruntime.quantization import (
+        CalibrationDataReader,
+        QuantFormat,
+        QuantType,
+        quantize_static,
+    )
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Examples(CalibrationDataReader):
+        """Hands out the examples in portions."""
+
+        def __init__(self) -> None:
+            portions = np.array_split(observations, max(1, len(observations) // 128))
+            self.portions = iter([{"observations": portion} for portion in portions])
+
+        def get_next(self) -> dict[str, np.ndarray] | None:
+            return next(self.portions, None)
+
+    plain, quantised = file.with_name("plain.onnx"), file.with_name("quantised.onnx")
+    # Weights that are equal, as fresh biases are, come from the exporter as one with aliases,
+    # which would keep the quantiser from their convolutions.
+    quant_pre_process(str(file), str(plain), skip_symbolic_shape=True)
+    quantize_static(
+        str(plain),
+        str(quantised),
+        Examples(),
+        quant_format=QuantFormat.QDQ,
+        per_channel=True,
+        activation_type=QuantType.QUInt8,
+        weight_type=QuantType.QInt8,
+        op_types_to_quantize=["Conv", "Relu", "Add"],
+    )
+    return quantised

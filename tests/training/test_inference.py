@@ -1,0 +1,73 @@
+"""Forms of a network for inference, on networks and observations of real games."""
+
+import numpy as np
+import pytest
+import torch
+
+from ludarium.envs import make_game
+from ludarium.models import InferenceEngine, build_network
+from ludarium.training.agents.network import network_shape
+from ludarium.training.alphazero.samples import random_observations
+
+
+def network_and_observations(name, **options):
+    torch.manual_seed(0)
+    game = make_game(name, **options)
+    network = build_network(network_shape(game), 16, 2).eval()
+    return network, random_observations(game, 70, seed=0)
+
+
+@pytest.mark.parametrize("form", ["eager", "frozen", "onnx"])
+@pytest.mark.parametrize("name", ["corso", "obelisk"])
+def test_every_batch_size_and_float_form_gives_the_same_answers(name, form):
+    network, observations = network_and_observations(name)
+    shape = observations.shape[1:]
+    expected, expected_values = InferenceEngine(network, shape, 128, "eager")(observations)
+    engine = InferenceEngine(network, shape, 32, form)
+    for count in (1, 3, 32, 33, 70):
+        logits, values = engine(observations[:count])
+        np.testing.assert_allclose(logits, expected[:count], atol=1e-5)
+        np.testing.assert_allclose(values, expected_values[:count], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["corso", "onyx", "osiron", "obelisk"])
+def test_integer_networks_are_close_to_the_network_as_written(name):
+    network, observations = network_and_observations(name)
+    shape = observations.shape[1:]
+    engine = InferenceEngine(network, shape, 32, "onnx-int8", examples=observations)
+    deviation = engine.deviation(observations)
+    assert 0 <= deviation.policy < 0.01
+    assert 0 <= deviation.value < 0.02
+    assert InferenceEngine(network, shape, 32, "eager").deviation(observations).value < 1e-5
+
+
+def test_integer_networks_follow_new_weights():
+    network, observations = network_and_observations("corso")
+    shape = observations.shape[1:]
+    engine = InferenceEngine(network, shape, 70, "onnx-int8", examples=observations)
+    before, _ = engine(observations)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.mul_(1.5)
+    engine.update(network)
+    after, _ = engine(observations)
+    assert np.abs(after - before).max() > 0.1
+    assert engine.deviation(observations).value < 0.05
+
+
+def test_bad_forms_are_refused():
+    network, observations = network_and_observations("corso")
+    shape = observations.shape[1:]
+    with pytest.raises(ValueError, match="form is 'int4'; accepted: auto, eager"):
+        InferenceEngine(network, shape, 32, "int4")
+    with pytest.raises(ValueError, match="needs examples"):
+        InferenceEngine(network, shape, 32, "onnx-int8")
+
+
+def test_auto_takes_integers_only_with_examples(monkeypatch):
+    network, observations = network_and_observations("corso")
+    shape = observations.shape[1:]
+    speed = {"onnx-int8": 1.0, "onnx": 2.0}
+    monkeypatch.setattr(InferenceEngine, "_seconds", lambda self, form: speed.get(form, 3.0))
+    assert InferenceEngine(network, shape, 7, examples=observations).form == "onnx-int8"
+    assert InferenceEngine(network, shape, 7).form == "onnx"
