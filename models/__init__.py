@@ -1,4 +1,4 @@
-"""Networks, their inference and their checkpoints. They know shapes, not games."""
+"""Networks, their inference, checkpoints and export. They know shapes, not games."""
 
 from .checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from .inference import InferenceEngine

@@ -15,6 +15,7 @@ from ..engine.rule import table_record
 from . import rules
 from .rules import DYE, MARBLE, NUM_PLANES, OPEN
 
+_PLANE_NAMES = ("own marbles", "other marbles", "own dye", "other dye", "open cells")
 _TEXT_SYMBOLS = {OPEN: ".", MARBLE: "O", MARBLE + 1: "X", DYE: "o", DYE + 1: "x"}
 _MARBLE_COLOURS = (("#ffffff", "#c9c4b8", "#8a8475"), ("#6b7280", "#262b34", "#14171c"))
 _DYE_COLOURS = ("#fbf6e9", "#59616e")
@@ -32,6 +33,7 @@ class Corso(Game):
     summary = "place marbles, set off chain reactions, control the most cells"
     credit = "Ball-Man, 2023"
     option_list = (Option("size", 5, range(2, 10), "cells on a side of the square board"),)
+    notation = "with ! behind it where the action expands a marble: c3!"
     rules: ClassVar = rules
 
     def setup(self) -> None:
@@ -44,7 +46,9 @@ class Corso(Game):
             owner=np.array([0, 1, -1, 1, -1], np.int8),
         )
         self.num_actions = cells
+        self.action_names = [cell_name(cell, size) for cell in range(cells)]
         self.observation_shape = (NUM_PLANES, size, size)
+        self.observation_names = _PLANE_NAMES
         self.max_score = cells
         self.action_places = np.arange(cells)
         self.binary_observation = True

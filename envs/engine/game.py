@@ -8,7 +8,7 @@ step by step.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from types import ModuleType, SimpleNamespace
@@ -78,6 +78,10 @@ class Game(ABC):
         summary: the game in one line.
         credit: inventor and year.
         option_list: the options.
+        notation: how the text of an action differs from its name, in a sentence; empty if it
+            is the name in every position.
+        orientation: where the rules have ``seen_action``: which of the ``observation_names`` is
+            1 (all over, if it is a plane) in one of the two orientations and 0 in the other.
         rules: module with the rule functions (all decorated with ``engine.rule.rule``):
             ``init(tables, state, rng)`` writes the start into every field of ``state``;
             ``is_legal(tables, state, action) -> bool`` for an unfinished game;
@@ -97,7 +101,9 @@ class Game(ABC):
         state_dtype: from ``rule.state_dtype``.
         tables: from ``rule.table_record``.
         num_actions: size of the action space.
+        action_names: for each action a text that does not depend on the position.
         observation_shape: (planes, height, width) or (features,).
+        observation_names: a short name for each plane or feature.
         max_score: largest absolute final ``score``, or 0 where it is only a guess.
         action_places: a hint for networks on boards: for each action, as seen, its place
             ``plane * height * width + cell`` on planes over the board, -1 where it has none
@@ -113,6 +119,8 @@ class Game(ABC):
     summary: ClassVar[str]
     credit: ClassVar[str]
     option_list: ClassVar[tuple[Option, ...]] = ()
+    notation: ClassVar[str] = ""
+    orientation: ClassVar[str | None] = None
     rules: ClassVar[ModuleType]
 
     #: Observation shape as the rules see it: (planes, cells), or (1, features).
@@ -123,7 +131,9 @@ class Game(ABC):
     state_dtype: np.dtype
     tables: np.ndarray
     num_actions: int
+    action_names: Sequence[str]
     observation_shape: tuple[int, ...]
+    observation_names: Sequence[str]
     max_score: int = 0
     action_places: np.ndarray | None = None
     binary_observation: bool = False

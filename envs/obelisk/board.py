@@ -51,6 +51,11 @@ _DOES = {
     rules.BLACK_ACTIVE: "place a black block or decline",
     BLACK_PASSIVE: "place a black block or decline",
 }
+_PHASES = (
+    *("choose first", "choose second", "pick", "place active", "place passive"),
+    *("black active", "black passive"),
+)
+_PLACES_OF_BLOCKS = ("first", "second", "own hand", "other hand")
 _HELP = (
     "write one of: choose ID, pick ID (with a block's id), place a1 r0 (column, quarter turns "
     "0 to 3, then f if flipped), black a1, decline, timeout"
@@ -92,6 +97,7 @@ class Obelisk(Game):
             "None or a positive integer",
         ),
     )
+    notation = "after pick, the block's id instead of first or second"
     rules: ClassVar = rules
 
     def setup(self) -> None:
@@ -100,6 +106,13 @@ class Obelisk(Game):
         turns = self.catalogue.pile_size // 2
         self.placements = [placements(block.cubes) for block in everything]
         self.num_actions = len(types) + ACTIONS_AFTER_TYPES
+        self.action_names = [
+            *(f"choose {block.id}" for block in types),
+            *("pick first", "pick second"),
+            *(_placement_text(place) for place in range(PLACEMENTS)),
+            *(f"black {cell_name(column, SIDE)}" for column in range(COLUMNS)),
+            *("decline", "timeout"),
+        ]
         self.max_score = _largest_lead(self.catalogue)
         self.binary_observation = True
         self.max_plies = self._ply_cap(turns)
@@ -122,13 +135,28 @@ class Obelisk(Game):
             topple=int(self.options["scoring"] == "topple"),
             max_plies=self.max_plies,
         )
-        self.observation_shape = (
-            rules.PARTS_OF_CATALOGUE
-            + self.catalogue.black.count
-            + self.catalogue.pile_size
-            + 4 * len(types)
-            + (2 * self.max_score).bit_length(),
-        )
+        self.observation_names = self._feature_names()
+        self.observation_shape = (len(self.observation_names),)
+
+    def _feature_names(self) -> list[str]:
+        """The parts of the observation in their order, as in `rules`."""
+        levels = [
+            f"column {cell_name(column, SIDE)} > {level}"
+            for level in range(rules.LEVELS)
+            for column in range(COLUMNS)
+        ]
+        types = self.catalogue.types
+        return [
+            *(f"{whose} {level}" for whose in ("own", "other") for level in levels),
+            *("own tower flat", "other tower flat", "own tower over", "other tower over"),
+            "is active",
+            *(f"phase {phase}" for phase in _PHASES),
+            *(f"lead > {points}" for points in range(-rules.LEAD_SHOWN, rules.LEAD_SHOWN)),
+            *(f"black left > {count}" for count in range(self.catalogue.black.count)),
+            *(f"pile {block.id} > {count}" for block in types for count in range(block.count)),
+            *(f"{place} {block.id}" for place in _PLACES_OF_BLOCKS for block in types),
+            *(f"lead digit {digit}" for digit in range((2 * self.max_score).bit_length())),
+        ]
 
     def _ply_cap(self, turns: int) -> int:
         """Without the hourglass every turn uses up two blocks, which bounds the plies."""
@@ -153,18 +181,11 @@ class Obelisk(Game):
 
     def action_to_text(self, state: np.record, action: int) -> str:
         types = self.catalogue.types
-        if action < len(types):
-            return f"choose {types[action].id}"
-        action -= len(types)
-        if action < PLACE:
-            block = int(state.zone[action - PICK_FIRST])
-            name = ("first", "second")[action] if block == NO_BLOCK else types[block].id
-            return f"pick {name}"
-        if action < BLACK:
-            return _placement_text(action - PLACE)
-        if action < DECLINE:
-            return f"black {cell_name(action - BLACK, SIDE)}"
-        return "decline" if action == DECLINE else "timeout"
+        if PICK_FIRST <= action - len(types) < PLACE:
+            block = int(state.zone[action - len(types) - PICK_FIRST])
+            if block != NO_BLOCK:
+                return f"pick {types[block].id}"
+        return self.action_names[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         types = len(self.catalogue.types)

@@ -30,6 +30,13 @@ _COLOURS = ("black", "teal")
 _TEXT_SYMBOLS = {INFLUENCE: "b", INFLUENCE + 1: "t", CONTROL: "B", CONTROL + 1: "T"}
 _EMPTY_SYMBOLS = {DARK: ":", LIGHT: ".", TARGET: "o"}
 
+_PLANE_NAMES = (
+    *("own influence", "other influence", "own control", "other control"),
+    *("unclaimed", "dark cells", "light cells", "last", "visible"),
+    *(f"{whose} count {count}" for whose in ("own", "other") for count in range(1, NEEDED + 1)),
+    *("placing second", "claiming on", "may swap"),
+)
+
 _DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 _DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0), *_DIAGONALS)
 
@@ -84,7 +91,9 @@ class Obsidio(Game):
             swap_rule=np.int64(self.options["swap_rule"]),
         )
         self.num_actions = cells + 2
+        self.action_names = [*(cell_name(cell, size) for cell in range(cells)), "done", "swap"]
         self.observation_shape = (NUM_PLANES, size, size)
+        self.observation_names = _PLANE_NAMES
         self.max_score = len(self.targets) // 2 + 1
         self.action_places = np.r_[0:cells, -1, -1].astype(np.int32)
         self.binary_observation = True
@@ -130,9 +139,7 @@ class Obsidio(Game):
         return 0 <= rank < self.size and 0 <= file < self.size
 
     def action_to_text(self, state: np.record, action: int) -> str:
-        if action == self.done:
-            return "done"
-        return "swap" if action == self.swap else cell_name(action, self.size)
+        return self.action_names[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         if text in ("done", "swap"):

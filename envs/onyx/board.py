@@ -22,6 +22,10 @@ from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V
 _LETTERS = "VH"  # of the colours
 _NAMES = ("black", "white")
 _FIRST_MOVE = 1  # plies played when swapping is offered
+_PLANE_NAMES = (
+    *("own corners", "other corners", "own midpoints", "other midpoints"),
+    *("joined first", "joined last", "squares", "rising diagonals", "plays V", "may swap"),
+)
 #: Planes whose entries belong to unit cells, and not to corners.
 _PLANES_OF_CELLS = (
     *(rules.OWN_MIDPOINTS, rules.OTHER_MIDPOINTS),
@@ -52,6 +56,7 @@ class Onyx(Game):
             accepted="a positive integer up to 1,000,000, or None for 4 times the number of points",
         ),
     )
+    orientation = "plays V"
     rules: ClassVar = rules
 
     def setup(self) -> None:
@@ -66,7 +71,7 @@ class Onyx(Game):
         self.places = np.array([*range(corners), *(corners + cell for cell in self.squares)])
         self.points = len(self.places)
         self.swap = self.points
-        self.names = [
+        self.action_names = [
             *(cell_name(corner, size) for corner in range(corners)),
             *(_square_name(square, size) for square in self.squares),
             "swap",
@@ -85,13 +90,14 @@ class Onyx(Game):
         self.num_actions = self.points + 1
         planes = MAY_SWAP + self.options["swap_rule"]
         self.observation_shape = (planes, size, size)
+        self.observation_names = _PLANE_NAMES[:planes]
         self.action_places = np.append(self.places, -1).astype(np.int32)
         self.binary_observation = True
 
     # Text.
 
     def action_to_text(self, state: np.record, action: int) -> str:
-        return self.names[action]
+        return self.action_names[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         if text == "swap":
@@ -102,9 +108,9 @@ class Onyx(Game):
                 f"{text!r} is malformed: write a corner (d10), a midpoint by its two files and "
                 "two ranks (de910), or swap; a corner may have a * for each captured pair"
             )
-        if point[1] not in self.names:
+        if point[1] not in self.action_names:
             raise ValueError(f"{text!r} is malformed: {self._why_no_point(point[1])}")
-        return self.names.index(point[1])
+        return self.action_names.index(point[1])
 
     def _why_no_point(self, text: str) -> str:
         """Why one or two letters and some digits name no point of this board."""
@@ -125,7 +131,7 @@ class Onyx(Game):
                 return "this game is played without the swap rule (option 'swap_rule')"
             return "sides can be swapped only by player_1, in place of its first move"
         if state.board[V, self.places[action]] & STONES:
-            return f"{self.names[action]} is taken"
+            return f"{self.action_names[action]} is taken"
         return "a midpoint can be taken only while the four corners of its square are empty"
 
     def board_text(self, state: np.record) -> str:

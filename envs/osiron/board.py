@@ -120,6 +120,11 @@ _STARTS = {
     "alternating": [space for space, place in enumerate(PLACES) if _points_up(*place)],
     "random": [],
 }
+_PLANE_NAMES = (
+    *("own pieces", "other pieces", "own three", "own four", "own five"),
+    *("other three", "other four", "other five", "forbidden", "own excluded", "other excluded"),
+    *("board", "is light"),
+)
 _MOST_REPETITIONS = 10_000
 
 
@@ -145,6 +150,8 @@ class Osiron(Game):
             accepted=f"0 (never) or an integer from 2 to {_MOST_REPETITIONS}",
         ),
     )
+    notation = "with the mover's own space first"
+    orientation = "is light"
     rules: ClassVar = rules
 
     def setup(self) -> None:
@@ -185,7 +192,9 @@ class Osiron(Game):
             seen=np.array([np.arange(PAIRS), _pair_images(HALF_TURN)], np.uint8),
         )
         self.num_actions = PAIRS
+        self.action_names = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
         self.observation_shape = (NUM_PLANES, _HEIGHT, _WIDTH)
+        self.observation_names = _PLANE_NAMES
         self.action_places = _action_places()
         self.binary_observation = True
 

@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -18,7 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ludarium.envs import GAMES, Game, Position
+from ludarium.envs import GAMES, Game, Position, make_game
+from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.rule import (
     DRAW,
     ONGOING,
@@ -226,6 +228,51 @@ def test_places_of_actions_are_on_the_board_and_none_twice(game: Game) -> None:
     on_board = places[places != -1]
     assert len(np.unique(on_board)) == len(on_board) > 0
     assert on_board.min() >= 0
+
+
+# Names.
+
+
+def test_actions_and_entries_of_the_observation_have_a_name_each(game: Game) -> None:
+    assert len(set(game.action_names)) == len(game.action_names) == game.num_actions
+    names = game.observation_names
+    assert len(set(names)) == len(names) == game.observation_shape[0]
+
+
+def test_names_of_actions_are_their_texts_unless_the_notation_says_more(
+    default_game: Game,
+) -> None:
+    differs = False
+    for position in random_positions(default_game, 60):
+        for action in position.legal_actions:
+            differs |= position.action_to_text(action) != default_game.action_names[action]
+    assert differs == bool(default_game.notation)
+
+
+def test_descriptions_are_json_and_tell_how_actions_are_seen(game: Game) -> None:
+    description = describe_game(game)
+    assert json.loads(json.dumps(description)) == description
+    assert make_game(description["game"], **description["options"]) == game
+    assert description["observation"]["shape"] == list(game.observation_shape)
+    seen = description["actions"]["seen"]
+    assert (seen is None) == (not hasattr(game.rules, "seen_action"))
+    for position in random_positions(game, 20):
+        for player in (0, 1):
+            numbers = np.arange(game.num_actions)
+            if seen is not None:
+                entry = position.observation(player)[seen["entry"]]
+                assert entry.min() == entry.max()
+                numbers = np.array(seen["numbers"][int(entry.max())])
+            np.testing.assert_array_equal(numbers, position.seen_actions(player))
+
+
+def test_planes_are_named_after_their_constants(default_game: Game) -> None:
+    if len(default_game.observation_shape) == 1:
+        pytest.skip("features are named by what is in them")
+    for number, name in enumerate(default_game.observation_names):
+        constant, _, count = re.fullmatch(r"(.*?)( (\d+))?", name).groups()
+        first = getattr(default_game.rules, constant.upper().replace(" ", "_"))
+        assert number == first + (int(count) - 1 if count else 0)
 
 
 # Notation.
@@ -453,6 +500,24 @@ def test_every_room_has_a_readme_that_credits_the_inventor(name: str) -> None:
     readme = Path(inspect.getfile(kind)).with_name("README.md").read_text(encoding="utf-8")
     assert kind.title in readme
     assert kind.credit.partition(",")[0] in readme
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_readme_names_the_entries_of_the_observation(name: str) -> None:
+    """Rows of the table give numbers and either the name of each or the first and the last."""
+    readme = Path(inspect.getfile(GAMES[name])).with_name("README.md").read_text(encoding="utf-8")
+    table = readme.partition("\n## Observation\n")[2].partition("\n\n|")[2].partition("\n\n")[0]
+    game = GAMES[name](**({"swap_rule": True} if name == "onyx" else {}))
+    described = 0
+    for row in table.splitlines()[2:]:
+        numbers, names = re.search(r"\| ([\d, to-]+) \| (`.*?`) \|", row).groups()
+        first, last = (int(re.findall(r"\d+", numbers)[index]) for index in (0, -1))
+        expected = list(game.observation_names[first : last + 1])
+        assert first == described
+        described = last + 1
+        given = re.findall(r"`(.*?)`", names)
+        assert given == ([expected[0], expected[-1]] if " to " in names else expected)
+    assert described == game.observation_shape[0]
 
 
 # Plain Python.

@@ -762,6 +762,25 @@ def test_observation_by_example() -> None:
     assert int(sum(digit * 2**n for n, digit in enumerate(seen[399:]))) == 39 - 2
 
 
+def test_the_features_that_are_set_are_named_after_what_they_show() -> None:
+    position = Beside("choose green-t-flat, choose blue-i-upright").position
+    position.play(position.text_to_action("pick blue-i-upright"))
+    position.play(position.text_to_action("place a1 r2"))
+    names = position.game.observation_names
+    shown = {names[feature] for feature in np.flatnonzero(position.observation(1))}
+    behind_by_two = {f"lead > {points}" for points in range(-20, -2)}
+    in_the_pile = {name for name in names if name.startswith("pile ")}
+    assert shown == {
+        *(f"other column {column} > 0" for column in ("a1", "b1", "c1", "b2")),
+        "phase place passive",
+        *behind_by_two,
+        *(f"black left > {count}" for count in range(4)),
+        *(in_the_pile - {"pile green-t-flat > 0", "pile blue-i-upright > 0"}),
+        "own hand blue-i-upright",
+        *("lead digit 0", "lead digit 2", "lead digit 5"),  # 39 - 2
+    }
+
+
 def test_observation_shows_flats_and_what_is_over_the_top() -> None:
     game = plates("decline, decline").turn("slab", "cube", "a1 r0", "a1 r0")
     position = game.position

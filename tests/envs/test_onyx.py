@@ -313,7 +313,7 @@ def test_number_of_points(size: int) -> None:
 @pytest.mark.parametrize("size", [6, 12, 18])
 def test_lines_are_those_that_are_drawn(size: int) -> None:
     game = make_game("onyx", size=size)
-    name_of = dict(zip(game.places.tolist(), game.names, strict=False))
+    name_of = dict(zip(game.places.tolist(), game.action_names, strict=False))
     neighbours = {
         name: {name_of[near] for near in game.tables[0].neighbours[place]} - {name}
         for place, name in name_of.items()
@@ -632,12 +632,13 @@ def assert_consistent(position: Position) -> None:
     whole, lines = board(position), drawn_lines(size)
     around = {name: near for name, near in lines.items() if not is_corner(name)}
     taken = [
-        sum(whole[corner] in "VH" for corner in around[name]) for name in game.names[size**2 : -1]
+        sum(whole[corner] in "VH" for corner in around[name])
+        for name in game.action_names[size**2 : -1]
     ]
     assert state.occupied.tolist() == taken
     corners = [name for name in whole if is_corner(name)]
     assert state.empty_corners == sum(whole[name] == "+" for name in corners)
-    for name, is_open in zip(game.names[:-1], state.open, strict=False):
+    for name, is_open in zip(game.action_names[:-1], state.open, strict=False):
         empty_around = is_corner(name) or all(whole[corner] == "+" for corner in around[name])
         assert is_open == (whole[name] not in "VH" and empty_around)
     assert not state.wave.any()
@@ -731,13 +732,13 @@ def test_the_transposed_game_is_the_same_game_with_the_sides_exchanged(
                 np.delete(seen, PLAYS_V, axis=0), np.delete(twin_seen, PLAYS_V, axis=0)
             )
         if action is not None:
-            twin.play(game.names.index(transposed_name(game.names[action])))
+            twin.play(game.action_names.index(transposed_name(game.action_names[action])))
 
 
 def test_v_sees_actions_as_they_are_and_h_transposed() -> None:
     for texts, v_player in (("d4 e5", 0), ("d4 swap", 1)):
         position = play_texts(open_board(swap_rule=True), texts)
-        names = position.game.names
+        names = position.game.action_names
         assert position.seen_actions(v_player).tolist() == list(range(len(names)))
         seen = [names[action] for action in position.seen_actions(1 - v_player)]
         assert seen == [*map(transposed_name, names[:-1]), "swap"]
@@ -812,7 +813,9 @@ def test_symmetries_are_the_identity_and_half_a_turn() -> None:
     game = make_game("onyx", size=6)
     symmetries = game.symmetries()
     assert len(symmetries) == 2
-    half_turn = dict(zip(game.names, (game.names[a] for a in symmetries.actions[1]), strict=True))
+    half_turn = dict(
+        zip(game.action_names, (game.action_names[a] for a in symmetries.actions[1]), strict=True)
+    )
     for name, image in (("a1", "f6"), ("b3", "e4"), ("bc12", "de56"), ("ab23", "ef45")):
         assert half_turn[name] == image
         assert half_turn[image] == name

@@ -26,6 +26,7 @@ class Oddity(Game):
         Option("max_plies", None, ply_cap, "draw after so many plies (None: 10)", "a number"),
         Option("colour", "red", ("red", "blue"), "of the counters, which changes no rule"),
     )
+    orientation = "is player 1"
     rules = rules
 
     def setup(self) -> None:
@@ -37,7 +38,9 @@ class Oddity(Game):
             seen_piles=np.array([[0, 1, 2], [0, 2, 1]], np.uint8),
         )
         self.num_actions = ADD + 1
+        self.action_names = _TEXTS
         self.observation_shape = (PILES + 2,)
+        self.observation_names = ["pile a", "pile b or c", "pile c or b", "to move", "is player 1"]
         self.random_start = True
 
     def action_to_text(self, state: np.record, action: int) -> str:

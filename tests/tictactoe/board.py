@@ -36,14 +36,16 @@ class TicTacToe(Game):
         self.state_dtype = rules.state_dtype()
         self.tables = table_record(lines=np.array(_LINES, np.uint8))
         self.num_actions = CELLS
+        self.action_names = [cell_name(cell, _SIDE) for cell in range(CELLS)]
         self.observation_shape = (NUM_PLANES, _SIDE, _SIDE)
+        self.observation_names = ["own marks", "other marks", "empty cells"]
         self.max_score = 1
         self.action_places = np.arange(CELLS)
         self.binary_observation = True
         self.max_plies = CELLS
 
     def action_to_text(self, state: np.record, action: int) -> str:
-        return cell_name(action, _SIDE)
+        return self.action_names[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         return read_cell(text, _SIDE, _SIDE)

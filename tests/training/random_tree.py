@@ -75,11 +75,13 @@ class RandomTree(Game):
             lead=random.integers(-4, 5, NODES).astype(np.int8),
         )
         self.num_actions = ACTIONS
+        self.action_names = [f"child {action}" for action in range(ACTIONS)]
         self.observation_shape = (1,)
+        self.observation_names = ["node"]
         self.max_plies = PLIES
 
     def action_to_text(self, state: np.record, action: int) -> str:
-        return f"child {action}"
+        return self.action_names[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         return int(text.removeprefix("child "))

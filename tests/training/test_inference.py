@@ -7,7 +7,7 @@ import torch
 from ludarium.envs import make_game
 from ludarium.models import InferenceEngine, build_network
 from ludarium.training.agents.network import network_shape
-from ludarium.training.alphazero.samples import random_observations
+from ludarium.training.random_positions import random_observations
 
 
 def network_and_observations(name, **options):

@@ -19,6 +19,20 @@ _BATCH = 128
 _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched together
 
 
+def check_fits(checkpoint: Checkpoint, game: Game, name: str) -> None:
+    """Raise ``ValueError`` unless a checkpoint, called ``name``, can play ``game``."""
+    if checkpoint.game != game.name or checkpoint.version != game.version:
+        raise ValueError(
+            f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
+            f"{game.name} version {game.version}"
+        )
+    if checkpoint.shape != network_shape(game):
+        raise ValueError(
+            f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
+            f"fit {game}: train one for these, or take another agent (uct:1000)"
+        )
+
+
 def network_shape(game: Game) -> NetworkShape:
     """What a network for ``game`` must fit."""
     places = None if game.action_places is None else tuple(game.action_places.tolist())
@@ -71,16 +85,7 @@ class NetworkAgent(Agent):
             ValueError: the checkpoint is of another game, of other options that change its
                 shape, or of another version of the rules.
         """
-        if checkpoint.game != game.name or checkpoint.version != game.version:
-            raise ValueError(
-                f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
-                f"{game.name} version {game.version}"
-            )
-        if checkpoint.shape != network_shape(game):
-            raise ValueError(
-                f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
-                f"fit {game}: train one for these, or take another agent (uct:1000)"
-            )
+        check_fits(checkpoint, game, name)
         return cls(game, checkpoint.network, simulations, name, seed)
 
     @classmethod

@@ -22,13 +22,14 @@ from ludarium.models.inference import torch_threads
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent, network_shape
 from ludarium.training.evaluation import MatchResult, play_match
+from ludarium.training.random_positions import random_observations
 from ludarium.training.search import SearchSettings
 from ludarium.training.search.settings import GUMBEL, PUCT
 
 from .learner import Learner, Losses
 from .reporting import Reporter
 from .run_folder import RunFolder
-from .samples import BatchMaker, Replay, random_observations, sample_dtype
+from .samples import BatchMaker, Replay, sample_dtype
 from .self_play import Harvest, SelfPlay, Worker
 from .warm_up import warm_up_samples
 

@@ -6,11 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
-
-_GAMES_OF_EXAMPLES = 16
 
 
 def sample_dtype(game: Game) -> np.dtype:
@@ -27,17 +24,6 @@ def sample_dtype(game: Game) -> np.dtype:
             ("score", np.int32),
         ]
     )
-
-
-def random_observations(game: Game, count: int, seed: int) -> np.ndarray:
-    """Observations of positions from random games; float32 [count, *observation_shape]."""
-    games = BatchEnv(game, _GAMES_OF_EXAMPLES, threads=1, seed=seed)
-    plies = -(-count // games.num_envs)
-    found = []
-    for _ in range(plies):
-        found.append(games.observations.copy())
-        games.step_random()
-    return np.concatenate(found)[:count]
 
 
 class Batch(NamedTuple):

@@ -14,6 +14,7 @@ _COMMANDS = (
     "ludarium.training.cli.train",
     "ludarium.training.cli.evaluate",
     "ludarium.training.cli.play",
+    "ludarium.training.cli.export",
     "ludarium.training.cli.bench",
     "ludarium.analysis.commands.solve",
     "ludarium.analysis.commands.probe",
@@ -26,6 +27,7 @@ Little-known abstract board games, and agents that learn them from nothing.
   ludarium play corso                   play against the trained agent that comes along
   ludarium train corso                  train one of your own; Ctrl-C stops, the same resumes
   ludarium evaluate runs/corso          measure it against baselines
+  ludarium export corso                 write its network for programs without PyTorch
   ludarium bench                        how fast this machine is
   ludarium solve osiron                 compute what every position of a game is worth
   ludarium probe osiron                 ask what a position is worth

@@ -83,8 +83,8 @@ def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any
     from ludarium.models.inference import torch_threads
     from ludarium.training.agents.network import network_shape
     from ludarium.training.alphazero.loop import search_settings
-    from ludarium.training.alphazero.samples import random_observations
     from ludarium.training.alphazero.self_play import SelfPlay, Worker
+    from ludarium.training.random_positions import random_observations
 
     workers = config.self_play.workers or len(os.sched_getaffinity(0))
     batch = max(1, config.self_play.games // workers)

@@ -65,6 +65,30 @@ def shipped_agent(game: str) -> Path | None:
         return Path(path)
 
 
+def checkpoint_path(name: str) -> Path:
+    """The checkpoint that ``name`` stands for: a file, a run's folder, or a game's shipped agent.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    from ludarium.training.agents.network import find_checkpoint
+
+    if name in GAMES:
+        shipped = shipped_agent(name)
+        if shipped is None:
+            raise FileNotFoundError(
+                f"no trained agent of {name} comes along; train one with `ludarium train {name}`"
+            )
+        return shipped
+    if not Path(name).exists():
+        raise FileNotFoundError(
+            f"there is no checkpoint or run folder {name!r}; a game's name stands for its shipped "
+            f"agent ({', '.join(game for game in GAMES if shipped_agent(game))}), and agents "
+            "without a checkpoint (uct:1000, alphabeta:4, ...) can be evaluated with --game"
+        )
+    return find_checkpoint(name)
+
+
 def game_and_agent(
     name: str, options: dict[str, Any], simulations: int, game_name: str | None = None
 ) -> tuple[Game, Agent]:
@@ -84,25 +108,10 @@ def game_and_agent(
         game = make_game(game_name, **options)
         return game, make_agent(name, game)
     from ludarium.models import load_checkpoint
-    from ludarium.training.agents.network import NetworkAgent, find_checkpoint
+    from ludarium.training.agents.network import NetworkAgent
 
-    label = name
-    if name in GAMES:
-        shipped = shipped_agent(name)
-        if shipped is None:
-            raise FileNotFoundError(
-                f"no trained agent of {name} comes along; train one with `ludarium train {name}`"
-            )
-        path = shipped
-    elif not Path(name).exists():
-        raise FileNotFoundError(
-            f"there is no checkpoint or run folder {name!r}; a game's name stands for its shipped "
-            f"agent ({', '.join(game for game in GAMES if shipped_agent(game))}), and other agents "
-            "(uct:1000, alphabeta:4, ...) need --game"
-        )
-    else:
-        path = find_checkpoint(name)
-        label = Path(name).resolve().name.removesuffix(".safetensors")
+    path = checkpoint_path(name)
+    label = name if name in GAMES else Path(name).resolve().name.removesuffix(".safetensors")
     checkpoint = load_checkpoint(path)
     game = make_game(checkpoint.game, **(checkpoint.options | options))
     agent = NetworkAgent.from_checkpoint(checkpoint, game, simulations, f"{label}:{simulations}")

@@ -1,0 +1,56 @@
+"""Plays a game with an exported network against random moves: onnxruntime and numpy, no torch.
+
+    ludarium export onyx                     # writes onyx.onnx; needs ludarium[export]
+    python examples/play_onnx.py onyx.onnx   # needs ludarium and onnxruntime
+
+``ludarium.envs`` is asked for the rules only: who moves, what they see, what is legal.
+"""
+
+import argparse
+import json
+import sys
+
+import numpy as np
+import onnxruntime
+
+from ludarium.envs import make_game
+
+
+def favourite(session, metadata, observation, mask):
+    """The legal action that the network thinks best, and the value that it gives the position."""
+    outputs = ["policy_logits", "value"]
+    (logits,), (value,) = session.run(outputs, {"observation": observation[None]})
+    seen = metadata["actions"]["seen"]
+    if seen is not None:  # the network sees the board turned: back to the game's action numbers
+        orientation = int(observation[seen["entry"]].max())
+        logits = logits[seen["numbers"][orientation]]
+    return int(np.where(mask == 1, logits, -np.inf).argmax()), float(value)
+
+
+def main():
+    """Play one game, print its moves and the final board, return the network's reward."""
+    parser = argparse.ArgumentParser(description="Play an exported network against random moves.")
+    parser.add_argument("file", help="written by `ludarium export`")
+    parser.add_argument("--seat", type=int, choices=(0, 1), default=0, help="of the network")
+    parser.add_argument("--seed", type=int, default=1, help="of the random moves")
+    given = parser.parse_args()
+    session = onnxruntime.InferenceSession(given.file, providers=["CPUExecutionProvider"])
+    metadata = json.loads(session.get_modelmeta().custom_metadata_map["ludarium"])
+    random = np.random.default_rng(given.seed)
+    position = make_game(metadata["game"], **metadata["options"]).start(given.seed)
+    while not position.is_over:
+        if position.mover == given.seat:
+            action, value = favourite(session, metadata, position.observation(), position.mask)
+            player = f"network {value:+.2f}"
+        else:
+            action, player = int(random.choice(position.legal_actions)), "random"
+        print(f"{player:<16}{position.action_to_text(action)}")
+        position.play(action)  # refuses an illegal one
+    assert "torch" not in sys.modules
+    reward = position.rewards[given.seat]
+    print(position, f"the network {('draws', 'wins', 'loses')[reward]}", sep="\n")
+    return reward
+
+
+if __name__ == "__main__":
+    main()

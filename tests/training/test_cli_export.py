@@ -1,0 +1,157 @@
+"""``ludarium export`` as a user meets it, with the agents that come along, and the example."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ludarium.envs import GAMES
+from ludarium.models import load_checkpoint, save_checkpoint
+from ludarium.models.export import FORMATS, TOLERANCE, load_exported
+from ludarium.models.network import expected_value
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.cli import main
+from ludarium.training.cli.common import shipped_agent
+from ludarium.training.random_positions import random_observations
+
+ROOT = Path(__file__).resolve().parents[2]
+TRAINED = [name for name in GAMES if shipped_agent(name)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The ONNX file of every agent that comes along, written where the command was called."""
+    folder = tmp_path_factory.mktemp("exported")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in TRAINED:
+            assert main(["export", name, "--positions", "300"]) == 0
+    assert sorted(file.name for file in folder.iterdir()) == sorted(f"{n}.onnx" for n in TRAINED)
+    return folder
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_shipped_agents_answer_the_same_in_onnx(name, folder):
+    checkpoint = load_checkpoint(shipped_agent(name))
+    exported = load_exported(folder / f"{name}.onnx")
+    assert exported.metadata["options"] == checkpoint.options
+    assert exported.metadata["step"] == checkpoint.step
+    game = GAMES[name](**checkpoint.options)
+    for count in (1, 7, 64):
+        observations = random_observations(game, count + 64, seed=count)[64:]
+        assert len(observations) == count
+        answers = exported(observations)
+        with torch.inference_mode():
+            output = checkpoint.network(torch.from_numpy(observations))
+        for found, expected in (
+            (answers["policy_logits"], output.policy),
+            (answers["value"], expected_value(output.outcome)),
+        ):
+            np.testing.assert_allclose(found, expected.numpy(), rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_example_plays_a_legal_game_without_torch(name, folder):
+    rewards = []
+    for seat in ("0", "1"):
+        result = subprocess.run(
+            [
+                *(sys.executable, str(ROOT / "examples" / "play_onnx.py")),
+                *(str(folder / f"{name}.onnx"), "--seat", seat, "--seed", "1"),
+            ],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        lines = result.stdout.splitlines()
+        assert any(line.startswith("network ") for line in lines)
+        assert any(line.startswith("random ") for line in lines)
+        rewards.append(re.fullmatch(r"the network (wins|draws|loses)", lines[-1])[1])
+    assert "loses" not in rewards  # to random moves
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_metadata_lead_to_the_favourite_that_the_agent_plays(name, folder):
+    """What the example does with the policy, against the agent's own way to actions."""
+    sys.path.insert(0, str(ROOT / "examples"))
+    try:
+        from play_onnx import favourite
+    finally:
+        sys.path.pop(0)
+    import onnxruntime
+
+    checkpoint = load_checkpoint(shipped_agent(name))
+    game = GAMES[name](**checkpoint.options)
+    agent = NetworkAgent(game, checkpoint.network, simulations=0, form="eager")
+    session = onnxruntime.InferenceSession(folder / f"{name}.onnx")
+    metadata = load_exported(folder / f"{name}.onnx").metadata
+    random, position = np.random.default_rng(1), game.start(1)
+    while not position.is_over:
+        found, _ = favourite(session, metadata, position.observation(), position.mask)
+        assert found == agent.choose(position)
+        position.play(random.choice(position.legal_actions))
+
+
+def test_a_run_is_exported_beside_its_checkpoint(tmp_path, capsys):
+    checkpoint = load_checkpoint(shipped_agent("corso"))
+    save_checkpoint(checkpoint, tmp_path / "agent.safetensors")
+    arguments = ["export", str(tmp_path), "--format", "torchscript", "--positions", "70", "--json"]
+    assert main(arguments) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["file"] == str(tmp_path / "agent.pt")
+    assert result["bytes"] == (tmp_path / "agent.pt").stat().st_size
+    assert result["positions"] == 70
+    assert list(result["differences"]) == ["policy_logits", "outcome", "value", "score"]
+    assert max(result["differences"].values()) <= result["tolerance"] == TOLERANCE
+    output = tmp_path / "elsewhere" / "corso.pt"
+    again = ["export", str(tmp_path), "--format", "torchscript", "--output", str(output)]
+    assert main(again) == 0
+    assert "greatest difference from the network on 1,024 random" in capsys.readouterr().out
+    assert load_exported(output).metadata["game"] == "corso"
+
+
+def test_the_positions_are_those_of_many_plies_and_depend_on_the_seed():
+    game = GAMES["corso"](size=5)
+    observations = random_observations(game, 1000, seed=1)
+    assert observations.shape == (1000, 5, 5, 5)
+    assert len(np.unique(observations, axis=0)) > 800
+    np.testing.assert_array_equal(observations, random_observations(game, 1000, seed=1))
+    assert (observations != random_observations(game, 1000, seed=2)).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "no checkpoint or run folder 'nowhere'"),
+        (["corso", "--positions", "0"], "positive number, not 0"),
+        (["corso", "--output", "agent.safetensors"], "agent.safetensors is no name for a file"),
+    ],
+)
+def test_what_a_user_can_put_right_is_one_line_and_status_2(
+    arguments, message, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_offers_every_format(capsys):
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    assert f"{{{','.join(FORMATS)}}}" in capsys.readouterr().out
+
+
+def test_without_the_extra_packages_the_remedy_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    assert main(["export", "corso"]) == 2
+    assert 'pip install "ludarium[export]"' in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,93 @@
+"""``ludarium export``: a trained network as a file for other programs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from ludarium.envs.engine.description import describe_game
+from ludarium.envs.registry import GAMES, make_game
+from ludarium.training.random_positions import random_observations
+
+from .common import add_json, checkpoint_path, print_json
+
+_FORMATS = ("onnx", "torchscript")  # as in `models.export`, which imports torch
+
+_DESCRIPTION = """\
+Write a checkpoint's network for programs that have neither this package nor PyTorch. The batch
+may have any size; the file also holds what the numbers mean, see docs/export.md. Before it
+gets its name it is compared with the network on positions of random games.
+
+  ludarium export corso                          the agent that comes along, as corso.onnx
+  ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
+  ludarium export a.safetensors --output b.onnx
+  ludarium export onyx --format torchscript      as onyx.pt, for PyTorch without this package"""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "export",
+        help="write a network for other programs (ONNX, TorchScript)",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "checkpoint", metavar="CHECKPOINT", help="a checkpoint, a run's folder, or a game's name"
+    )
+    parser.add_argument("--format", choices=_FORMATS, default="onnx", help="default: onnx")
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="default: beside the checkpoint; for a game's name, in the current folder",
+    )
+    parser.add_argument("--positions", type=int, default=1024, help="to compare on (default 1024)")
+    parser.add_argument("--seed", type=int, default=1, help="of these positions (default 1)")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the file and say how near it comes."""
+    if given.positions < 1:
+        raise ValueError(f"--positions is a positive number, not {given.positions}")
+    from ludarium.models import load_checkpoint
+    from ludarium.models.export import FORMATS, TOLERANCE, export_checkpoint
+    from ludarium.training.agents.network import check_fits
+
+    source = checkpoint_path(given.checkpoint)
+    checkpoint = load_checkpoint(source)
+    game = make_game(checkpoint.game, **checkpoint.options)
+    check_fits(checkpoint, game, str(source))
+    suffix = FORMATS[given.format]
+    beside = Path(source.name) if given.checkpoint in GAMES else source
+    path = given.output or beside.with_suffix(suffix)
+    with Console(stderr=True).status(f"writing and checking {path}"):
+        differences = export_checkpoint(
+            checkpoint,
+            describe_game(game),
+            path,
+            given.format,
+            random_observations(game, given.positions, given.seed),
+        )
+    size = path.stat().st_size
+    if given.json:
+        print_json(
+            {
+                "file": str(path),
+                "format": given.format,
+                "bytes": size,
+                "positions": given.positions,
+                "differences": differences,
+                "tolerance": TOLERANCE,
+            }
+        )
+        return 0
+    print(f"{path}  {size / 1e6:.1f} MB, {game}, step {checkpoint.step:,}")
+    print(f"greatest difference from the network on {given.positions:,} random positions:")
+    for name, difference in differences.items():
+        print(f"  {name:<14} {difference:.1e}")
+    return 0

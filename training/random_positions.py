@@ -1,0 +1,24 @@
+"""Observations of random games: for measuring networks and for fitting their number formats."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.game import Game
+
+_GAMES_AT_ONCE = 64
+_PLIES_BETWEEN = 7
+
+
+def random_observations(game: Game, count: int, seed: int) -> np.ndarray:
+    """Observations of random games at various plies, float32[count, *game.observation_shape]."""
+    games = BatchEnv(game, _GAMES_AT_ONCE, threads=1, seed=seed)
+    found = []
+    for _ in range(math.ceil(count / _GAMES_AT_ONCE)):
+        found.append(games.observations.copy())
+        for _ in range(_PLIES_BETWEEN):
+            games.step_random()
+    return np.concatenate(found)[:count]
