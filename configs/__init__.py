@@ -5,6 +5,14 @@ lists them.
 """
 
 from .loading import apply_settings, load_config, shipped
-from .schema import TrainingConfig
+from .schema import ALGORITHMS, AlphaZeroConfig, PPOConfig, TrainingConfig
 
-__all__ = ["TrainingConfig", "apply_settings", "load_config", "shipped"]
+__all__ = [
+    "ALGORITHMS",
+    "AlphaZeroConfig",
+    "PPOConfig",
+    "TrainingConfig",
+    "apply_settings",
+    "load_config",
+    "shipped",
+]

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from .schema import TrainingConfig
+from .schema import ALGORITHMS, TrainingConfig
 
 
 def shipped() -> list[str]:
@@ -83,8 +83,15 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
 
 
 def _validate(data: dict[str, Any], source: str) -> TrainingConfig:
+    """The configuration that ``data`` says, of the algorithm that it names."""
+    algorithm = data.get("algorithm", "alphazero")
+    if algorithm not in ALGORITHMS:
+        raise ValueError(
+            f"{source} is not a valid configuration:\n  algorithm: there is none called "
+            f"{algorithm!r}; accepted: {', '.join(ALGORITHMS)}"
+        )
     try:
-        return TrainingConfig.model_validate(data)
+        return ALGORITHMS[algorithm].model_validate(data)
     except ValidationError as error:
         lines = []
         for problem in error.errors():

@@ -1,4 +1,7 @@
-"""What a training configuration may say. Every key has a default but the game."""
+"""What a training configuration may say. Every key has a default but the game.
+
+`TrainingConfig` is what all algorithms share; each has a class with its own sections.
+"""
 
 from __future__ import annotations
 
@@ -119,27 +122,103 @@ class Learner(Section):
 
 
 class Evaluation(Section):
-    """Matches against a fixed opponent while training; ``every`` 0 plays none."""
+    """Matches against a fixed opponent while training; ``every`` 0 plays none.
+
+    ``simulations`` of the agent for each move; 0 plays the network's favourite, without search.
+    """
 
     every: Count = 10
     against: str = "uct:200"
     games: Annotated[int, Field(ge=2)] = 40
-    simulations: Positive = 32
+    simulations: Count = 32
+
+
+class Rollout(Section):
+    """What PPO plays before each stretch of learning.
+
+    ``games`` side by side, ``steps`` actions of the learner in each. ``opening_plies``: each
+    game starts with 0 to so many random plies. ``symmetries``: the network sees each position
+    in a random symmetry of the game.
+    """
+
+    games: Positive = 256
+    steps: Positive = 32
+    opening_plies: Count = 4
+    symmetries: bool = True
+
+
+class Opponents(Section):
+    """Whom PPO plays against: its current self, and past selves by prioritised fictitious play.
+
+    ``current``: share of the games against the current self. Every ``every`` iterations the
+    network joins the pool of past selves, which keeps the latest ``pool``; in each iteration
+    ``active`` of them, drawn by weight, are met in new games. ``weighting`` by the learner's
+    expected score s against them: ``hard`` (1 - s) ^ ``power``, ``even`` s (1 - s),
+    or ``uniform``.
+    """
+
+    current: Share = 0.5
+    pool: Positive = 12
+    every: Positive = 10
+    active: Positive = 2
+    weighting: Literal["hard", "even", "uniform"] = "hard"
+    power: Annotated[float, Field(gt=0)] = 2.0
+
+
+class PPOLearner(Section):
+    """How PPO learns; Stable-Baselines3's names and meanings where it has them.
+
+    Learning rate and ``entropy`` (its weight) go from the first to the final value in a
+    straight line. ``epochs``: how often each step is learnt from. ``target_kl`` ends the
+    learning of an iteration early; none: never.
+    """
+
+    batch: Positive = 256
+    epochs: Positive = 1
+    learning_rate: Annotated[float, Field(gt=0)] = 1.5e-3
+    final_learning_rate: Annotated[float, Field(gt=0)] = 1e-4
+    clip: Annotated[float, Field(gt=0)] = 0.2
+    gamma: Annotated[float, Field(gt=0, le=1)] = 1.0
+    gae_lambda: Share = 0.95
+    entropy: Annotated[float, Field(ge=0)] = 0.02
+    final_entropy: Annotated[float, Field(ge=0)] = 0.002
+    value_weight: Annotated[float, Field(ge=0)] = 0.5
+    gradient_clip: Annotated[float, Field(gt=0)] = 0.5
+    target_kl: Annotated[float, Field(gt=0)] | None = None
 
 
 class TrainingConfig(Section):
-    """One training run."""
+    """One training run: what every algorithm has."""
 
     game: str
     options: dict[str, Any] = {}
-    algorithm: Literal["alphazero"] = "alphazero"
+    algorithm: str
     seed: Count = 1
     device: str = "auto"
-    inference: Literal["auto", "eager", "frozen", "frozen-bf16", "onnx", "onnx-int8"] = "auto"
     budget: Budget = Budget()
     network: Network = Network()
+    evaluation: Evaluation = Evaluation()
+
+
+class AlphaZeroConfig(TrainingConfig):
+    """A run of `ludarium.training.alphazero`."""
+
+    algorithm: Literal["alphazero"] = "alphazero"
+    inference: Literal["auto", "eager", "frozen", "frozen-bf16", "onnx", "onnx-int8"] = "auto"
     self_play: SelfPlay = SelfPlay()
     warm_up: WarmUp = WarmUp()
     replay: Replay = Replay()
     learner: Learner = Learner()
-    evaluation: Evaluation = Evaluation()
+
+
+class PPOConfig(TrainingConfig):
+    """A run of `ludarium.training.ppo`."""
+
+    algorithm: Literal["ppo"] = "ppo"
+    rollout: Rollout = Rollout()
+    opponents: Opponents = Opponents()
+    learner: PPOLearner = PPOLearner()
+
+
+#: The configuration of each algorithm.
+ALGORITHMS: dict[str, type[TrainingConfig]] = {"alphazero": AlphaZeroConfig, "ppo": PPOConfig}

@@ -7,14 +7,15 @@
         games.step(actions)
         learn(games.rewards, games.terminated, ...)
 
-`BatchEnv` plays both sides and starts a finished game anew within the same step;
-`VectorBoardGameEnv` shows one side of it, against an opponent, as a Gymnasium ``VectorEnv``.
+`BatchEnv` plays both sides and starts a finished game anew within the same step; `OneSide`
+is one side of it, against opponents, for whatever face; `VectorBoardGameEnv` is that as a
+Gymnasium ``VectorEnv``. For Stable-Baselines3 there is `ludarium.envs.sb3`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from gymnasium import spaces
@@ -206,6 +207,31 @@ class BatchEnv:
         """A copy of one game's position."""
         return Position.of_state(self.game, self.states[index])
 
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """All that `resume` needs to go on exactly here; the arrays are this batch's own."""
+        return {
+            "states": self.states,
+            "rngs": self._rngs,
+            "masks": self.masks,
+            "observations": self.observations,
+        }
+
+    def resume(self, snapshot: dict[str, np.ndarray]) -> None:
+        """Go on where a batch of the same kind was, as its `snapshot` tells; no game is over.
+
+        Raises:
+            ValueError: it is of another game or another number of games.
+        """
+        own = self.snapshot()
+        for name, array in own.items():
+            other = snapshot[name]
+            if other.shape != array.shape or other.dtype != array.dtype:
+                raise ValueError(f"the saved games do not fit {self}: {name} is {other.dtype}")
+        for name, array in own.items():
+            array[...] = snapshot[name]
+        for results in (self.rewards, self.terminated, self.truncated):
+            results[...] = 0
+
     def _run(self, kernel: Callable, *arguments: np.ndarray) -> None:
         batch = self._batch
         if self.threads == 1:
@@ -267,6 +293,194 @@ def _observation_dtype(game: Game, dtype: Any) -> np.dtype:
 BatchPolicy = Callable[[np.ndarray, np.ndarray], Any]
 
 
+@runtime_checkable
+class Opponents(Protocol):
+    """Who plays the other side in each game of a `OneSide`, and is told how it went."""
+
+    def begin(self, games: np.ndarray) -> None:
+        """These games, int64[K], are about to begin."""
+
+    def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
+        """Actions, integers [K], for games int64[K] of ``batch`` where the opponent is to move."""
+
+    def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
+        """These games are over; ``rewards`` float32[K] are the agent's."""
+
+
+class OneSide:
+    """One side of N games, which an agent plays; opponents play the other sides.
+
+    `play` is the agent's action in each game and then the opponents', up to the agent's next
+    turn. Games that are over stay as they are until `renew` starts them anew.
+
+    Args:
+        game, num_envs, opponent, seat, illegal, observation_dtype: as for
+            `VectorBoardGameEnv`.
+        opening_plies: each game begins with 0 to so many random plies of both players; an
+            opening that would end its game is left out.
+
+    Attributes:
+        batch: the `BatchEnv` of both sides; where the agent is to move, which it is everywhere
+            but in games that are over, observations and masks are the agent's.
+        seats: int64[N], the player that the agent is in each game.
+        rewards: float32[N], the agent's, for its last action.
+        terminated, truncated: bool[N], how the games stand.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int,
+        opponent: str | BatchPolicy | Opponents = "random",
+        seat: int | str = "random",
+        illegal: str = "lose",
+        observation_dtype: Any = np.float32,
+        opening_plies: int = 0,
+    ) -> None:
+        check_choice("seat", seat, SEATS)
+        check_choice("illegal", illegal, ("lose", "raise"))
+        if not isinstance(opponent, Opponents):
+            check_opponent(opponent)
+        self.batch = BatchEnv(game, num_envs, threads=1, observation_dtype=observation_dtype)
+        self.seats = np.zeros(num_envs, np.int64)
+        self.rewards = np.zeros(num_envs, np.float32)
+        self.terminated = np.zeros(num_envs, np.bool_)
+        self.truncated = np.zeros(num_envs, np.bool_)
+        self.opening_plies = opening_plies
+        self._every = np.arange(num_envs)
+        self._seats = seat
+        self._raises = illegal == "raise"
+        self._opponent = opponent
+        self._opponents: Opponents | None = None
+        self._random = np.random.default_rng()
+
+    @property
+    def is_over(self) -> np.ndarray:
+        """Which games are over, bool[N]."""
+        return self.terminated | self.truncated
+
+    def reset(self, random: np.random.Generator | None = None) -> None:
+        """Start all games anew, each up to the agent's first turn.
+
+        Args:
+            random: fixes seats, random starts, openings and the opponents from here on;
+                without it, they go on.
+        """
+        if random is not None or self._opponents is None:
+            self._random = random or self._random
+            self.batch.reset(int(self._random.integers(2**63)))
+            self._opponents = self._make_opponents()
+        self.seats[:] = (self._every + 1) % 2  # `_begin` changes sides
+        self._begin(self._every)
+
+    def play(self, actions: Any) -> None:
+        """Play the agent's action in each game, and the opponents' up to its next turn.
+
+        Raises:
+            ValueError: the actions are not N integers; or one is not legal and
+                ``illegal="raise"``; or an opponent chose an illegal action.
+        """
+        batch, games = self.batch, self._every
+        actions = np.asarray(actions)
+        if self._raises:
+            batch.play(games, actions)
+            is_legal = np.ones(len(games), np.bool_)
+        else:
+            within = (actions >= 0) & (actions < batch.game.num_actions)
+            is_legal = within & (batch.masks[games, np.where(within, actions, 0)] == 1)
+            batch.play(games[is_legal], actions[is_legal])
+        self._play_opponents(is_legal)
+        self.rewards[:] = np.where(is_legal, batch.rewards[games, self.seats], -1)
+        self.terminated[:] = batch.terminated | ~is_legal
+        self.truncated[:] = batch.truncated & is_legal
+        over = np.flatnonzero(self.is_over)
+        assert self._opponents is not None
+        self._opponents.finish(over, self.rewards[over])
+
+    def renew(self) -> None:
+        """Start the games that are over anew, each up to the agent's first turn."""
+        self._begin(np.flatnonzero(self.is_over))
+
+    def observe_ends(self) -> np.ndarray:
+        """Show the games that are over from the agent's side; their numbers, int64[K]."""
+        games = np.flatnonzero(self.is_over)
+        self.batch.observe(games, self.seats[games])
+        return games
+
+    def _begin(self, games: np.ndarray) -> None:
+        """Start some games anew; one that ends before the agent's first turn once more."""
+        assert self._opponents is not None
+        batch = self.batch
+        self.terminated[games] = self.truncated[games] = False
+        while len(games):
+            batch.restart(games)
+            if self._seats == "random":
+                self.seats[games] = self._random.integers(2, size=len(games))
+            elif self._seats == "alternate":
+                self.seats[games] = 1 - self.seats[games]
+            else:
+                self.seats[games] = int(self._seats)
+            self._play_openings(games)
+            self._opponents.begin(games)
+            self._play_opponents(np.ones(len(self._every), np.bool_))
+            games = games[(batch.terminated | batch.truncated)[games]]
+
+    def _play_openings(self, games: np.ndarray) -> None:
+        if not self.opening_plies or not len(games):
+            return
+        batch = self.batch
+        lengths = self._random.integers(self.opening_plies + 1, size=len(games))
+        for ply in range(self.opening_plies):
+            going = games[lengths > ply]
+            batch.play(going, batch.random_actions()[going])
+            ended = (batch.terminated | batch.truncated)[games]
+            batch.restart(games[ended])
+            lengths[ended] = 0
+
+    def _play_opponents(self, goes_on: np.ndarray) -> None:
+        """Let the opponents play wherever they are to move, until they are so nowhere."""
+        batch = self.batch
+        while True:
+            is_over = batch.terminated | batch.truncated
+            games = np.flatnonzero((batch.movers != self.seats) & ~is_over & goes_on)
+            if not len(games):
+                return
+            assert self._opponents is not None
+            actions = self._opponents.choose(batch, games)
+            try:
+                batch.play(games, actions)
+            except ValueError as refusal:
+                raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
+
+    def _make_opponents(self) -> Opponents:
+        opponent = self._opponent
+        if isinstance(opponent, str):
+            if opponent == "random":
+                return _Chooser(lambda batch, games: batch.random_actions()[games])
+            agent = make_agent(opponent, self.batch.game, int(self._random.integers(2**31)))
+            return _Chooser(
+                lambda batch, games: [agent.choose(batch.position(game)) for game in games]
+            )
+        if isinstance(opponent, Opponents):
+            return opponent
+        return _Chooser(
+            lambda batch, games: opponent(batch.observations[games], batch.masks[games])
+        )
+
+
+class _Chooser:
+    """Opponents that only choose, the same way in all games."""
+
+    def __init__(self, choose: Callable[[BatchEnv, np.ndarray], Any]) -> None:
+        self.choose = choose
+
+    def begin(self, games: np.ndarray) -> None:
+        pass
+
+    def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
+        pass
+
+
 class VectorBoardGameEnv(VectorEnv):
     """One side of N games as a Gymnasium ``VectorEnv``; an opponent plays the other sides.
 
@@ -279,8 +493,8 @@ class VectorBoardGameEnv(VectorEnv):
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         num_envs: how many games, N.
         opponent: ``"random"``; a function from observations [K, ...] and masks [K, A] of the
-            games where it is to move to K legal actions; or the name of an agent, which is
-            asked game by game.
+            games where it is to move to K legal actions; the name of an agent, which is
+            asked game by game; or `Opponents`, which may differ from game to game.
         seat: the player that the agent is: 0, 1, ``"random"`` or ``"alternate"`` (game after
             game; after a reset, 0 in the games with even numbers).
         illegal: an illegal action loses its game (``"lose"``), or is a ``ValueError`` that
@@ -304,30 +518,21 @@ class VectorBoardGameEnv(VectorEnv):
         game: str | Game,
         num_envs: int = 1,
         *,
-        opponent: str | BatchPolicy = "random",
+        opponent: str | BatchPolicy | Opponents = "random",
         seat: int | str = "random",
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
         **options: Any,
     ) -> None:
         self.game = as_game(game, options)
-        check_choice("seat", seat, SEATS)
-        check_choice("illegal", illegal, ("lose", "raise"))
-        check_opponent(opponent)
-        self.batch = BatchEnv(self.game, num_envs, threads=1, observation_dtype=observation_dtype)
+        self._side = OneSide(self.game, num_envs, opponent, seat, illegal, observation_dtype)
+        self.batch, self.seats = self._side.batch, self._side.seats
         self.num_envs = num_envs
-        self.seats = np.zeros(num_envs, np.int64)
-        dtype = self.batch.observations.dtype
-        self.single_observation_space = spaces.Box(
-            dtype.type(0), dtype.type(1), self.game.observation_shape, dtype.type
-        )
+        self.single_observation_space = agent_space(self.batch)
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._seats = seat
-        self._raises = illegal == "raise"
-        self._opponent = opponent
-        self._choose: Callable[[np.ndarray], Any] | None = None
+        self._has_begun = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -339,12 +544,9 @@ class VectorBoardGameEnv(VectorEnv):
             options: not used.
         """
         super().reset(seed=seed)
-        if seed is not None or self._choose is None:
-            self.batch.reset(int(self.np_random.integers(2**63)))
-            self._choose = self._make_opponent()
-        games = np.arange(self.num_envs)
-        self.seats[:] = (games + 1) % 2  # `_begin` changes sides
-        self._begin(games)
+        begins = seed is not None or not self._has_begun
+        self._side.reset(self.np_random if begins else None)
+        self._has_begun = True
         return self.batch.observations.copy(), self._infos()
 
     def step(
@@ -359,58 +561,13 @@ class VectorBoardGameEnv(VectorEnv):
             ValueError: the actions are not N integers; or one is not legal and
                 ``illegal="raise"``; or the opponent chose an illegal action.
         """
-        batch, games = self.batch, np.arange(self.num_envs)
-        actions = np.asarray(actions)
-        if self._raises:
-            batch.play(games, actions)
-            is_legal = np.ones(self.num_envs, np.bool_)
-        else:
-            within = (actions >= 0) & (actions < self.game.num_actions)
-            is_legal = within & (batch.masks[games, np.where(within, actions, 0)] == 1)
-            batch.play(games[is_legal], actions[is_legal])
-        self._play_opponent(is_legal)
-        rewards = batch.rewards[games, self.seats].astype(np.float64)
-        rewards[~is_legal] = -1
-        terminated, truncated = batch.terminated | ~is_legal, batch.truncated.copy()
-        is_over = terminated | truncated
-        final = self._finals(is_over)
-        self._begin(np.flatnonzero(is_over))
-        return batch.observations.copy(), rewards, terminated, truncated, self._infos() | final
-
-    def _begin(self, games: np.ndarray) -> None:
-        """Start some games anew, up to the agent's first turn."""
-        self.batch.restart(games)
-        if self._seats == "random":
-            self.seats[games] = self.np_random.integers(2, size=len(games))
-        elif self._seats == "alternate":
-            self.seats[games] = 1 - self.seats[games]
-        else:
-            self.seats[games] = int(self._seats)
-        self._play_opponent(np.ones(self.num_envs, np.bool_))
-
-    def _play_opponent(self, goes_on: np.ndarray) -> None:
-        """Let the opponent play wherever it is to move, until it is so nowhere."""
-        batch = self.batch
-        while True:
-            is_over = batch.terminated | batch.truncated
-            games = np.flatnonzero((batch.movers != self.seats) & ~is_over & goes_on)
-            if not len(games):
-                return
-            assert self._choose is not None
-            actions = self._choose(games)
-            try:
-                batch.play(games, actions)
-            except ValueError as refusal:
-                raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
-
-    def _make_opponent(self) -> Callable[[np.ndarray], Any]:
-        batch, opponent = self.batch, self._opponent
-        if callable(opponent):
-            return lambda games: opponent(batch.observations[games], batch.masks[games])
-        if opponent == "random":
-            return lambda games: batch.random_actions()[games]
-        agent = make_agent(opponent, self.game, int(self.np_random.integers(2**31)))
-        return lambda games: [agent.choose(batch.position(game)) for game in games]
+        side = self._side
+        side.play(actions)
+        rewards = side.rewards.astype(np.float64)
+        terminated, truncated = side.terminated.copy(), side.truncated.copy()
+        final = self._finals(terminated | truncated)
+        side.renew()
+        return self.batch.observations.copy(), rewards, terminated, truncated, self._infos() | final
 
     def _infos(self) -> dict[str, Any]:
         """Infos in Gymnasium's form: beside each array, which games it is about."""
@@ -419,10 +576,9 @@ class VectorBoardGameEnv(VectorEnv):
 
     def _finals(self, is_over: np.ndarray) -> dict[str, Any]:
         """Last observations and infos of the games that are over, from the agent's side."""
-        games = np.flatnonzero(is_over)
+        games = self._side.observe_ends()
         if not len(games):
             return {}
-        self.batch.observe(games, self.seats[games])
         observations = np.full(self.num_envs, None, object)
         for game in games:
             observations[game] = self.batch.observations[game].copy()
@@ -433,3 +589,9 @@ class VectorBoardGameEnv(VectorEnv):
             "final_info": {"action_mask": masks, "_action_mask": is_over.copy()},
             "_final_info": is_over.copy(),
         }
+
+
+def agent_space(batch: BatchEnv) -> spaces.Box:
+    """The space of one observation of ``batch``."""
+    dtype = batch.observations.dtype
+    return spaces.Box(dtype.type(0), dtype.type(1), batch.game.observation_shape, dtype.type)

@@ -16,8 +16,11 @@ def test_shipped_configurations_are_valid_and_for_their_game(name):
     make_game(config.game, **config.options)
 
 
-def test_every_game_has_a_default_configuration_and_corso_the_demo():
-    assert {"corso/demo", *(f"{name}/default" for name in GAMES)} <= set(shipped())
+def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
+    assert "corso/demo" in shipped()
+    for name in GAMES:
+        assert load_config(f"{name}/default").algorithm == "alphazero"
+        assert load_config(f"{name}/ppo").algorithm == "ppo"
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,10 @@ def test_every_game_has_a_default_configuration_and_corso_the_demo():
         ("game: corso\nlearner: {batch: 0}", r"learner\.batch: .*\(given 0\)"),
         ("game: corso\nlearner: {batch: many}", r"learner\.batch: .*\(given 'many'\)"),
         ("game: corso\nself_play: {simulations: []}", "self_play"),
+        ("game: corso\nalgorithm: dqn", "algorithm: there is none called 'dqn'.*alphazero, ppo"),
+        ("game: corso\nalgorithm: ppo\nself_play: {}", "self_play: there is no such key"),
+        ("game: corso\nopponents: {}", "opponents: there is no such key"),
+        ("game: corso\nalgorithm: ppo\nopponents: {current: 2}", r"opponents\.current: "),
         ("- a list", "no mapping"),
         ("a: [", "not YAML"),
         ("game: corso\noptions: 3", "options"),

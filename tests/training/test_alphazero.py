@@ -15,12 +15,12 @@ from ludarium.models import InferenceEngine, NetworkShape, build_network, load_c
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent, network_shape
 from ludarium.training.alphazero.learner import Learner, Losses
-from ludarium.training.alphazero.loop import Trainer, search_settings
-from ludarium.training.alphazero.reporting import Reporter
-from ludarium.training.alphazero.run_folder import RunFolder
+from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
 from ludarium.training.alphazero.samples import Batch, BatchMaker, Replay, sample_dtype
 from ludarium.training.alphazero.self_play import Worker
 from ludarium.training.evaluation import play_match
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import SearchSettings
 
 TINY = [
@@ -39,16 +39,16 @@ def tiny_config(*settings: str):
     return apply_settings(load_config("corso/demo"), [*TINY, *settings])
 
 
-def trained(folder, *settings: str, iterations: int | None = None) -> Trainer:
+def trained(folder, *settings: str, iterations: int | None = None) -> AlphaZeroTrainer:
     """Run a tiny training, for so many iterations or to its end."""
-    trainer = Trainer(tiny_config(*settings), RunFolder(folder), Reporter())
+    trainer = AlphaZeroTrainer(tiny_config(*settings), RunFolder(folder), Reporter())
     goal = iterations if iterations is not None else 10**9
     trainer.run(stop=lambda: trainer.iteration >= goal)
     trainer.close()
     return trainer
 
 
-def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
+def weights(trainer: AlphaZeroTrainer) -> dict[str, torch.Tensor]:
     return trainer.learner.network.state_dict()
 
 
@@ -132,7 +132,7 @@ def test_a_run_killed_while_saving_goes_on_from_the_state_before(tmp_path, monke
     def killed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ludarium.training.alphazero.run_folder.np.savez", killed)
+    monkeypatch.setattr("ludarium.training.runs.folder.np.savez", killed)
     with pytest.raises(KeyboardInterrupt):
         trained(folder, iterations=2)
     monkeypatch.undo()
@@ -255,3 +255,12 @@ def test_schedule_of_simulations():
     ]  # fmt: skip
     with pytest.raises(ValueError, match=r"self_play: .*ascends"):
         tiny_config("self_play.simulations=[[0.5, 8], [0, 16]]")
+
+
+def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):
+    trainer = trained(tmp_path, "inference=onnx-int8", "evaluation.every=1", iterations=2)
+    assert trainer.engine.form == "onnx-int8"
+    lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
+    assert len(lines) == 2
+    assert all(0 < line["value_deviation"] < 0.1 for line in lines)
+    assert all(0 <= line["score"] <= 1 for line in lines)

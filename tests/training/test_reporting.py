@@ -6,8 +6,9 @@ import io
 
 import pytest
 
-from ludarium.training.alphazero.reporting import COLUMNS, TerminalReporter, fitting_columns
-from ludarium.training.alphazero.run_folder import RunFolder
+from ludarium.training.alphazero.loop import COLUMNS
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import TerminalReporter, fitting_columns
 
 METRICS = {
     "iteration": 12,
@@ -31,7 +32,7 @@ METRICS = {
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 def test_rows_fit_the_terminal_and_keep_what_matters(width):
-    columns = fitting_columns(width)
+    columns = fitting_columns(COLUMNS, width)
     assert sum(column.width + 2 for column in columns) - 2 <= width
     assert columns[0].name == "run"
     if width >= 80:
@@ -42,7 +43,7 @@ def test_rows_fit_the_terminal_and_keep_what_matters(width):
 
 def test_a_log_has_a_heading_a_row_for_each_iteration_and_the_running_score(tmp_path):
     stream = io.StringIO()
-    reporter = TerminalReporter(RunFolder(tmp_path), stream)
+    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
     reporter.begin("self-play", 100)
     reporter.advance(50)
     reporter.iteration(METRICS)

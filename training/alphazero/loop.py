@@ -8,27 +8,29 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from ludarium.configs import TrainingConfig
-from ludarium.envs import make_game
-from ludarium.models import Checkpoint, InferenceEngine, build_network, save_checkpoint
+from ludarium.configs import AlphaZeroConfig
+from ludarium.models import InferenceEngine, build_network, save_checkpoint
 from ludarium.models.inference import torch_threads
-from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent, network_shape
-from ludarium.training.evaluation import MatchResult, play_match
+from ludarium.training.agents.network import network_shape
 from ludarium.training.random_positions import random_observations
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Column, Reporter
+from ludarium.training.runs.trainer import (
+    Trainer,
+    flatten,
+    optimizer_tensors,
+    restore_optimizer,
+    unflatten,
+)
 from ludarium.training.search import SearchSettings
 from ludarium.training.search.settings import GUMBEL, PUCT
 
 from .learner import Learner, Losses
-from .reporting import Reporter
-from .run_folder import RunFolder
 from .samples import BatchMaker, Replay, sample_dtype
 from .self_play import Harvest, SelfPlay, Worker
 from .warm_up import warm_up_samples
@@ -36,44 +38,30 @@ from .warm_up import warm_up_samples
 #: Observations from which the ranges of integer networks are taken.
 _EXAMPLES = 512
 
+#: Losses are of policy, result (win, draw, loss) and score.
+COLUMNS = (
+    Column("run", 5, lambda m: f"{100 * m['share']:.0f} %"),
+    Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
+    Column("iter", 5, lambda m: f"{m['iteration']}", 3),
+    Column("sims", 4, lambda m: f"{m['simulations_per_move']}", 1),
+    Column("games/s", 7, lambda m: f"{m['games_per_second']:.1f}" if m["games_per_second"] else ""),
+    Column("sims/s", 9, lambda m: f"{m['simulations_per_second']:,.0f}"),
+    Column("policy", 6, lambda m: f"{m['policy_loss']:.3f}"),
+    Column("result", 6, lambda m: f"{m['outcome_loss']:.3f}"),
+    Column("score", 6, lambda m: f"{m['score_loss']:.3f}", 2),
+    Column("replay", 8, lambda m: f"{m['replay']:,}", 4),
+)
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a call of `Trainer.run` ended.
 
-    Attributes:
-        iteration: iterations done in all.
-        finished: the budget is used up; otherwise the run was stopped and can be resumed.
-        seconds: wall time of the run, over all its parts.
-    """
+class AlphaZeroTrainer(Trainer):
+    """A run of the AlphaZero loop; see `Trainer`."""
 
-    iteration: int
-    finished: bool
-    seconds: float
+    columns = COLUMNS
+    config: AlphaZeroConfig
 
-
-class Trainer:
-    """One training run; made anew, or from what its folder holds.
-
-    Args:
-        config: see ``configs/schema.py``.
-        folder: where the run lives; a run that is there already is gone on with.
-        reporter: is told how it goes.
-
-    Raises:
-        ValueError: bad options, or the folder is of another run or damaged.
-    """
-
-    def __init__(self, config: TrainingConfig, folder: RunFolder, reporter: Reporter) -> None:
-        self.config = config
-        self.folder = folder
-        self.reporter = reporter
-        self.game = make_game(config.game, **config.options)
-        folder.open(config)
+    def __init__(self, config: AlphaZeroConfig, folder: RunFolder, reporter: Reporter) -> None:
+        super().__init__(config, folder, reporter)
         saved = folder.load_state()
-        self.device = _choose_device(config.device)
-        self.iteration = 0
-        self.seconds = 0.0
         seeds = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
         network = build_network(
@@ -115,24 +103,10 @@ class Trainer:
             )
 
     @property
-    def share(self) -> float:
-        """Share of the run that is over, by iterations or by time, whichever is more."""
-        budget = self.config.budget
-        share = self.iteration / budget.iterations
-        if budget.minutes is not None:
-            share = max(share, self.seconds / (60 * budget.minutes))
-        return min(1.0, share)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the budget is used up."""
-        return self.share >= 1
-
-    def run(self, stop: Callable[[], bool] = lambda: False) -> Outcome:
-        """Go on until the budget is used up, or ``stop`` says so between two iterations."""
-        while not self.finished and not stop():
-            self._iterate()
-        return Outcome(self.iteration, self.finished, self.seconds)
+    def means(self) -> str:
+        """Device, number of workers, and form of the network."""
+        workers = len(self.self_play.workers)
+        return f"{self.device}, {workers} workers, network {self.engine.form}"
 
     def _iterate(self) -> None:
         """One turn of the loop."""
@@ -150,12 +124,15 @@ class Trainer:
         self.engine.update(self.learner.averaged, self._examples())
         learnt = time.perf_counter()
         self.seconds += learnt - started
-        match = self._evaluate()
+        # Matches are played by the network as it is, not by one in integers.
+        form = "onnx" if self.engine.form == "onnx-int8" else self.engine.form
+        match = self._evaluate(self.learner.averaged, form)
         evaluated = time.perf_counter()
         self.seconds += evaluated - learnt
         self._save(harvest.samples)
         self.seconds += time.perf_counter() - evaluated
-        self._report(harvest, losses, match, played - started, learnt - played, share)
+        metrics = self._metrics(harvest, losses, played - started, learnt - played, share)
+        self._report(metrics, match)
 
     def _warm_up(self) -> Harvest:
         warm_up = self.config.warm_up
@@ -201,44 +178,17 @@ class Trainer:
         rng = np.random.default_rng([self.config.seed, self.iteration])
         return self.batch_maker(self.replay.draw(_EXAMPLES, rng), rng).observations
 
-    def _evaluate(self) -> MatchResult | None:
-        """A match against the fixed opponent, now and then and at the end."""
-        evaluation = self.config.evaluation
-        due = evaluation.every and (self.iteration % evaluation.every == 0 or self.finished)
-        if not due:
-            return None
-        self.reporter.begin("evaluation", evaluation.games)
-        agent = NetworkAgent(
-            self.game,
-            self.learner.averaged,
-            evaluation.simulations,
-            f"iteration {self.iteration}",
-            form=self.engine.form,
-        )
-        opponent = make_agent(evaluation.against, self.game)
-        return play_match(
-            self.game,
-            agent,
-            opponent,
-            evaluation.games,
-            seed=self.config.seed,
-            progress=lambda done, _: self.reporter.reach(done),
-        )
-
-    def _report(
+    def _metrics(
         self,
         harvest: Harvest,
         losses: Losses,
-        match: MatchResult | None,
         play_seconds: float,
         learn_seconds: float,
         share: float,
-    ) -> None:
+    ) -> dict[str, Any]:
+        """What an iteration gave, for the log."""
         deviation = self.engine.deviation(self._examples())
-        metrics: dict[str, Any] = {
-            "iteration": self.iteration,
-            "share": self.share,
-            "seconds": self.seconds,
+        return {
             "step": self.learner.step,
             "simulations_per_move": self.config.self_play.simulations_at(share),
             "learning_rate": self.learner.learning_rate(share),
@@ -256,57 +206,24 @@ class Trainer:
             "policy_deviation": deviation.policy,
             "value_deviation": deviation.value,
         }
-        if match is not None:
-            low, high = match.interval
-            metrics |= {
-                "opponent": match.second,
-                "score": match.score,
-                "score_low": low,
-                "score_high": high,
-            }
-        self.folder.log(metrics)
-        self.reporter.iteration(metrics)
-
-    def checkpoint(self) -> Checkpoint:
-        """The averaged network with its description."""
-        config = self.config
-        return Checkpoint(
-            game=self.game.name,
-            version=self.game.version,
-            options=dict(self.game.options),
-            shape=network_shape(self.game),
-            channels=config.network.channels,
-            blocks=config.network.blocks,
-            step=self.learner.step,
-            network=self.learner.averaged,
-            notes={
-                "algorithm": config.algorithm,
-                "iteration": self.iteration,
-                "seconds": round(self.seconds, 1),
-                "seed": config.seed,
-                "config": config.model_dump(mode="json"),
-            },
-        )
 
     def _save(self, samples: np.ndarray) -> None:
         """Write everything down; the iteration before stays until this one is complete."""
         self.folder.save_stretch(self.iteration - 1, samples)
-        save_checkpoint(self.checkpoint(), self.folder.agent)
-        tensors = {}
-        for name, network in (
-            ("network", self.learner.network),
-            ("averaged", self.learner.averaged),
-        ):
-            for key, value in network.state_dict().items():
-                tensors[f"{name}.{key}"] = value.detach().cpu().contiguous()
-        for index, entry in self.learner.optimizer.state_dict()["state"].items():
-            for key, value in entry.items():
-                tensors[f"optimizer.{index}.{key}"] = value.detach().cpu().contiguous()
+        learner = self.learner
+        checkpoint = self._checkpoint(learner.averaged, learner.step)
+        save_checkpoint(checkpoint, self.folder.agent)
+        tensors = flatten(
+            {
+                "network": learner.network.state_dict(),
+                "averaged": learner.averaged.state_dict(),
+                "optimizer": optimizer_tensors(learner.optimizer),
+            }
+        )
         description = {
             "iteration": self.iteration,
             "seconds": self.seconds,
             "step": self.learner.step,
-            "workers": len(self.self_play.workers),
             "replay": self.stretches,
             "rng": self.rng.bit_generator.state,
         }
@@ -328,24 +245,9 @@ class Trainer:
         self.seconds = description["seconds"]
         self.learner.step = description["step"]
         self.rng.bit_generator.state = description["rng"]
-        groups: dict[str, dict[str, torch.Tensor]] = {
-            "network": {},
-            "averaged": {},
-            "optimizer": {},
-        }
-        for name, value in tensors.items():
-            group, _, key = name.partition(".")
-            groups[group][key] = value
-        self.learner.network.load_state_dict(groups["network"])
-        self.learner.averaged.load_state_dict(groups["averaged"])
-        optimizer = self.learner.optimizer.state_dict()
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for name, value in groups["optimizer"].items():
-            index, _, key = name.partition(".")
-            moments.setdefault(int(index), {})[key] = value
-        self.learner.optimizer.load_state_dict(
-            {"state": moments, "param_groups": optimizer["param_groups"]}
-        )
+        self.learner.network.load_state_dict(unflatten(tensors, "network"))
+        self.learner.averaged.load_state_dict(unflatten(tensors, "averaged"))
+        restore_optimizer(self.learner.optimizer, unflatten(tensors, "optimizer"))
         for worker, saved in zip(self.self_play.workers, arrays, strict=True):
             worker.restore(saved)
         for number in description["replay"]:
@@ -360,7 +262,7 @@ class Trainer:
         self.learner.close()
 
 
-def search_settings(config: TrainingConfig, share: float) -> SearchSettings:
+def search_settings(config: AlphaZeroConfig, share: float) -> SearchSettings:
     """Search settings of self-play when ``share`` of the run is over."""
     play = config.self_play
     gumbel = play.algorithm == "gumbel"
@@ -378,13 +280,3 @@ def search_settings(config: TrainingConfig, share: float) -> SearchSettings:
         temperature=play.temperature,
         prove=play.prove,
     )
-
-
-def _choose_device(wanted: str) -> str:
-    """A torch device; ``auto`` takes a GPU where there is one."""
-    if wanted != "auto":
-        try:
-            return str(torch.device(wanted))
-        except RuntimeError:
-            raise ValueError(f"device is {wanted!r}; accepted: auto, cpu, cuda, ...") from None
-    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.configs import TrainingConfig, apply_settings
+from ludarium.configs import AlphaZeroConfig, apply_settings
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import GAMES, make_game
@@ -51,9 +51,10 @@ def run(given: argparse.Namespace) -> int:
         raise ValueError(f"--seconds is a positive number, not {given.seconds}")
     results = []
     for name in [given.game] if given.game else list(GAMES):
-        config, _ = choose_config(name, given.config, given.settings)
+        config, _ = choose_config(name, given.config, given.settings, "alphazero")
         options = config.options | read_options(given.option)
         config = apply_settings(config, []).model_copy(update={"options": options})
+        assert isinstance(config, AlphaZeroConfig)
         results.append(measure(make_game(name, **options), config, given.seconds))
     if given.json:
         print_json(results)
@@ -75,7 +76,7 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def measure(game: Game, config: TrainingConfig, seconds: float) -> dict[str, Any]:
+def measure(game: Game, config: AlphaZeroConfig, seconds: float) -> dict[str, Any]:
     """All figures of one game; network and self-play in turns, so that noise hits both."""
     import os
 

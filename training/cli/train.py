@@ -7,11 +7,15 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from ludarium.configs import TrainingConfig, apply_settings, load_config, shipped
+from ludarium.configs import ALGORITHMS, TrainingConfig, apply_settings, load_config, shipped
 from ludarium.envs.registry import GAMES, find_game
 
 from .common import add_json, print_json
+
+if TYPE_CHECKING:
+    from ludarium.training.runs.trainer import Trainer
 
 _DESCRIPTION = """\
 Train an agent by self-play. The run lives in a folder: its latest agent
@@ -20,6 +24,7 @@ the iteration at hand; the same command goes on where the run stopped, and so it
 a crash.
 
   ludarium train corso                                   the default configuration
+  ludarium train corso --algorithm ppo                   PPO instead of AlphaZero
   ludarium train corso --config corso/demo               a shipped one, by name
   ludarium train corso --config my.yaml --set seed=3     your own file, a key changed
   tensorboard --logdir runs                              watch the curves"""
@@ -35,10 +40,15 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     parser.add_argument(
+        "--algorithm",
+        choices=ALGORITHMS,
+        help="how to learn; default: what --config says, or alphazero",
+    )
+    parser.add_argument(
         "--config",
         metavar="FILE",
         help=f"a YAML file, or a shipped configuration ({', '.join(shipped())}); "
-        "default: GAME/default where there is one",
+        "default: GAME/default, or GAME/ppo",
     )
     parser.add_argument(
         "--set",
@@ -58,14 +68,22 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=run)
 
 
-def choose_config(game: str, name: str | None, settings: list[str]) -> tuple[TrainingConfig, str]:
+def choose_config(
+    game: str, name: str | None, settings: list[str], algorithm: str | None = None
+) -> tuple[TrainingConfig, str]:
     """The configuration that the arguments mean, and the default name of its folder."""
     find_game(game)
-    if name is None and f"{game}/default" in shipped():
-        name = f"{game}/default"
-    config = load_config(name) if name is not None else TrainingConfig(game=game)
+    default = f"{game}/{'default' if algorithm in (None, 'alphazero') else algorithm}"
+    if name is None and default in shipped():
+        name = default
+    if name is not None:
+        config = load_config(name)
+    else:
+        config = ALGORITHMS[algorithm or "alphazero"].model_validate({"game": game})
     if config.game != game:
         raise ValueError(f"configuration {name} is for {config.game}, not for {game}")
+    if algorithm is not None and config.algorithm != algorithm:
+        raise ValueError(f"configuration {name} is for {config.algorithm}, not for {algorithm}")
     label = game if name is None or name == f"{game}/default" else Path(name).stem
     if label != game and not label.startswith(f"{game}-"):
         label = f"{game}-{label}"
@@ -95,13 +113,25 @@ class _StopFlag:
         signal.signal(signal.SIGINT, self._before)
 
 
+def _trainer_class(algorithm: str) -> type[Trainer]:
+    """What runs an algorithm; only the libraries that it needs are imported."""
+    if algorithm == "ppo":
+        from ludarium.training.ppo.loop import PPOTrainer
+
+        return PPOTrainer
+    from ludarium.training.alphazero.loop import AlphaZeroTrainer
+
+    return AlphaZeroTrainer
+
+
 def run(given: argparse.Namespace) -> int:
     """Train."""
-    config, label = choose_config(given.game, given.config, given.settings)
+    config, label = choose_config(given.game, given.config, given.settings, given.algorithm)
     try:
-        from ludarium.training.alphazero.loop import Trainer
-        from ludarium.training.alphazero.reporting import TerminalReporter
-        from ludarium.training.alphazero.run_folder import RunFolder
+        from ludarium.training.runs.folder import RunFolder
+        from ludarium.training.runs.reporting import TerminalReporter
+
+        trainer_class = _trainer_class(config.algorithm)
     except ImportError as error:
         raise ImportError(
             f'training needs more: pip install "ludarium[train]" ({error})'
@@ -109,14 +139,14 @@ def run(given: argparse.Namespace) -> int:
     folder = RunFolder(given.folder or Path("runs") / label)
     if given.restart:
         folder.clear()
-    reporter = TerminalReporter(folder)
+    reporter = TerminalReporter(folder, trainer_class.columns)
     stop = _StopFlag()
     try:
-        trainer = Trainer(config, folder, reporter)
+        trainer = trainer_class(config, folder, reporter)
         where = f"going on after iteration {trainer.iteration}" if trainer.iteration else "new run"
         reporter.say(
-            f"training {trainer.game} in {folder.path} ({where}; {trainer.device}, "
-            f"{len(trainer.self_play.workers)} workers, network {trainer.engine.form})"
+            f"training {trainer.game} in {folder.path} ({where}; {config.algorithm}, "
+            f"{trainer.means})"
         )
         try:
             outcome = trainer.run(stop)

@@ -1,10 +1,10 @@
 """A run's folder: configuration, log, latest agent, and all that a resumed run needs.
 
     config.yaml            the configuration, as checked
-    agent.safetensors      the averaged network, to play and to evaluate with
+    agent.safetensors      the latest network, to play and to evaluate with
     metrics.jsonl          one line for each iteration
     tensorboard/           the same as curves
-    replay/000012.npy      positions of iteration 12
+    replay/000012.npy      positions of iteration 12, where a run learns from earlier ones too
     state-000012/          everything else after iteration 12
 
 A state is written under another name and renamed when it is complete, so whatever moment a
@@ -58,7 +58,7 @@ class RunFolder:
                     "give another --folder, or --restart to throw that run away"
                 )
             return
-        self._replay.mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
         text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
         partial = self._config.with_suffix(_PARTIAL)
         partial.write_text(text, encoding="utf-8")
@@ -94,11 +94,20 @@ class RunFolder:
         tensors: dict[str, torch.Tensor],
         arrays: list[dict[str, np.ndarray]],
     ) -> None:
-        """Write the state after ``iteration``, then remove what it supersedes."""
+        """Write the state after ``iteration``, then remove what it supersedes.
+
+        Args:
+            iteration: its number.
+            description: whatever JSON holds; ``replay``, if there, lists the iterations whose
+                stretches are still needed.
+            tensors: of the learner.
+            arrays: of the games in progress, a group for each worker.
+        """
         folder = self.path / f"{_STATE}{iteration:06d}"
         partial = folder.with_name(folder.name + _PARTIAL)
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
+        description = description | {"workers": len(arrays)}
         (partial / "state.json").write_text(json.dumps(description), encoding="utf-8")
         save_file(tensors, partial / "learner.safetensors")
         for worker, group in enumerate(arrays):
@@ -108,8 +117,8 @@ class RunFolder:
         for old in self._states():
             if old != folder:
                 shutil.rmtree(old)
-        wanted = {f"{number:06d}.npy" for number in description["replay"]}
-        for file in self._replay.iterdir():
+        wanted = {f"{number:06d}.npy" for number in description.get("replay", [])}
+        for file in self._replay.glob("*"):
             if file.name not in wanted:
                 file.unlink()
 

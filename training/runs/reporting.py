@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from .run_folder import RunFolder
+from .folder import RunFolder
 
 
 class Reporter:
@@ -48,35 +48,27 @@ class Column(NamedTuple):
     rank: int = 0
 
 
-COLUMNS = (
-    Column("run", 5, lambda m: f"{100 * m['share']:.0f} %"),
-    Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
-    Column("iter", 5, lambda m: f"{m['iteration']}", 3),
-    Column("sims", 4, lambda m: f"{m['simulations_per_move']}", 1),
-    Column("games/s", 7, lambda m: f"{m['games_per_second']:.1f}" if m["games_per_second"] else ""),
-    Column("sims/s", 9, lambda m: f"{m['simulations_per_second']:,.0f}"),
-    Column("policy", 6, lambda m: f"{m['policy_loss']:.3f}"),
-    Column("result", 6, lambda m: f"{m['outcome_loss']:.3f}"),
-    Column("score", 6, lambda m: f"{m['score_loss']:.3f}", 2),
-    Column("replay", 8, lambda m: f"{m['replay']:,}", 4),
-)
-
-
 class TerminalReporter(Reporter):
     """A progress bar and a table row for each iteration, on standard error.
 
-    Losses are of policy, result (win, draw, loss) and score. Also writes TensorBoard curves
-    into the run's folder.
+    Also writes TensorBoard curves into the run's folder.
+
+    Args:
+        folder: of the run.
+        columns: of the table; the run says which, see `Trainer.columns`.
+        stream: instead of standard error.
     """
 
-    def __init__(self, folder: RunFolder, stream: IO[str] | None = None) -> None:
+    def __init__(
+        self, folder: RunFolder, columns: Sequence[Column], stream: IO[str] | None = None
+    ) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         self._writer = SummaryWriter(str(folder.tensorboard))
         self.console = Console(file=stream or sys.stderr, highlight=False)
         if not self.console.is_terminal:
             self.console.width = 160  # a log file has no edge to wrap at
-        self.columns = fitting_columns(self.console.width)
+        self.columns = fitting_columns(columns, self.console.width)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description:>10}"),
@@ -141,12 +133,12 @@ class TerminalReporter(Reporter):
         self._writer.close()
 
 
-def fitting_columns(width: int) -> list[Column]:
-    """The columns that fit into ``width`` characters, the most important ones."""
-    columns = list(COLUMNS)
-    while sum(column.width + 2 for column in columns) - 2 > width and len(columns) > 1:
-        columns.remove(max(columns, key=lambda column: column.rank))
-    return columns
+def fitting_columns(columns: Sequence[Column], width: int) -> list[Column]:
+    """Those of the columns that fit into ``width`` characters, the most important ones."""
+    fitting = list(columns)
+    while sum(column.width + 2 for column in fitting) - 2 > width and len(fitting) > 1:
+        fitting.remove(max(fitting, key=lambda column: column.rank))
+    return fitting
 
 
 def _score(metrics: dict[str, Any]) -> str:

@@ -1,0 +1,177 @@
+"""Learner steps per second of self-play PPO, beside the tutorial way, in one run on this machine.
+
+    python benchmarks/ppo.py                       # Corso 5 x 5 and Onyx 6 x 6
+    python benchmarks/ppo.py --games corso --repeats 5 --threads 1
+    python benchmarks/ppo.py --json ppo.json
+
+Rows, all with the same network, playing and learning both counted:
+
+- ``tutorial``: sb3-contrib's `MaskablePPO`, its default settings, over a single PettingZoo
+  environment in the wrapper of PettingZoo's own tutorial;
+- ``tutorial, our settings``: the same with our minibatches and epochs, so that what is left is
+  the environment;
+- ``batched``: `ludarium train GAME --algorithm ppo`.
+
+A learner step is an action of the network that learns. In the tutorial it plays both sides; in
+ours opponents answer, and their actions are not counted. The rows take turns; shown are the
+best and the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pettingzoo.utils
+import torch
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.wrappers import ActionMasker
+
+from ludarium.configs import PPOConfig, apply_settings, load_config
+from ludarium.envs import make, make_game
+from ludarium.models import build_network
+from ludarium.training.agents.network import network_shape
+from ludarium.training.ppo.loop import PPOTrainer
+from ludarium.training.ppo.policy import NetworkPolicy
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Reporter
+
+_TUTORIAL_STEPS = 256  # of a rollout; speeds do not depend on it
+_BATCHED_STEPS = 8  # in each game
+
+#: Learns once; returns learner steps, seconds of playing, seconds of learning.
+Measure = Callable[[], tuple[int, float, float]]
+
+
+class TutorialWrapper(pettingzoo.utils.BaseWrapper, gymnasium.Env):
+    """A PettingZoo environment as a Gymnasium one whose steps are of both players in turn.
+
+    As in PettingZoo's tutorial for Stable-Baselines3 with action masking.
+    """
+
+    def reset(self, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        super().reset(seed, options)
+        agent = self.possible_agents[0]
+        self.observation_space = super().observation_space(agent)["observation"]
+        self.action_space = super().action_space(agent)
+        return self.observe(self.agent_selection), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        super().step(int(action))
+        return super().last()
+
+    def observe(self, agent: str) -> np.ndarray:
+        return super().observe(agent)["observation"]
+
+    def action_mask(self) -> np.ndarray:
+        return super().observe(self.agent_selection)["action_mask"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--games", nargs="+", default=["corso", "onyx"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, help="of torch; default: its own choice")
+    parser.add_argument("--json", type=Path, help="file to write all figures to")
+    arguments = parser.parse_args()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    rows = [row for name in arguments.games for row in game_rows(name, arguments.repeats)]
+    for row in rows:
+        print(
+            f"{row['game']:8} {row['way']:22} {row['best']:>7,.0f} steps/s best, "
+            f"{row['median']:>7,.0f} median; playing alone {row['playing']:>7,.0f}, "
+            f"learning alone {row['learning']:>7,.0f}; batched is {row['ratio']:5.1f} times that"
+        )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+def game_rows(name: str, repeats: int) -> list[dict[str, Any]]:
+    config = apply_settings(
+        load_config(f"{name}/ppo"), [f"rollout.steps={_BATCHED_STEPS}", "evaluation.every=0"]
+    )
+    assert isinstance(config, PPOConfig)
+    ours = {"batch_size": config.learner.batch, "n_epochs": config.learner.epochs}
+    with tempfile.TemporaryDirectory() as folder:
+        measures = {
+            "tutorial": tutorial(config),
+            "tutorial, our settings": tutorial(config, **ours),
+            "batched": batched(config, folder),
+        }
+        found: dict[str, list[tuple[int, float, float]]] = {way: [] for way in measures}
+        for measure in measures.values():
+            measure()
+        for _ in range(repeats):
+            for way, measure in measures.items():
+                found[way].append(measure())
+    rows = []
+    for way, results in found.items():
+        speeds = [steps / (play + learn) for steps, play, learn in results]
+        rows.append(
+            {
+                "game": name,
+                "way": way,
+                "best": max(speeds),
+                "median": median(speeds),
+                "playing": median(steps / play for steps, play, _ in results),
+                "learning": median(steps / learn for steps, _, learn in results),
+            }
+        )
+    for row in rows:
+        row["ratio"] = rows[-1]["median"] / row["median"]
+    return rows
+
+
+def tutorial(config: PPOConfig, **settings: Any) -> Measure:
+    game = make_game(config.game, **config.options)
+    env = TutorialWrapper(make(config.game, **config.options))
+    env.reset(seed=1)
+    network = build_network(network_shape(game), config.network.channels, config.network.blocks)
+    model = MaskablePPO(
+        NetworkPolicy,
+        ActionMasker(env, TutorialWrapper.action_mask),
+        n_steps=_TUTORIAL_STEPS,
+        policy_kwargs={"network": network},
+        device=config.device,
+        **settings,
+    )
+    return timed(model, _TUTORIAL_STEPS)
+
+
+def batched(config: PPOConfig, folder: str) -> Measure:
+    trainer = PPOTrainer(config, RunFolder(folder), Reporter())
+    for number in range(config.opponents.active):
+        trainer.pool.add(number)
+    trainer.pool.prepare()
+    return timed(trainer.model, config.rollout.games * config.rollout.steps)
+
+
+def timed(model: MaskablePPO, steps: int) -> Measure:
+    """A call of ``learn`` for one rollout; when learning began, its callback tells."""
+
+    def measure() -> tuple[int, float, float]:
+        began = time.perf_counter()
+        played = 0.0
+
+        def on_step(_: dict, __: dict) -> bool:
+            nonlocal played
+            played = time.perf_counter() - began
+            return True
+
+        model.learn(steps, callback=on_step, log_interval=None, reset_num_timesteps=False)
+        return steps, played, time.perf_counter() - began - played
+
+    return measure
+
+
+if __name__ == "__main__":
+    main()

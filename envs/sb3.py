@@ -1,0 +1,167 @@
+"""Many games at once as a Stable-Baselines3 ``VecEnv``.
+
+    from sb3_contrib import MaskablePPO
+    from ludarium.envs.sb3 import BoardGameVecEnv
+
+    games = BoardGameVecEnv("corso", 256, opponent="random", seed=1)
+    MaskablePPO("MlpPolicy", games).learn(1_000_000)
+
+Nothing else in `ludarium.envs` needs Stable-Baselines3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
+except ImportError as error:
+    raise ImportError(
+        f'ludarium.envs.sb3 needs Stable-Baselines3: pip install "ludarium[train]" ({error})'
+    ) from error
+
+from .batch import BatchPolicy, OneSide, Opponents, agent_space
+from .engine.game import Game
+from .single import as_game
+
+
+class BoardGameVecEnv(VecEnv):
+    """One side of N games as an SB3 ``VecEnv``, in compiled code; opponents play the other sides.
+
+    The agent acts in every game in every step; where the rules let a player act several times
+    in turn, each action is a step. Rewards come at the end: +1, -1, or 0 for a draw. Masks
+    come from ``env_method("action_masks")``, as sb3-contrib's ``MaskablePPO`` asks for them,
+    in one array. The infos of a game that ended in the step have ``terminal_observation`` and
+    ``TimeLimit.truncated``, which is true where it reached its ply cap. An observation is
+    copied once, out of the batch.
+
+    Args:
+        game: the name of a game, or rules from `ludarium.envs.make_game`.
+        num_envs: how many games, N.
+        opponent, seat, illegal, observation_dtype: as for
+            `ludarium.envs.batch.VectorBoardGameEnv`.
+        opening_plies: each game begins with 0 to so many random plies of both players.
+        seed: fixes seats, starts, openings and the opponents; ``seed()`` does so for the
+            next reset.
+        **options: the game's options, if it is given by name.
+
+    Attributes:
+        side: the games, a `ludarium.envs.batch.OneSide`.
+
+    Raises:
+        ValueError: an argument out of its range, or an opponent that cannot be made.
+        ImportError: the opponent needs the training package, which is not installed.
+    """
+
+    def __init__(
+        self,
+        game: str | Game,
+        num_envs: int = 1,
+        *,
+        opponent: str | BatchPolicy | Opponents = "random",
+        seat: int | str = "alternate",
+        illegal: str = "lose",
+        observation_dtype: Any = np.float32,
+        opening_plies: int = 0,
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
+        self.game = as_game(game, options)
+        self.side = OneSide(
+            self.game, num_envs, opponent, seat, illegal, observation_dtype, opening_plies
+        )
+        self._actions = np.zeros(num_envs, np.int64)
+        self._has_begun = False
+        super().__init__(
+            num_envs, agent_space(self.side.batch), spaces.Discrete(self.game.num_actions)
+        )
+        if seed is not None:
+            self.seed(seed)
+
+    def reset(self) -> np.ndarray:
+        """Start all games anew, each up to the agent's first turn; observations [N, ...]."""
+        seed = self._seeds[0]
+        begins = seed is not None or not self._has_begun
+        self.side.reset(np.random.default_rng(seed) if begins else None)
+        self._has_begun = True
+        self._reset_seeds()
+        self._reset_options()
+        return self._observe()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Take the agent's actions, integers [N]."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Play them, and the opponents' up to the agent's next turn.
+
+        Returns:
+            Observations [N, ...], rewards float32[N], dones bool[N], and N infos. Where a game
+            ended, the observation is the first one of the next game.
+
+        Raises:
+            ValueError: as `ludarium.envs.batch.OneSide.play`.
+        """
+        side = self.side
+        side.play(self._actions)
+        rewards, dones = side.rewards.copy(), side.is_over
+        infos = self._infos()
+        side.renew()
+        return self._observe(), rewards, dones, infos
+
+    def action_masks(self) -> np.ndarray:
+        """bool[N, A], the agent's legal actions in each game."""
+        return self.side.batch.masks.astype(np.bool_)
+
+    def _observe(self) -> np.ndarray:
+        """What the agent sees in each game; the caller's own."""
+        return self.side.batch.observations.copy()
+
+    def _infos(self) -> list[dict[str, Any]]:
+        """Infos of a step, before games are started anew."""
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for game in self.side.observe_ends():
+            infos[game]["terminal_observation"] = self.side.batch.observations[game].copy()
+            infos[game]["TimeLimit.truncated"] = bool(self.side.truncated[game])
+        return infos
+
+    # What SB3 asks of environments one by one.
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute of this object, once for each game asked for."""
+        value = None if attr_name == "render_mode" else getattr(self, attr_name)
+        return [value] * self._count(indices)
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Not supported: the games have no attributes of their own."""
+        raise NotImplementedError(f"the games have no attribute {attr_name!r} of their own to set")
+
+    def env_method(
+        self,
+        method_name: str,
+        *method_args: Any,
+        indices: VecEnvIndices = None,
+        **method_kwargs: Any,
+    ) -> Any:
+        """``action_masks``, one row for each game asked for; there is no other method."""
+        if method_name != "action_masks":
+            raise AttributeError(f"the games have no method {method_name!r}, only action_masks")
+        masks = self.action_masks()
+        return masks if indices is None else masks[np.atleast_1d(np.asarray(indices))]
+
+    def env_is_wrapped(
+        self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None
+    ) -> list[bool]:
+        """The games are in no wrappers."""
+        return [False] * self._count(indices)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def _count(self, indices: VecEnvIndices) -> int:
+        return self.num_envs if indices is None else np.size(np.asarray(indices))

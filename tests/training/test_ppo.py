@@ -1,0 +1,409 @@
+"""Self-play PPO: what the learner sees, whom it meets, that it learns, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from ludarium.configs import apply_settings, load_config
+from ludarium.configs.schema import Opponents as OpponentsConfig
+from ludarium.envs import GAMES, make_game
+from ludarium.envs.batch import BatchEnv
+from ludarium.models import build_network, load_checkpoint
+from ludarium.models.network import Output, expected_value
+from ludarium.training.agents import make_agent
+from ludarium.training.agents.network import NetworkAgent, network_shape
+from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
+from ludarium.training.cli import main
+from ludarium.training.evaluation import play_match
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Reporter
+
+pytest.importorskip("sb3_contrib")
+
+from stable_baselines3.common.utils import ConstantSchedule
+
+from ludarium.training.ppo.environment import LearnerVecEnv
+from ludarium.training.ppo.loop import PPOTrainer
+from ludarium.training.ppo.opponents import CURRENT, PastSelf, Pool
+from ludarium.training.ppo.policy import NetworkPolicy, measure_statistics
+from ludarium.training.ppo.view import View
+
+TINY = [
+    "options={size: 3}",
+    "budget={iterations: 4, minutes: null}",
+    "network={channels: 8, blocks: 1}",
+    "rollout={games: 16, steps: 8, opening_plies: 2}",
+    "opponents={every: 1, pool: 2, current: 0.3}",
+    "learner={batch: 64, epochs: 2, learning_rate: 0.003}",
+    "evaluation={every: 0}",
+]
+
+
+def tiny_config(*settings: str):
+    return apply_settings(load_config("corso/ppo"), [*TINY, *settings])
+
+
+def trained(folder, *settings: str, iterations: int | None = None) -> PPOTrainer:
+    """Run a tiny training, for so many iterations or to its end."""
+    trainer = PPOTrainer(tiny_config(*settings), RunFolder(folder), Reporter())
+    goal = iterations if iterations is not None else 10**9
+    trainer.run(stop=lambda: trainer.iteration >= goal)
+    trainer.close()
+    return trainer
+
+
+class Favourite(nn.Module):
+    """A network that plays one action wherever it is legal."""
+
+    def __init__(self, action: int, num_actions: int) -> None:
+        super().__init__()
+        self.register_buffer("logits", 1e4 * torch.eye(num_actions)[action])
+
+    def forward(self, observation):
+        count = len(observation)
+        return Output(self.logits.repeat(count, 1), torch.zeros(count, 3), torch.zeros(count))
+
+
+def make_pool(game, network, num_envs=64, **settings) -> Pool:
+    random = np.random.default_rng(0)
+    view = View(game, False, random)
+    config = OpponentsConfig(**settings)
+    return Pool(config, num_envs, network, view, torch.device("cpu"), random)
+
+
+# What networks see.
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_view_is_the_one_that_alphazero_learns_from(name):
+    """A policy that is sure of one action, as both show it, in the same symmetry."""
+    game = make_game(name)
+    batch = BatchEnv(game, 64, seed=1)
+    for _ in range(5):
+        batch.step_random()
+    samples = np.zeros(64, sample_dtype(game))
+    samples["state"] = batch.states
+    samples["outcome"] = 1
+    actions = batch.random_actions()
+    samples["policy"][np.arange(64), actions] = 1
+    theirs = BatchMaker(game, search_value=0.5)(samples, np.random.default_rng(7))
+    seen = View(game, True, np.random.default_rng(7))(batch, np.arange(64))
+    np.testing.assert_array_equal(seen.observations, theirs.observations)
+    np.testing.assert_array_equal(seen.actions(theirs.policies.argmax(axis=1)), actions)
+    shown = np.take_along_axis(batch.masks, seen.numbers, axis=1)
+    np.testing.assert_array_equal(seen.masks, shown)
+    np.testing.assert_array_equal(seen.masks.sum(axis=1), batch.masks.sum(axis=1))
+
+
+def test_without_symmetries_a_view_shows_what_a_position_says():
+    game = make_game("onyx", size=6)
+    batch = BatchEnv(game, 16, seed=1)
+    batch.step_random()  # so that the second player is to move, who sees the board turned
+    games = np.array([3, 9])
+    seen = View(game, False, np.random.default_rng(0))(batch, games)
+    for k, number in enumerate(games):
+        position = batch.position(number)
+        np.testing.assert_array_equal(seen.observations[k], position.observation())
+        np.testing.assert_array_equal(
+            seen.masks[k][position.seen_actions()], position.mask.astype(bool)
+        )
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_learner_plays_both_seats_by_its_networks_numbers(name):
+    game = make_game(name)
+    network = build_network(network_shape(game), 4, 1).eval()
+    pool = make_pool(game, network, num_envs=16)
+    env = LearnerVecEnv(game, pool, View(game, True, pool.random), 4, pool.random)
+    random = np.random.default_rng(1)
+    observations = env.reset()
+    seats, rewards_seen = set(), set()
+    for _ in range(150):
+        batch = env.side.batch
+        assert (batch.movers == env.side.seats).all()
+        seats |= set(env.side.seats)
+        masks = np.stack(env.env_method("action_masks"))
+        actions = (masks * random.random(masks.shape)).argmax(axis=1)
+        played = env.seen.actions(actions)
+        assert (batch.masks[np.arange(16), played] == 1).all()
+        assert observations.shape == (16, *game.observation_shape)
+        observations, rewards, dones, _ = env.step(actions)
+        assert (rewards[~dones] == 0).all()
+        rewards_seen |= set(rewards[dones])
+    assert seats == {0, 1}
+    assert len(rewards_seen) > 1
+
+
+# The policy.
+
+
+@pytest.fixture
+def policy() -> NetworkPolicy:
+    torch.manual_seed(0)
+    game = make_game("corso", size=3)
+    pool = make_pool(game, build_network(network_shape(game), 8, 2))
+    env = LearnerVecEnv(game, pool, pool.view, 0, pool.random)
+    return NetworkPolicy(
+        env.observation_space, env.action_space, ConstantSchedule(1e-3), pool.current
+    )
+
+
+def test_the_policy_draws_legal_actions_with_the_probabilities_it_tells(policy):
+    observations = torch.rand(1, 5, 3, 3).expand(20_000, -1, -1, -1)
+    masks = torch.tensor([1, 0, 1, 1, 0, 0, 0, 1, 0], dtype=torch.bool)
+    with torch.no_grad():
+        actions, values, logs = policy(observations, action_masks=masks.repeat(20_000, 1).numpy())
+    assert set(actions.tolist()) == {0, 2, 3, 7}
+    for action, count in Counter(actions.tolist()).items():
+        told = float(logs[actions == action][0].exp())
+        assert count / 20_000 == pytest.approx(told, abs=0.02)
+    assert values.shape == (20_000, 1)
+    distribution = policy.get_distribution(observations[:1], masks.numpy())
+    torch.testing.assert_close(distribution.log_prob(actions[:1]), logs[:1])
+    torch.testing.assert_close(
+        distribution.entropy(),
+        policy.evaluate_actions(observations[:1], actions[:1], masks)[2],
+    )
+
+
+def test_learning_sees_the_probabilities_and_values_of_the_rollout(policy):
+    """Also where the network normalises over batches: by the same statistics in both."""
+    observations, masks = torch.rand(32, 5, 3, 3), torch.ones(32, 9, dtype=torch.bool)
+    measure_statistics(policy.network, torch.rand(500, 5, 3, 3))
+    policy.set_training_mode(False)
+    actions, values, logs = policy(observations, action_masks=masks)
+    policy.set_training_mode(True)
+    again, relogged, entropies = policy.evaluate_actions(observations[:7], actions[:7], masks[:7])
+    torch.testing.assert_close(relogged, logs[:7])
+    torch.testing.assert_close(again, values[:7])
+    assert (entropies > 0).all()
+    outcome = policy.network(observations).outcome
+    torch.testing.assert_close(values[:, 0], expected_value(outcome))
+
+
+def test_measured_statistics_normalise(policy):
+    observations = torch.rand(3000, 5, 3, 3)
+    measure_statistics(policy.network, observations)
+    with torch.no_grad():
+        stem = policy.network.stem(observations)
+    torch.testing.assert_close(stem.mean((0, 2, 3)), torch.zeros(8), atol=1e-2, rtol=0)
+    torch.testing.assert_close(stem.std((0, 2, 3)), torch.ones(8), atol=2e-2, rtol=0)
+
+
+# Opponents.
+
+
+def test_past_selves_are_weighted_by_how_well_they_do():
+    pool = make_pool(make_game("corso", size=3), Favourite(0, 9))
+    for number, score in enumerate((0.9, 0.5, 0.1)):
+        pool.past.append(PastSelf(number, pool.current, points=100 * score, games=100))
+    expected = {"hard": [0.01, 0.25, 0.81], "even": [0.09, 0.25, 0.09], "uniform": [1, 1, 1]}
+    for weighting, weights in expected.items():
+        pool.config = OpponentsConfig(weighting=weighting, power=2)
+        np.testing.assert_allclose(pool.weights(), np.array(weights) / sum(weights))
+    pool.past = [PastSelf(0, pool.current, points=50, games=50)]
+    assert pool.weights() == [1]
+
+
+def test_opponents_are_drawn_by_share_and_weight():
+    pool = make_pool(make_game("corso", size=3), Favourite(0, 9), 4000, current=0.25, active=1)
+    every = np.arange(4000)
+    pool.begin(every)
+    assert (pool.playing == CURRENT).all()
+    for number, score in ((3, 1.0), (6, 0.0)):
+        pool.past.append(PastSelf(number, pool.current, points=100 * score, games=100))
+    pool.prepare()
+    assert pool.active == [6]  # the other one never wins
+    pool.begin(every)
+    assert (pool.playing == CURRENT).mean() == pytest.approx(0.25, abs=0.03)
+    assert set(pool.playing) == {CURRENT, 6}
+
+
+def test_each_opponent_plays_by_its_own_network():
+    game = make_game("corso", size=3)
+    pool = make_pool(game, Favourite(4, 9), 9)
+    pool.past = [PastSelf(5, Favourite(0, 9)), PastSelf(7, Favourite(8, 9))]
+    pool.playing[:] = [CURRENT, 5, 7] * 3
+    batch = BatchEnv(game, 9, seed=0)
+    actions = pool.choose(batch, np.array([1, 2, 3, 8]))
+    assert actions.tolist() == [0, 8, 4, 8]
+    batch.step(np.full(9, 8))  # now 8 is taken by the other player
+    assert pool.choose(batch, np.array([2]))[0] != 8
+
+
+def test_results_count_for_the_opponent_that_played():
+    pool = make_pool(make_game("corso", size=3), Favourite(4, 9), 4)
+    pool.past = [PastSelf(1, pool.current), PastSelf(2, pool.current)]
+    pool.playing[:] = [1, 1, 2, CURRENT]
+    before = pool.past[1].score
+    for _ in range(2000):
+        pool.finish(np.arange(4), np.array([1, 0, -1, 1], np.float32))
+    assert pool.past[0].score == pytest.approx(0.75, abs=0.01)
+    assert pool.past[1].score == pytest.approx(0, abs=0.01)
+    assert before == 0.5
+    assert pool.points / pool.finished == pytest.approx(2.5 / 4)
+
+
+def test_the_pool_keeps_the_latest_as_they_were():
+    game = make_game("corso", size=3)
+    network = build_network(network_shape(game), 4, 1)
+    pool = make_pool(game, network, 3, pool=2)
+    for number in (1, 2):
+        pool.add(number)
+    pool.prepare()
+    pool.playing[:] = [1, 2, CURRENT]
+    with torch.no_grad():
+        network.outcome.bias.fill_(5)
+    pool.add(3)
+    assert [each.number for each in pool.past] == [2, 3]
+    assert pool.playing.tolist() == [CURRENT, 2, CURRENT]
+    assert pool.active == [2]
+    assert (pool.past[0].network.outcome.bias != 5).all()
+    assert (pool.past[1].network.outcome.bias == 5).all()
+
+
+# Training.
+
+
+def test_training_learns_corso_3x3(tmp_path):
+    """A tiny run from nothing beats random play, more often than untrained networks do."""
+    settings = (
+        "budget={iterations: 16, minutes: null}",
+        "network={channels: 16, blocks: 1}",
+        "rollout={games: 64, steps: 16, opening_plies: 2}",
+        "opponents={every: 5}",
+        "learner={batch: 128, epochs: 4, learning_rate: 0.003}",
+    )
+    trainer = trained(tmp_path, *settings)
+    game = trainer.game
+    opponent = make_agent("random", game)
+
+    def score(network) -> float:
+        agent = NetworkAgent(game, network, 0, form="eager")
+        return play_match(game, agent, opponent, 200, seed=1, opening_plies=0).score
+
+    untrained = []
+    for seed in range(6):
+        torch.manual_seed(seed)
+        untrained.append(score(build_network(network_shape(game), 16, 1)))
+    assert score(trainer.network) > max(0.75, np.mean(untrained) + 0.1)
+    searching = NetworkAgent(game, trainer.network, 32, form="eager")
+    assert play_match(game, searching, opponent, 60, seed=1).score > 0.7
+
+
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):
+    whole = trained(tmp_path / "whole")
+    for stop in (1, 2, 4):
+        parts = trained(tmp_path / "parts", iterations=stop)
+    assert parts.iteration == whole.iteration == 4
+    assert parts.model.num_timesteps == whole.model.num_timesteps == 4 * 16 * 8
+    for name, value in whole.network.state_dict().items():
+        assert torch.equal(value, parts.network.state_dict()[name]), name
+    assert [vars(each) | {"network": 0} for each in parts.pool.past] == [
+        vars(each) | {"network": 0} for each in whole.pool.past
+    ]
+    for name, array in whole.games.state().items():
+        np.testing.assert_array_equal(array, parts.games.state()[name], name)
+    lines = (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["iteration"] for line in lines] == [1, 2, 3, 4]
+
+
+def test_a_run_killed_while_saving_goes_on_from_the_state_before(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    trained(folder, iterations=1)
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ludarium.training.runs.folder.np.savez", killed)
+    with pytest.raises(KeyboardInterrupt):
+        trained(folder, iterations=2)
+    monkeypatch.undo()
+    resumed, whole = trained(folder), trained(tmp_path / "whole")
+    for name, value in whole.network.state_dict().items():
+        assert torch.equal(value, resumed.network.state_dict()[name]), name
+
+
+def test_other_seeds_learn_otherwise(tmp_path):
+    first = trained(tmp_path / "a", iterations=1).network.state_dict()
+    other = trained(tmp_path / "b", "seed=9", iterations=1).network.state_dict()
+    assert any((value != other[name]).any() for name, value in first.items())
+
+
+def test_a_saved_run_of_other_games_is_refused(tmp_path):
+    trainer = trained(tmp_path, iterations=1)
+    state = trainer.games.state()
+    with pytest.raises(ValueError, match="do not fit"):
+        trainer.games.restore(state | {"batch.masks": state["batch.masks"][1:]})
+
+
+def test_games_without_a_board_are_learnt_too(tmp_path):
+    config = apply_settings(load_config("obelisk/ppo"), [*TINY[2:], "budget={iterations: 1}"])
+    trainer = PPOTrainer(config, RunFolder(tmp_path), Reporter())
+    before = [weight.clone() for weight in trainer.network.parameters()]
+    trainer.run()
+    changed = [(a != b).any() for a, b in zip(before, trainer.network.parameters(), strict=True)]
+    assert any(changed)
+
+
+# What is done with it.
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    """A tiny run by the command line."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    settings = [f"--set={setting}" for setting in TINY[:-1]]
+    evaluation = "--set=evaluation={every: 2, against: random, games: 4, simulations: 0}"
+    arguments = ["train", "corso", "--algorithm", "ppo", "--folder", str(folder)]
+    assert main([*arguments, *settings, evaluation]) == 0
+    return folder
+
+
+def test_a_run_leaves_a_checkpoint_and_nothing_pickled(run_folder):
+    checkpoint = load_checkpoint(run_folder / "agent.safetensors")
+    assert checkpoint.notes["algorithm"] == "ppo"
+    assert checkpoint.options == {"size": 3}
+    assert checkpoint.step == 4 * 16 * 8
+    files = [file for file in run_folder.rglob("*") if file.is_file()]
+    kinds = {file.suffix for file in files if "events" not in file.name}
+    assert kinds == {".safetensors", ".json", ".jsonl", ".yaml", ".npz"}
+    lines = [json.loads(line) for line in (run_folder / "metrics.jsonl").open()]
+    assert [line.get("opponent") for line in lines] == [None, "random", None, "random"]
+
+
+@pytest.mark.parametrize("simulations", [0, 8])
+def test_evaluate_takes_the_agent_with_and_without_search(run_folder, simulations, capsys):
+    arguments = ["evaluate", str(run_folder), "--simulations", str(simulations), "--games", "4"]
+    assert main([*arguments, "--against", "random", "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["first"] == f"run:{simulations}"
+    assert result["games"] == 4
+
+
+@pytest.mark.parametrize("simulations", [0, 4])
+def test_the_agent_is_an_opponent_of_the_gymnasium_environments(run_folder, simulations):
+    spec = f"{run_folder}:{simulations}"
+    env = gymnasium.make("ludarium/Corso-v0", size=3, opponent=spec, seat=1)
+    env.reset(seed=0)
+    position = make_game("corso", size=3).start()
+    opening = make_agent(spec, position.game).choose(position)
+    position.play(opening)
+    assert env.unwrapped.board.position == position
+    vector = gymnasium.make_vec("ludarium/Corso-v0", 3, size=3, opponent=spec, seat=1)
+    vector.reset(seed=0)
+    assert all(vector.unwrapped.batch.position(game) == position for game in range(3))
+
+
+def test_configurations_of_the_other_algorithm_are_refused(capsys):
+    assert main(["train", "corso", "--algorithm", "ppo", "--config", "corso/demo"]) == 2
+    assert "corso/demo is for alphazero, not for ppo" in capsys.readouterr().err
+    assert main(["bench", "corso", "--config", "corso/ppo"]) == 2
+    assert "corso/ppo is for ppo, not for alphazero" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Self-play PPO: sb3-contrib's `MaskablePPO` over our games, networks and opponents."""

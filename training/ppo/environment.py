@@ -1,0 +1,99 @@
+"""The learner's environment: its side of many games, as its network sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.sb3 import BoardGameVecEnv
+
+from .opponents import Pool
+from .view import Seen, View
+
+_BATCH = "batch."
+
+
+class LearnerVecEnv(BoardGameVecEnv):
+    """A `BoardGameVecEnv` in the action numbers and symmetries that a `View` shows.
+
+    A game that reaches its ply cap is a draw like any other: it is not valued further. The
+    learner is player 0 and 1 in turn, game after game.
+
+    Args:
+        game: the rules.
+        pool: the opponents.
+        view: how networks see the games.
+        opening_plies: each game begins with 0 to so many random plies.
+        random: what seats, starts and openings are drawn from.
+
+    Attributes:
+        seen: what the learner's network sees now, `Seen` of all games.
+    """
+
+    def __init__(
+        self, game: Game, pool: Pool, view: View, opening_plies: int, random: np.random.Generator
+    ) -> None:
+        num_envs = len(pool.playing)
+        super().__init__(
+            game,
+            num_envs,
+            opponent=pool,
+            seat="alternate",
+            illegal="raise",
+            opening_plies=opening_plies,
+        )
+        self._view = view
+        self._pool = pool
+        self._every = np.arange(num_envs)
+        self.side.reset(random)
+        self.seen = view(self.side.batch, self._every)
+
+    def reset(self) -> np.ndarray:
+        """Go on with the games as they are; they began when this was made."""
+        return self.seen.observations
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Take the learner's actions, in the numbers of its network."""
+        super().step_async(self.seen.actions(actions))
+
+    def action_masks(self) -> np.ndarray:
+        """bool[N, A], legal actions in the numbers of the learner's network."""
+        return self.seen.masks
+
+    def _observe(self) -> np.ndarray:
+        self.seen = self._view(self.side.batch, self._every)
+        return self.seen.observations
+
+    def _infos(self) -> list[dict[str, Any]]:
+        return [{} for _ in range(self.num_envs)]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that `restore` needs to go on exactly here, but for random numbers."""
+        arrays = {f"{_BATCH}{name}": value for name, value in self.side.batch.snapshot().items()}
+        return (
+            arrays
+            | self.seen._asdict()
+            | {
+                "seats": self.side.seats,
+                "playing": self._pool.playing,
+            }
+        )
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take over what `state` gave.
+
+        Raises:
+            ValueError: it is of another game or another number of games.
+        """
+        self.side.batch.resume(
+            {
+                name.removeprefix(_BATCH): value
+                for name, value in arrays.items()
+                if name.startswith(_BATCH)
+            }
+        )
+        self.seen = Seen(*(arrays[name] for name in Seen._fields))
+        self.side.seats[:] = arrays["seats"]
+        self._pool.playing[:] = arrays["playing"]

@@ -1,0 +1,274 @@
+"""The PPO loop: play, learn, evaluate, save, again.
+
+Proximal policy optimisation (Schulman et al., "Proximal Policy Optimization Algorithms", 2017)
+with illegal actions masked, by sb3-contrib; this module gives it games, opponents and a
+network, and calls its ``learn`` once for each iteration.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.buffers import (
+    MaskableRolloutBuffer,
+    MaskableRolloutBufferSamples,
+)
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.utils import set_random_seed
+
+from ludarium.configs import PPOConfig
+from ludarium.envs.batch import BatchEnv
+from ludarium.models import build_network, save_checkpoint
+from ludarium.training.agents.network import network_shape
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Column, Reporter
+from ludarium.training.runs.trainer import (
+    Trainer,
+    flatten,
+    optimizer_tensors,
+    restore_optimizer,
+    unflatten,
+)
+
+from .environment import LearnerVecEnv
+from .opponents import Pool
+from .policy import NetworkPolicy, measure_statistics
+from .view import View
+
+_STATISTICS_PLIES = 64  # of random play that the network's normalisation is measured on
+
+#: ``score`` is the learner's against its opponents, in percent; ``entropy`` in nats.
+COLUMNS = (
+    Column("run", 5, lambda m: f"{100 * m['share']:.0f} %"),
+    Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
+    Column("iter", 5, lambda m: f"{m['iteration']}", 3),
+    Column("steps", 10, lambda m: f"{m['step']:,}", 1),
+    Column("steps/s", 7, lambda m: f"{m['steps_per_second']:,.0f}"),
+    Column("self-play", 9, lambda m: f"{100 * m['self_play_score']:.0f} %"),
+    Column("entropy", 7, lambda m: f"{m['entropy']:.2f}"),
+    Column("value", 6, lambda m: f"{m['value_loss']:.3f}"),
+    Column("kl", 6, lambda m: f"{m['approx_kl']:.4f}", 2),
+    Column("pool", 4, lambda m: f"{m['pool']}", 4),
+)
+
+
+class PPOTrainer(Trainer):
+    """A run of self-play PPO; see `Trainer`."""
+
+    columns = COLUMNS
+    config: PPOConfig
+
+    def __init__(self, config: PPOConfig, folder: RunFolder, reporter: Reporter) -> None:
+        super().__init__(config, folder, reporter)
+        saved = folder.load_state()
+        device = torch.device(self.device)
+        seeds = np.random.SeedSequence(config.seed).spawn(2)
+        torch.manual_seed(int(seeds[0].generate_state(1)[0]))
+        self.network = build_network(
+            network_shape(self.game), config.network.channels, config.network.blocks
+        )
+        self.network.to(device).eval()
+        if len(self.game.observation_shape) == 3:
+            self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.random = np.random.default_rng(seeds[1])
+        view = View(self.game, config.rollout.symmetries, self.random)
+        self.pool = Pool(
+            config.opponents, config.rollout.games, self.network, view, device, self.random
+        )
+        if not saved:
+            self._measure_statistics()
+        self.games = LearnerVecEnv(
+            self.game, self.pool, view, config.rollout.opening_plies, self.random
+        )
+        learner = config.learner
+        self.model = MaskablePPO(
+            NetworkPolicy,
+            self.games,
+            learning_rate=lambda _: self.learning_rate,
+            n_steps=config.rollout.steps,
+            batch_size=learner.batch,
+            n_epochs=learner.epochs,
+            gamma=learner.gamma,
+            gae_lambda=learner.gae_lambda,
+            clip_range=learner.clip,
+            ent_coef=learner.entropy,
+            vf_coef=learner.value_weight,
+            max_grad_norm=learner.gradient_clip,
+            target_kl=learner.target_kl,
+            policy_kwargs={"network": self.network},
+            rollout_buffer_class=_ReportingBuffer,
+            rollout_buffer_kwargs={"advance": reporter.advance},
+            device=device,
+        )
+        self.model.set_logger(Logger(folder=None, output_formats=[]))
+        if saved:
+            self._restore(*saved)
+
+    @property
+    def means(self) -> str:
+        """Device and number of games."""
+        return f"{self.device}, {self.config.rollout.games} games side by side"
+
+    @property
+    def learning_rate(self) -> float:
+        """Learning rate now."""
+        learner = self.config.learner
+        return _between(learner.learning_rate, learner.final_learning_rate, self.share)
+
+    def _iterate(self) -> None:
+        """One turn of the loop."""
+        started = time.perf_counter()
+        config = self.config
+        learner, rollout = config.learner, config.rollout
+        # Of Python, numpy and torch: SB3 draws minibatches, the networks their actions.
+        set_random_seed(_iteration_seed(config.seed, self.iteration))
+        self.pool.prepare()
+        learning_rate = self.learning_rate
+        self.model.ent_coef = _between(learner.entropy, learner.final_entropy, self.share)
+        callback = _Progress(self.reporter, rollout.games * rollout.steps, learner.epochs)
+        self.model.learn(
+            rollout.games * rollout.steps,
+            callback=callback,
+            log_interval=None,  # type: ignore[arg-type]
+            reset_num_timesteps=False,
+        )
+        learnt = time.perf_counter()
+        self.iteration += 1
+        self.seconds += learnt - started
+        if self.iteration % config.opponents.every == 0:
+            self.pool.add(self.iteration)
+        match = self._evaluate(self.network, "eager")
+        evaluated = time.perf_counter()
+        self.seconds += evaluated - learnt
+        self._save()
+        self.seconds += time.perf_counter() - evaluated
+        self._report(self._metrics(learnt - started, callback, learning_rate), match)
+
+    def _metrics(self, seconds: float, callback: _Progress, learning_rate: float) -> dict[str, Any]:
+        """What an iteration gave, for the log."""
+        logged = self.model.logger.name_to_value
+        steps = self.config.rollout.games * self.config.rollout.steps
+        pool = self.pool
+        return {
+            "step": self.model.num_timesteps,
+            "steps_per_second": steps / seconds,
+            "play_seconds": callback.play_seconds,
+            "learn_seconds": seconds - callback.play_seconds,
+            "games": pool.finished,
+            "self_play_score": pool.points / max(1, pool.finished),
+            "pool": len(pool.past),
+            "pool_score": float(np.mean([each.score for each in pool.past] or [0.5])),
+            "learning_rate": learning_rate,
+            "entropy": -float(logged["train/entropy_loss"]),
+            "policy_loss": float(logged["train/policy_gradient_loss"]),
+            "value_loss": float(logged["train/value_loss"]),
+            "explained_variance": float(logged["train/explained_variance"]),
+            "approx_kl": float(logged["train/approx_kl"]),
+            "clip_fraction": float(logged["train/clip_fraction"]),
+        }
+
+    def _measure_statistics(self) -> None:
+        """Fit the network's normalisation to positions of random games."""
+        games = BatchEnv(self.game, self.config.rollout.games, seed=self.config.seed)
+        positions = []
+        for _ in range(_STATISTICS_PLIES):
+            positions.append(games.observations[:64].copy())
+            games.step_random()
+        measure_statistics(
+            self.network, torch.from_numpy(np.concatenate(positions)).to(self.device)
+        )
+
+    def _save(self) -> None:
+        """Write everything down; the iteration before stays until this one is complete."""
+        step = self.model.num_timesteps
+        save_checkpoint(self._checkpoint(self.network, step), self.folder.agent)
+        pool, past = self.pool.state()
+        tensors = flatten(
+            {
+                "network": self.network.state_dict(),
+                "optimizer": optimizer_tensors(self.model.policy.optimizer),
+                **past,
+            }
+        )
+        description = {
+            "iteration": self.iteration,
+            "seconds": self.seconds,
+            "step": step,
+            "pool": pool,
+            "random": self.random.bit_generator.state,
+        }
+        self.folder.save_state(self.iteration, description, tensors, [self.games.state()])
+
+    def _restore(
+        self,
+        description: dict[str, Any],
+        tensors: dict[str, torch.Tensor],
+        arrays: list[dict[str, np.ndarray]],
+    ) -> None:
+        """Go on exactly where the saved state is."""
+        self.iteration = description["iteration"]
+        self.seconds = description["seconds"]
+        self.model.num_timesteps = description["step"]
+        self.random.bit_generator.state = description["random"]
+        self.network.load_state_dict(unflatten(tensors, "network"))
+        restore_optimizer(self.model.policy.optimizer, unflatten(tensors, "optimizer"))
+        self.pool.restore(description["pool"], lambda group: unflatten(tensors, group))
+        (games,) = arrays
+        self.games.restore(games)
+        self.folder.cut_log(self.iteration)
+
+
+class _Progress(BaseCallback):
+    """Tells the reporter how far an iteration is."""
+
+    def __init__(self, reporter: Reporter, steps: int, epochs: int) -> None:
+        super().__init__()
+        self.reporter = reporter
+        self.steps = steps
+        self.epochs = epochs
+        self.play_seconds = 0.0
+        self._started = time.perf_counter()
+
+    def _on_rollout_start(self) -> None:
+        self.reporter.begin("self-play", self.steps)
+        self._started = time.perf_counter()
+
+    def _on_step(self) -> bool:
+        self.reporter.advance(self.training_env.num_envs)
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self.play_seconds = time.perf_counter() - self._started
+        self.reporter.begin("learning", self.steps * self.epochs)
+
+
+class _ReportingBuffer(MaskableRolloutBuffer):
+    """sb3-contrib's buffer, which says how many steps are being learnt from."""
+
+    def __init__(self, *arguments: Any, advance: Callable[[int], None], **others: Any) -> None:
+        super().__init__(*arguments, **others)
+        self._advance = advance
+
+    def get(  # type: ignore[override]
+        self, batch_size: int | None = None
+    ) -> Generator[MaskableRolloutBufferSamples, None, None]:
+        """Minibatches in a random order."""
+        for samples in super().get(batch_size):
+            yield samples
+            self._advance(len(samples.advantages))
+
+
+def _between(first: float, final: float, share: float) -> float:
+    """On a straight line from ``first`` to ``final``."""
+    return first + share * (final - first)
+
+
+def _iteration_seed(seed: int, iteration: int) -> int:
+    """The seed of one iteration, whether the run was resumed before it or not."""
+    return int(np.random.SeedSequence([seed, iteration]).generate_state(1)[0])

@@ -1,0 +1,203 @@
+"""Opponents of the learner: its current self, and past selves by how well they still do.
+
+Prioritised fictitious self-play (Vinyals et al., "Grandmaster level in StarCraft II using
+multi-agent reinforcement learning", 2019): past selves that the learner does not beat yet are
+met more often.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ludarium.configs.schema import Opponents as OpponentsConfig
+from ludarium.envs.batch import BatchEnv
+from ludarium.models import PolicyValueNetwork
+
+from .policy import draw_actions, input_tensor
+from .view import View
+
+#: In `Pool.playing`: the game is against the current self.
+CURRENT = -1
+
+#: A new past self counts as even until so many games say otherwise.
+_PRIOR_GAMES = 20.0
+#: Results fade: an old one counts half when so many games have followed.
+_HALF_LIFE = 500.0
+
+
+@dataclass
+class PastSelf:
+    """A network of the pool.
+
+    Attributes:
+        number: the iteration that it is from.
+        network: with its weights, on the device.
+        points, games: results of the learner against it (a draw is half a point), faded.
+    """
+
+    number: int
+    network: PolicyValueNetwork
+    points: float = _PRIOR_GAMES / 2
+    games: float = _PRIOR_GAMES
+
+    @property
+    def score(self) -> float:
+        """The learner's expected score against it, from 0 to 1."""
+        return self.points / self.games
+
+    def add_results(self, rewards: np.ndarray) -> None:
+        """Note games: the learner's rewards."""
+        fade = 0.5 ** (len(rewards) / _HALF_LIFE)
+        self.points = fade * self.points + float((rewards + 1).sum()) / 2
+        self.games = fade * self.games + len(rewards)
+
+
+#: Weight of an opponent by the learner's score against it and ``power``.
+_WEIGHTINGS: dict[str, Callable[[float, float], float]] = {
+    "hard": lambda score, power: (1 - score) ** power,
+    "even": lambda score, power: score * (1 - score),
+    "uniform": lambda score, power: 1.0,
+}
+
+
+class Pool:
+    """Who the learner meets in each game; the `Opponents` of its environment.
+
+    All games whose opponent is to move are decided together, in one batch for each network
+    that has such games; opponents draw their actions from their policies, as the learner does.
+
+    Args:
+        config: shares and weights.
+        num_envs: number of games side by side.
+        current: the network that learns; it is used as it is, and so always the latest.
+        view: how networks see the games.
+        device: where the networks are.
+        random: what opponents are drawn from; their actions come from torch's generator.
+
+    Attributes:
+        past: past selves, the oldest first.
+        active: numbers of those that new games are against.
+        playing: int64[num_envs], the number of the opponent in each game, or `CURRENT`.
+        points, finished: results of the learner since `prepare`.
+    """
+
+    def __init__(
+        self,
+        config: OpponentsConfig,
+        num_envs: int,
+        current: PolicyValueNetwork,
+        view: View,
+        device: torch.device,
+        random: np.random.Generator,
+    ) -> None:
+        self.config = config
+        self.current = current
+        self.view = view
+        self.device = device
+        self.random = random
+        self.past: list[PastSelf] = []
+        self.active: list[int] = []
+        self.playing = np.full(num_envs, CURRENT)
+        self.points, self.finished = 0.0, 0
+
+    def weights(self) -> np.ndarray:
+        """The probability of each past self to be drawn, float64[len(past)]."""
+        weigh = _WEIGHTINGS[self.config.weighting]
+        weights = np.array([weigh(each.score, self.config.power) for each in self.past])
+        weights = np.maximum(weights, 1e-6)  # nobody is forgotten, and the sum is not 0
+        return weights / weights.sum()
+
+    def prepare(self) -> None:
+        """Draw the past selves that the coming games are against."""
+        self.points, self.finished = 0.0, 0
+        count = min(self.config.active, len(self.past))
+        if count:
+            drawn = self.random.choice(len(self.past), count, replace=False, p=self.weights())
+            self.active = [self.past[place].number for place in sorted(drawn)]
+
+    def add(self, number: int) -> None:
+        """Put a copy of the current self, as of iteration ``number``, into the pool.
+
+        Where the pool is full, the oldest leaves; its games go on against the current self.
+        """
+        self.past.append(PastSelf(number, frozen_copy(self.current)))
+        for gone in self.past[: -self.config.pool]:
+            self.playing[self.playing == gone.number] = CURRENT
+            self.active = [each for each in self.active if each != gone.number]
+        self.past = self.past[-self.config.pool :]
+
+    # What the environment asks of opponents.
+
+    def begin(self, games: np.ndarray) -> None:
+        """Draw the opponents of new games."""
+        self.playing[games] = CURRENT
+        if self.active:
+            others = games[self.random.random(len(games)) >= self.config.current]
+            self.playing[others] = self.random.choice(self.active, len(others))
+
+    def choose(self, batch: BatchEnv, games: np.ndarray) -> np.ndarray:
+        """Actions of the opponents in games int64[K]; int64[K]."""
+        seen = self.view(batch, games)
+        chosen = np.empty(len(games), np.int64)
+        playing = self.playing[games]
+        for number in np.unique(playing):
+            own = np.flatnonzero(playing == number)
+            network = self.current if number == CURRENT else self._past(number).network
+            chosen[own] = self._draw(network, seen.observations[own], seen.masks[own])
+        return seen.actions(chosen)
+
+    def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
+        """Note the learner's results."""
+        self.points += float((rewards + 1).sum()) / 2
+        self.finished += len(games)
+        playing = self.playing[games]
+        for each in self.past:
+            results = rewards[playing == each.number]
+            if len(results):
+                each.add_results(results)
+
+    def _past(self, number: int) -> PastSelf:
+        return next(each for each in self.past if each.number == number)
+
+    @torch.inference_mode()
+    def _draw(
+        self, network: PolicyValueNetwork, observations: np.ndarray, masks: np.ndarray
+    ) -> np.ndarray:
+        logits = network(input_tensor(observations, self.device)).policy
+        return draw_actions(logits, torch.from_numpy(masks).to(self.device)).cpu().numpy()
+
+    # Saving.
+
+    def state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
+        """All but `playing` and the random numbers: for JSON, and tensors in groups."""
+        description = {
+            "active": self.active,
+            "past": [
+                {"number": each.number, "points": each.points, "games": each.games}
+                for each in self.past
+            ],
+        }
+        return description, {f"past-{each.number}": each.network.state_dict() for each in self.past}
+
+    def restore(
+        self, description: dict[str, Any], weights_of: Callable[[str], dict[str, Tensor]]
+    ) -> None:
+        """Take over what `state` gave; ``weights_of`` finds a group of tensors."""
+        self.active = list(description["active"])
+        self.past = []
+        for each in description["past"]:
+            network = frozen_copy(self.current)
+            network.load_state_dict(weights_of(f"past-{each['number']}"))
+            self.past.append(PastSelf(each["number"], network, each["points"], each["games"]))
+
+
+def frozen_copy(network: PolicyValueNetwork) -> PolicyValueNetwork:
+    """A copy that does not learn."""
+    return copy.deepcopy(network).eval().requires_grad_(False)

@@ -1,0 +1,150 @@
+"""Our networks as policies of sb3-contrib's `MaskablePPO`."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.maskable.distributions import MaskableDistribution
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ludarium.models import PolicyValueNetwork
+from ludarium.models.network import expected_value
+
+_NEVER = -1e8  # logit of an illegal action, as in sb3-contrib
+
+
+class NetworkPolicy(MaskableActorCriticPolicy):
+    """Actor and critic in one of our networks.
+
+    The critic is the expected value of the outcome head, win less loss probability: within
+    [-1, 1], which is where all rewards are, and what a search with the network asks for. The
+    score head is not trained.
+
+    Batch normalisation always uses its running statistics, which PPO needs: rollout and
+    learning must give the same probabilities. `measure_statistics` sets them.
+
+    Args:
+        observation_space, action_space, lr_schedule: from SB3.
+        network: the network; it is not copied.
+    """
+
+    def __init__(
+        self,
+        observation_space: spaces.Space,
+        action_space: spaces.Space,
+        lr_schedule: Schedule,
+        network: PolicyValueNetwork,
+    ) -> None:
+        super().__init__(observation_space, action_space, lr_schedule, normalize_images=False)
+        self.network = network.eval()
+        self.optimizer = self.optimizer_class(
+            network.parameters(),
+            lr=lr_schedule(1),  # type: ignore[call-arg]
+            **self.optimizer_kwargs,
+        )
+
+    def _build(self, lr_schedule: Schedule) -> None:
+        """No layers but the network's."""
+
+    def train(self, mode: bool = True) -> NetworkPolicy:
+        """Switch to learning; normalisation stays as it is."""
+        super().train(mode)
+        self.network.eval()
+        return self
+
+    def forward(
+        self,
+        obs: Tensor,
+        deterministic: bool = False,
+        action_masks: np.ndarray | Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Actions int64 [B], values [B, 1] and log probabilities [B] of observations."""
+        logits, values = self._answers(obs)
+        masks = _as_masks(action_masks, logits)
+        if deterministic:
+            actions = logits.masked_fill(~masks, _NEVER).argmax(dim=1)
+        else:
+            actions = draw_actions(logits, masks)
+        chosen = _log_probabilities(logits, masks).gather(1, actions[:, None]).squeeze(1)
+        return actions, values, chosen
+
+    def evaluate_actions(
+        self, obs: Tensor, actions: Tensor, action_masks: np.ndarray | Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Values [B, 1], log probabilities of ``actions`` [B], and entropies [B]."""
+        logits, values = self._answers(obs)
+        masks = _as_masks(action_masks, logits)
+        every = _log_probabilities(logits, masks)
+        chosen = every.gather(1, actions.long().reshape(-1, 1)).squeeze(1)
+        entropies = -(every.exp() * every).masked_fill(~masks, 0).sum(dim=1)
+        return values, chosen, entropies
+
+    def predict_values(self, obs: PyTorchObs) -> Tensor:
+        """Values [B, 1]."""
+        return self._answers(obs)[1]
+
+    def get_distribution(
+        self, obs: PyTorchObs, action_masks: np.ndarray | Tensor | None = None
+    ) -> MaskableDistribution:
+        """The policy's distribution, for SB3's ``predict``."""
+        distribution = self.action_dist.proba_distribution(action_logits=self._answers(obs)[0])
+        if action_masks is not None:
+            distribution.apply_masking(action_masks)
+        return distribution
+
+    def _answers(self, obs: PyTorchObs) -> tuple[Tensor, Tensor]:
+        """Logits [B, A] and values [B, 1]."""
+        assert isinstance(obs, Tensor), "our observations are no dictionaries"
+        output = self.network(channels_last(obs.float()))
+        return output.policy, expected_value(output.outcome)[:, None]
+
+
+def draw_actions(logits: Tensor, masks: Tensor) -> Tensor:
+    """Actions int64 [B] drawn from the softmax of ``logits`` [B, A] over ``masks`` [B, A].
+
+    The largest of logits with Gumbel noise is distributed so.
+    """
+    noise = -torch.empty_like(logits).exponential_().log()
+    return (logits + noise).masked_fill(~masks, -torch.inf).argmax(dim=1)
+
+
+def input_tensor(observations: np.ndarray, device: torch.device) -> Tensor:
+    """Observations [B, ...] as a network takes them fastest."""
+    return channels_last(torch.from_numpy(observations).to(device))
+
+
+def channels_last(observations: Tensor) -> Tensor:
+    """The same observations, boards in the order in memory that convolutions like best."""
+    if observations.dim() == 4:
+        return observations.contiguous(memory_format=torch.channels_last)
+    return observations
+
+
+@torch.no_grad()
+def measure_statistics(network: PolicyValueNetwork, observations: Tensor) -> None:
+    """Set the running statistics of every batch normalisation to those of ``observations``."""
+    layers = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    momenta = [layer.momentum for layer in layers]
+    for layer in layers:
+        layer.reset_running_stats()
+        layer.momentum = None  # the plain average over all batches
+    network.train()
+    for part in observations.split(1024):
+        network(channels_last(part))
+    network.eval()
+    for layer, momentum in zip(layers, momenta, strict=True):
+        layer.momentum = momentum
+
+
+def _as_masks(masks: np.ndarray | Tensor | None, logits: Tensor) -> Tensor:
+    if masks is None:
+        return torch.ones_like(logits, dtype=torch.bool)
+    return torch.as_tensor(masks, dtype=torch.bool, device=logits.device).reshape(logits.shape)
+
+
+def _log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
+    return F.log_softmax(logits.masked_fill(~masks, _NEVER), dim=1)

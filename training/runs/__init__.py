@@ -1,0 +1,1 @@
+"""What all training runs share, whatever they learn by: folder, reports, the outer loop."""

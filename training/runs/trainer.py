@@ -1,0 +1,210 @@
+"""`Trainer`: a run's outer loop, its budget, its matches and its checkpoints."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from ludarium.configs import TrainingConfig
+from ludarium.envs import make_game
+from ludarium.models import Checkpoint, PolicyValueNetwork
+from ludarium.training.agents import make_agent
+from ludarium.training.agents.network import NetworkAgent, network_shape
+from ludarium.training.evaluation import MatchResult, play_match
+
+from .folder import RunFolder
+from .reporting import Column, Reporter
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call of `Trainer.run` ended.
+
+    Attributes:
+        iteration: iterations done in all.
+        finished: the budget is used up; otherwise the run was stopped and can be resumed.
+        seconds: wall time of the run, over all its parts.
+    """
+
+    iteration: int
+    finished: bool
+    seconds: float
+
+
+class Trainer(ABC):
+    """One training run; made anew, or from what its folder holds.
+
+    Args:
+        config: see ``configs/schema.py``.
+        folder: where the run lives; a run that is there already is gone on with.
+        reporter: is told how it goes.
+
+    Attributes:
+        game: the rules.
+        device: torch's name of where the network is.
+        iteration: iterations done.
+        seconds: wall time so far, over all parts of the run.
+
+    Raises:
+        ValueError: bad options, or the folder is of another run or damaged.
+    """
+
+    #: The columns of the table that a `TerminalReporter` prints.
+    columns: ClassVar[tuple[Column, ...]]
+
+    def __init__(self, config: TrainingConfig, folder: RunFolder, reporter: Reporter) -> None:
+        self.config = config
+        self.folder = folder
+        self.reporter = reporter
+        self.game = make_game(config.game, **config.options)
+        self.device = choose_device(config.device)
+        self.iteration = 0
+        self.seconds = 0.0
+        folder.open(config)
+
+    @property
+    def share(self) -> float:
+        """Share of the run that is over, by iterations or by time, whichever is more."""
+        budget = self.config.budget
+        share = self.iteration / budget.iterations
+        if budget.minutes is not None:
+            share = max(share, self.seconds / (60 * budget.minutes))
+        return min(1.0, share)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the budget is used up."""
+        return self.share >= 1
+
+    @property
+    @abstractmethod
+    def means(self) -> str:
+        """What the run works with, for people."""
+
+    def run(self, stop: Callable[[], bool] = lambda: False) -> Outcome:
+        """Go on until the budget is used up, or ``stop`` says so between two iterations."""
+        while not self.finished and not stop():
+            self._iterate()
+        return Outcome(self.iteration, self.finished, self.seconds)
+
+    @abstractmethod
+    def _iterate(self) -> None:
+        """One turn of the loop: count ``iteration`` and ``seconds``, save, report."""
+
+    def _evaluate(self, network: PolicyValueNetwork, form: str) -> MatchResult | None:
+        """A match against the fixed opponent, now and then and at the end."""
+        evaluation = self.config.evaluation
+        due = evaluation.every and (self.iteration % evaluation.every == 0 or self.finished)
+        if not due:
+            return None
+        self.reporter.begin("evaluation", evaluation.games)
+        agent = NetworkAgent(
+            self.game,
+            copy.deepcopy(network),  # the agent takes it to the processor
+            evaluation.simulations,
+            f"iteration {self.iteration}",
+            form=form,
+        )
+        opponent = make_agent(evaluation.against, self.game)
+        return play_match(
+            self.game,
+            agent,
+            opponent,
+            evaluation.games,
+            seed=self.config.seed,
+            progress=lambda done, _: self.reporter.reach(done),
+        )
+
+    def _report(self, metrics: dict[str, Any], match: MatchResult | None) -> None:
+        """Log what an iteration gave, and tell people."""
+        metrics = {
+            "iteration": self.iteration,
+            "share": self.share,
+            "seconds": self.seconds,
+        } | metrics
+        if match is not None:
+            low, high = match.interval
+            metrics |= {
+                "opponent": match.second,
+                "score": match.score,
+                "score_low": low,
+                "score_high": high,
+            }
+        self.folder.log(metrics)
+        self.reporter.iteration(metrics)
+
+    def _checkpoint(self, network: PolicyValueNetwork, step: int) -> Checkpoint:
+        """A network of this run with its description."""
+        config = self.config
+        return Checkpoint(
+            game=self.game.name,
+            version=self.game.version,
+            options=dict(self.game.options),
+            shape=network_shape(self.game),
+            channels=config.network.channels,
+            blocks=config.network.blocks,
+            step=step,
+            network=network,
+            notes={
+                "algorithm": config.algorithm,
+                "iteration": self.iteration,
+                "seconds": round(self.seconds, 1),
+                "seed": config.seed,
+                "config": config.model_dump(mode="json"),
+            },
+        )
+
+    def close(self) -> None:  # noqa: B027 - most runs have nothing to end
+        """End what runs beside the loop."""
+
+
+def choose_device(wanted: str) -> str:
+    """A torch device; ``auto`` takes a GPU where there is one."""
+    if wanted != "auto":
+        try:
+            return str(torch.device(wanted))
+        except RuntimeError:
+            raise ValueError(f"device is {wanted!r}; accepted: auto, cpu, cuda, ...") from None
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def flatten(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Groups of tensors as one, on the CPU: ``group.name`` for each."""
+    return {
+        f"{group}.{name}": value.detach().cpu().contiguous()
+        for group, tensors in groups.items()
+        for name, value in tensors.items()
+    }
+
+
+def unflatten(tensors: Mapping[str, Tensor], group: str) -> dict[str, Tensor]:
+    """The tensors of one group out of what `flatten` gave."""
+    start = f"{group}."
+    return {
+        name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)
+    }
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The moments and counts that an optimizer keeps: ``parameter.name`` for each."""
+    return {
+        f"{index}.{name}": value
+        for index, entry in optimizer.state_dict()["state"].items()
+        for name, value in entry.items()
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Take over what `optimizer_tensors` gave; learning rates and the like stay."""
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        index, _, key = name.partition(".")
+        moments.setdefault(int(index), {})[key] = value
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": moments, "param_groups": groups})
