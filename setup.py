@@ -22,7 +22,7 @@ setup(
     ],
     package_dir={f"ludarium.{room}": room for room in ROOMS},
     package_data={
-        "": ["*.json", "README.md", "py.typed"],
+        "": ["*.json", "*.table", "README.md", "py.typed"],
         "ludarium.configs": ["*/*.yaml"],
         "ludarium.models": ["shipped/*"],
     },

@@ -1,4 +1,4 @@
-"""`Solution`: what all solved games have in common."""
+"""`Solution`: what all solved games have in common, and `TableSolution`, all values in a table."""
 
 from __future__ import annotations
 
@@ -36,10 +36,7 @@ class Value:
 
 
 class Solution(ABC):
-    """The values of all positions of one game.
-
-    Values are coded as numbers, of which the greater is the better for the player to move: a
-    win above a draw above a loss, a win greater the sooner and a loss the later it comes.
+    """Perfect play of one game.
 
     Attributes:
         game: the rules.
@@ -47,6 +44,25 @@ class Solution(ABC):
 
     def __init__(self, game: Game) -> None:
         self.game = game
+
+    @abstractmethod
+    def best_actions(self, states: np.ndarray) -> np.ndarray:
+        """The actions among which perfect play chooses, each as good as the others.
+
+        Args:
+            states: positions, structured array [N] of ``game.state_dtype``.
+
+        Returns:
+            bool[N, A], none in positions in which the game is over.
+        """
+
+
+class TableSolution(Solution):
+    """The values of all positions of one game.
+
+    Values are coded as numbers, of which the greater is the better for the player to move: a
+    win above a draw above a loss, a win greater the sooner and a loss the later it comes.
+    """
 
     @abstractmethod
     def values(self, states: np.ndarray) -> np.ndarray:
@@ -59,6 +75,12 @@ class Solution(ABC):
     @abstractmethod
     def decode(self, value: int) -> Value:
         """What a number other than `ILLEGAL` means."""
+
+    def best_actions(self, states: np.ndarray) -> np.ndarray:
+        """Those of the greatest value; see `Solution.best_actions`."""
+        values = self.action_values(states)
+        best: np.ndarray = (values == values.max(axis=1, keepdims=True)) & (values != ILLEGAL)
+        return best
 
     def value(self, position: Position) -> Value:
         """The value of one position.

@@ -10,15 +10,16 @@ from .solution import Solution
 
 #: The package of each solved game. It has a function ``solution_of(game) -> Solution``.
 SOLVED: dict[str, str] = {
+    "corso": "ludarium.analysis.corso",
     "osiron": "ludarium.analysis.osiron",
 }
 
 
 def solution_of(game: Game) -> Solution:
-    """The solution of a game: loaded from where it was kept, or solved now and kept.
+    """The solution of a game: loaded, or solved now and kept, or found by search as it is asked.
 
     Raises:
-        ValueError: the game is not solved, or the table that was kept is damaged.
+        ValueError: the game is not solved, not with these options, or its file is damaged.
     """
     if game.name not in SOLVED:
         raise ValueError(f"{game.name} is not solved; games that are: {', '.join(SOLVED)}")

@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.threads import available_cores
 from ludarium.envs.registry import make_game
 from ludarium.training.cli.common import add_json, print_json
 
-from ..corso import SIZES, Answer, CorsoSolver, first_actions
-from ..corso.solver import EAGER, Show
+from ..corso import SIZES, Answer, CorsoSolver, Strategy, first_actions
+from ..corso.solver import EAGER, Show, after
+from ..corso.strategy import PLIES
+from ..corso.strategy import Show as ShowStrategy
 
 _SOLVE = """\
 Compute what each first action of Corso is worth with best play: alpha-beta search with a
@@ -28,7 +30,10 @@ that symmetry makes equal are searched once.
   ludarium solve corso --score                 and by how much (longer)
   ludarium solve corso --size 4 --score        a second
   ludarium solve corso --first-move c3 --memory 1GiB
-  ludarium solve corso --seed 1 --eager 3      other places in the table, another order of moves"""
+  ludarium solve corso --seed 1 --eager 4 --score --threads 1
+                                               again, with other places in the table, another
+                                               order of actions, and by way of the exact leads
+  ludarium solve corso --strategy 5x5.table    make and check the file that `perfect` plays from"""
 
 _PROBE = """\
 Search what a position of Corso is worth to the player to move, and each legal action, the best
@@ -64,8 +69,20 @@ def add_solve(games: argparse._SubParsersAction) -> None:
         help="only this one (may be repeated; default: one of each symmetry class)",
     )
     parser.add_argument("--score", action="store_true", help="exact leads, not only who wins")
+    parser.add_argument(
+        "--strategy",
+        metavar="FILE",
+        help="instead, find out what to play in every position of the first plies that can "
+        "arise, in either seat, check that by a second search, and write it",
+    )
+    parser.add_argument(
+        "--plies",
+        type=int,
+        default=PLIES,
+        help=f"with --strategy: how many of the first plies (default {PLIES})",
+    )
     _add_search(parser, memory="4GiB")
-    parser.set_defaults(run=solve)
+    parser.set_defaults(run=lambda given: make_strategy(given) if given.strategy else solve(given))
 
 
 def add_probe(games: argparse._SubParsersAction) -> None:
@@ -119,9 +136,9 @@ def solve(given: argparse.Namespace) -> int:
     else:
         actions = first_actions(solver.game)
     started = time.perf_counter()
-    with _progress(len(actions)) as show:
-        positions = [_after(start, action) for action in actions]
-        found = solver.answer_all(positions, given.score, show)
+    with _progress() as say:
+        positions = [after(start, action) for action in actions]
+        found = solver.answer_all(positions, given.score, _counted(say, len(actions)))
     seconds = time.perf_counter() - started
     answers = {
         start.action_to_text(action): answer.reversed()
@@ -157,6 +174,47 @@ def solve(given: argparse.Namespace) -> int:
     return 0
 
 
+def make_strategy(given: argparse.Namespace) -> int:
+    """Make a strategy, check it with another seed and order, write it; print what it holds."""
+    if given.score or given.first_move:
+        raise ValueError("--strategy takes neither --score nor --first-move")
+    started = time.perf_counter()
+    with _progress() as say:
+
+        def show(task: str) -> ShowStrategy:
+            return lambda ply, answered, questions, nodes: say(
+                f"{task}: ply {ply}, {answered:,} of {questions:,} positions, "
+                f"{nodes / 1e6:,.0f} M searched"
+            )
+
+        strategy = Strategy.build(_solver(given), given.plies, show("making"))
+        built = time.perf_counter()
+        given.seed, given.eager = given.seed + 1, max(1, given.eager - 1)
+        check = strategy.check(_solver(given), show("checking"))
+    checked = time.perf_counter()
+    path = strategy.save(given.strategy)
+    found = {
+        "game": "corso",
+        "size": given.size,
+        "plies": given.plies,
+        **asdict(check),
+        "seconds": round(built - started, 2),
+        "check_seconds": round(checked - built, 2),
+        "file": str(path),
+        "bytes": path.stat().st_size,
+    }
+    if given.json:
+        print_json(found)
+        return 0
+    print(f"{path}: {check.won:,} positions won, {check.lost:,} lost, {found['bytes']:,} bytes")
+    print(
+        f"checked, with {check.beyond:,} positions after the last entries and {check.finished:,} "
+        "finished games, all won"
+    )
+    print(f"{built - started:.1f} s, and {checked - built:.1f} s to check")
+    return 0
+
+
 def probe(given: argparse.Namespace) -> int:
     """Play the moves, search, print."""
     solver = _solver(given)
@@ -170,7 +228,8 @@ def probe(given: argparse.Namespace) -> int:
             f"{position.board_text()}"
         )
     started = time.perf_counter()
-    with _progress(len(position.legal_actions)) as show:
+    with _progress() as say:
+        show = _counted(say, len(position.legal_actions))
         worth = solver.actions(position, not given.outcome, show)
     seconds = time.perf_counter() - started
     best = Answer.best(worth.values())
@@ -209,12 +268,6 @@ def _solver(given: argparse.Namespace) -> CorsoSolver:
     return CorsoSolver(game, given.memory, threads, given.seed, given.eager)
 
 
-def _after(position: Position, action: int) -> Position:
-    child = position.copy()
-    child.play(action)
-    return child
-
-
 def _as_json(answer: Answer, effort: bool = True) -> dict[str, object]:
     result = None if answer.outcome is None else ("loss", "draw", "win")[answer.outcome + 1]
     found: dict[str, object] = {"value": result, "low": answer.low, "high": answer.high}
@@ -223,8 +276,15 @@ def _as_json(answer: Answer, effort: bool = True) -> dict[str, object]:
     return found
 
 
+def _counted(say: Callable[[str], None], questions: int) -> Show:
+    return lambda nodes, answered: say(
+        f"{answered} of {questions} answered, {nodes / 1e6:,.0f} M positions"
+    )
+
+
 @contextmanager
-def _progress(questions: int) -> Iterator[Show]:
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A line on the terminal that says what is going on."""
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -233,11 +293,4 @@ def _progress(questions: int) -> Iterator[Show]:
         transient=True,
     ) as progress:
         task = progress.add_task("compiling")
-
-        def show(nodes: int, answered: int) -> None:
-            progress.update(
-                task,
-                description=f"{answered} of {questions} answered, {nodes / 1e6:,.0f} M positions",
-            )
-
-        yield show
+        yield lambda text: progress.update(task, description=text)

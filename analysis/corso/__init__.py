@@ -1,10 +1,21 @@
 """Corso solved by search: exact values of any position on boards up to 5 x 5.
 
-``kernels`` has the search in compiled code, ``board`` its records and sets of cells, and
-``solver`` the questions that can be asked.
+``kernels`` has the search in compiled code, ``board`` its records and sets of cells, ``solver``
+the questions that can be asked, ``strategy`` a file of what to play from the first move on, and
+``solution`` perfect play by both. ``proof`` is another way to search, to check the first.
 """
 
 from .board import SIZES
+from .solution import CorsoSolution, solution_of
 from .solver import Answer, CorsoSolver, first_actions
+from .strategy import Strategy
 
-__all__ = ["SIZES", "Answer", "CorsoSolver", "first_actions"]
+__all__ = [
+    "SIZES",
+    "Answer",
+    "CorsoSolution",
+    "CorsoSolver",
+    "Strategy",
+    "first_actions",
+    "solution_of",
+]

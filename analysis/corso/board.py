@@ -16,6 +16,9 @@ from .kernels import BUCKET, MOVES, PLIES, TAG_BITS
 #: The mover's marbles, the opponent's, the mover's dye, the opponent's: a bit for each cell.
 Cells = tuple[int, int, int, int]
 
+#: More positions than anyone will search.
+NO_LIMIT = 1 << 62
+
 #: Boards whose positions have keys that fit the table.
 SIZES = range(2, 6)
 _LARGEST = SIZES[-1]
@@ -118,12 +121,14 @@ def board_record(size: int, entries: int, seed: int) -> np.ndarray:
 def new_workers(threads: int, eager: int) -> np.ndarray:
     """Working room of the search, a record for each thread.
 
-    Fields: ``nodes``, positions searched so far; ``stop``, to be set to end a search; ``eager``,
-    the gain from which on an expansion comes before placements; ``keys``, ``history`` (of the
-    two kinds of action, by cell), ``cell``, ``area`` and ``rank`` of the actions at each ply.
+    Fields: ``nodes``, positions searched so far; ``limit``, at how many a search ends; ``stop``,
+    to be set to end a search; ``eager``, the gain from which on an expansion comes before
+    placements; ``keys``, ``history`` (of the two kinds of action, by cell), ``cell``, ``area``
+    and ``rank`` of the actions at each ply.
     """
     fields = (
         ("nodes", np.int64),
+        ("limit", np.int64),
         ("stop", np.int64),
         ("eager", np.int64),
         ("keys", np.int64, (8,)),
@@ -133,6 +138,7 @@ def new_workers(threads: int, eager: int) -> np.ndarray:
         ("rank", np.int64, (PLIES, MOVES)),
     )
     workers = np.zeros(threads, record_dtype(*fields))
+    workers["limit"] = NO_LIMIT
     workers["eager"] = eager
     return workers
 

@@ -248,9 +248,11 @@ def search(board, table, worker, own, other, own_dye, other_dye, target, ply):
 
     Returns:
         A number that is at least ``target`` if he can, and then the value is no less; else a
-        number below ``target``, and the value is no greater. Meaningless if ``worker.stop`` is
-        set meanwhile.
+        number below ``target``, and the value is no greater. Meaningless if the search was cut
+        off: if ``worker.stop`` is set meanwhile, or ``worker.nodes`` is at ``worker.limit``.
     """
+    if worker.nodes >= worker.limit:
+        return 0
     worker.nodes += 1
     marbles = own | other
     dye = own_dye | other_dye
@@ -304,7 +306,7 @@ def search(board, table, worker, own, other, own_dye, other_dye, target, ply):
                 board, table, worker, other, own | 1 << cell, other_dye, own_dye,
                 1 - target, ply + 1,
             )  # fmt: skip
-        if worker.stop != 0:
+        if worker.stop != 0 or worker.nodes >= worker.limit:
             return 0
         if value > best:
             best = value
@@ -323,3 +325,35 @@ def search(board, table, worker, own, other, own_dye, other_dye, target, ply):
     else:
         _keep(table, bucket, tag, -live, best - base, decisive, work)
     return best
+
+
+@_compiled
+def recall(board, table, worker, own, other, own_dye, other_dye):
+    """What is known of a position without a search: from its fixed cells and the table.
+
+    Returns:
+        The least and the greatest value that it can have, and the length in bits of the number
+        of positions searched for it.
+    """
+    live_cells = changeable(board, own | other, own_dye | other_dye)
+    fixed = board.cells & ~live_cells
+    base = count(fixed & own_dye) - count(fixed & other_dye)
+    live = count(live_cells)
+    symmetry = _write_keys(board, worker, own, other, own_dye | fixed, other_dye & ~fixed)
+    scrambled = scramble(board, worker.keys[symmetry])
+    bucket = (scrambled & board.bucket_mask) * BUCKET
+    tag = scrambled >> board.bucket_bits
+    for place in range(bucket, bucket + BUCKET):
+        entry = table[place]
+        if entry != 0 and entry >> _TAG_SHIFT == tag:
+            low = (entry & 63) - _OFFSET
+            high = (entry >> _HIGH_SHIFT & 63) - _OFFSET
+            return base + low, base + high, entry >> _WORK_SHIFT & 63
+    return base - live, base + live, 0
+
+
+@_compiled
+def number_of(board, worker, own, other, own_dye, other_dye):
+    """The least of the position's eight numbers, and which symmetry gives it."""
+    symmetry = _write_keys(board, worker, own, other, own_dye, other_dye)
+    return worker.keys[symmetry], symmetry

@@ -14,7 +14,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 
 from . import kernels
-from .board import Cells, board_record, cells_of, check_game, new_table, new_workers
+from .board import NO_LIMIT, Cells, board_record, cells_of, check_game, new_table, new_workers
 
 #: From which gain on an expansion comes before placements; the default of the search.
 EAGER = 5
@@ -81,6 +81,21 @@ class Answer:
         return f"{result} by {abs(self.lead)}"
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a solver knows of a position without a search.
+
+    Attributes:
+        low: the mover can lead by at least so much at the end.
+        high: and not by more than this.
+        effort: length in bits of the number of positions that were searched for it.
+    """
+
+    low: int
+    high: int
+    effort: int
+
+
 class CorsoSolver:
     """Searches positions of Corso on boards up to 5 x 5, with a table that it keeps.
 
@@ -132,13 +147,53 @@ class CorsoSolver:
         """Whether the mover can lead by ``lead`` or more at the end."""
         return self._bound(0, self._cells(position), lead) >= lead
 
-    def outcome(self, position: Position, show: Show | None = None) -> Answer:
-        """Whether the mover wins, draws or loses; the lead is bounded only."""
-        return self.answer_all([position], False, show)[0]
+    def outcome(
+        self, position: Position, show: Show | None = None, limit: int = NO_LIMIT
+    ) -> Answer:
+        """Whether the mover wins, draws or loses; the lead is bounded only.
 
-    def lead(self, position: Position, show: Show | None = None) -> Answer:
-        """The mover's exact lead at the end."""
-        return self.answer_all([position], True, show)[0]
+        With a ``limit``, the search ends after so many positions, and the answer is what was
+        found until then.
+        """
+        return self.answer_all([position], False, show, limit)[0]
+
+    def lead(self, position: Position, show: Show | None = None, limit: int = NO_LIMIT) -> Answer:
+        """The mover's exact lead at the end; ``limit`` as for `outcome`."""
+        return self.answer_all([position], True, show, limit)[0]
+
+    def recall(self, position: Position) -> Known:
+        """What is known of a position without a search, from its fixed cells and the table."""
+        if position.is_over:
+            lead = position.score * (1 - 2 * position.mover)
+            return Known(lead, lead, 0)
+        cells = self._cells(position)
+        return Known(*kernels.recall(self._boards[0], self._table, self._workers[0], *cells))
+
+    def choices(self, position: Position, low: int) -> list[int]:
+        """The best of the actions that are known to lead by ``low`` or more; equally good ones.
+
+        This is for right after a search of the position that found the bound ``low``, while the
+        table knows what the search learned. If it is a win, the best are those that were proven
+        with the least effort; else those that may not lose, and of these the ones of most
+        effort, which the opponent has to refute in the longest search.
+        """
+        worth: dict[int, tuple[bool, int]] = {}
+        children = {action: after(position, action) for action in position.legal_actions.tolist()}
+        for action, child in children.items():
+            known = self.recall(child)
+            if -known.high >= low:
+                effort = -known.effort if low > 0 else known.effort
+                worth[action] = (-known.low >= 0, effort)
+        if not worth:  # what was learned has had to make room in the table: search again
+            return [next(a for a, child in children.items() if not self._exceeds(child, -low))]
+        best = max(worth.values())
+        return [action for action, value in worth.items() if value == best]
+
+    def _exceeds(self, position: Position, lead: int) -> bool:
+        """Whether the mover can lead by more than ``lead``; the game may be over."""
+        if position.is_over:
+            return self.recall(position).low > lead
+        return self.at_least(position, lead + 1)
 
     def actions(
         self, position: Position, exact: bool = True, show: Show | None = None
@@ -151,22 +206,22 @@ class CorsoSolver:
             show: see `Show`.
         """
         self._cells(position)
-        children = []
-        for action in position.legal_actions:
-            child = position.copy()
-            child.play(int(action))
-            children.append(child)
+        children = [after(position, int(action)) for action in position.legal_actions]
         answers = [answer.reversed() for answer in self.answer_all(children, exact, show)]
         worth = dict(zip(position.legal_actions.tolist(), answers, strict=True))
         return dict(sorted(worth.items(), key=lambda item: (-item[1].low, -item[1].high)))
 
     def answer_all(
-        self, positions: Iterable[Position], exact: bool, show: Show | None = None
+        self,
+        positions: Iterable[Position],
+        exact: bool,
+        show: Show | None = None,
+        limit: int = NO_LIMIT,
     ) -> list[Answer]:
         """Answers for several positions; each thread takes the next one when it is free.
 
-        A finished position has the lead on its board. Interrupting the search (Ctrl-C) ends the
-        threads before the exception goes on.
+        A finished position has the lead on its board. ``limit`` is for each position, see
+        `outcome`. Interrupting the search (Ctrl-C) ends the threads before the exception goes on.
         """
         positions = list(positions)
         answers: list[Answer | None] = [None] * len(positions)
@@ -186,7 +241,7 @@ class CorsoSolver:
                 while not self._workers["stop"][thread]:
                     number = waiting.get_nowait()
                     cells = cells_of(positions[number])
-                    answers[number] = self._answer(thread, cells, exact)
+                    answers[number] = self._answer(thread, cells, exact, limit)
             except Empty:
                 pass
             except BaseException as failure:
@@ -214,7 +269,7 @@ class CorsoSolver:
             raise failures[0]
         return [answer for answer in answers if answer is not None]
 
-    def _answer(self, thread: int, cells: Cells, exact: bool) -> Answer:
+    def _answer(self, thread: int, cells: Cells, exact: bool, limit: int) -> Answer:
         """Narrow the bounds until they tell who wins, or until they meet.
 
         The windows are those of MTD(f) (Plaat and others, "Best-first fixed-depth minimax
@@ -222,19 +277,23 @@ class CorsoSolver:
         the bound that the one before returned.
         """
         started = time.perf_counter()
-        nodes = int(self._workers["nodes"][thread])
+        worker = self._workers[thread]
+        begin = int(worker["nodes"])
+        worker["limit"] = min(NO_LIMIT, begin + limit)
         low, high = -self.game.num_actions, self.game.num_actions
         target = 1
-        while low < high and not self._workers["stop"][thread]:
+        while low < high and (exact or not (low > 0 or high < 0)):
             bound = self._bound(thread, cells, target)
+            if worker["stop"] or worker["nodes"] >= worker["limit"]:
+                break
             if bound >= target:
                 low = max(low, bound)
+                target = low + 1
             else:
                 high = min(high, bound)
-            if not exact and (low > 0 or high < 0):
-                break
-            target = low + 1 if bound >= target else high
-        nodes = int(self._workers["nodes"][thread]) - nodes
+                target = high
+        worker["limit"] = NO_LIMIT
+        nodes = int(worker["nodes"]) - begin
         return Answer(low, high, nodes, time.perf_counter() - started)
 
     def _bound(self, thread: int, cells: Cells, target: int) -> int:
@@ -248,6 +307,13 @@ class CorsoSolver:
         if position.is_over:
             raise ValueError("the game is over: there is nothing to search")
         return cells_of(position)
+
+
+def after(position: Position, action: int) -> Position:
+    """The position that an action leads to."""
+    child = position.copy()
+    child.play(action)
+    return child
 
 
 def first_actions(game: Game) -> list[int]:

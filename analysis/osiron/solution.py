@@ -16,7 +16,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.envs.osiron import Osiron
 
-from ..solution import Solution, Value
+from ..solution import TableSolution, Value
 from ..table import default_path, read_table, write_table
 from . import kernels as templates
 from .colourings import all_colourings, board_record
@@ -79,7 +79,7 @@ def solution_of(game: Game) -> OsironSolution:
     return solution
 
 
-class OsironSolution(Solution):
+class OsironSolution(TableSolution):
     """The value of every position of Osiron under one rule set.
 
     Play without end is a draw; draws by repetition and the ply cap are left out. Whoever wins
@@ -186,13 +186,13 @@ class OsironSolution(Solution):
         )
 
     def values(self, states: np.ndarray) -> np.ndarray:
-        """Values of positions; see `Solution.values`."""
+        """Values of positions; see `TableSolution.values`."""
         values = np.empty(len(states), np.int8)
         self._kernels.look_up(self._board, self._words, states, values)
         return values
 
     def action_values(self, states: np.ndarray) -> np.ndarray:
-        """Values of all actions in positions; see `Solution.action_values`."""
+        """Values of all actions in positions; see `TableSolution.action_values`."""
         values = np.empty((len(states), self.game.num_actions), np.int8)
         self._kernels.look_up_actions(self._board, self._words, states, values)
         return values

@@ -1,0 +1,83 @@
+"""Perfect play of Corso: the strategy while it lasts, then search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.rule import ONGOING
+
+from ..solution import Solution
+from .solver import CorsoSolver
+from .strategy import shipped_strategy
+
+#: Bytes that the table of the search may take; it is filled little by little.
+MEMORY = 1 << 28
+#: Positions that may be searched to find out who wins: half a minute.
+OUTCOME_LIMIT = 1 << 26
+#: Positions that may be searched after that to find out by how much: a tenth of a second.
+LEAD_LIMIT = 1 << 18
+
+
+class CorsoSolution(Solution):
+    """Actions that keep the value of a position: a win, a draw or a loss.
+
+    Where the lead with best play is found out soon, as it is late in the game, they keep the lead
+    too. In a position that is won, of several such actions that is taken which was proven with
+    the least effort; in one that is lost, that which took the most effort to refute.
+
+    Whoever plays from the start, in either seat, meets no position that takes long: the first
+    plies are in the strategy. A position of those plies that arose in another way may take
+    ``outcome_limit``. If that is not enough to find out who wins, the action is one that is not
+    known to lose, if there is one, and of these the one that was searched longest; only then is
+    nothing certain.
+
+    Args:
+        game: the rules, on a board up to 5 x 5.
+        memory: bytes that the table of the search may take; the table is kept.
+        outcome_limit: positions that are searched at most to find out who wins.
+        lead_limit: positions that are searched at most to find out by how much.
+
+    Raises:
+        ValueError: the board is too large, or the strategy that comes with the package is damaged.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        memory: int = MEMORY,
+        outcome_limit: int = OUTCOME_LIMIT,
+        lead_limit: int = LEAD_LIMIT,
+    ) -> None:
+        super().__init__(game)
+        self.solver = CorsoSolver(game, memory)
+        self.strategy = shipped_strategy(game)
+        self._outcome_limit = outcome_limit
+        self._lead_limit = lead_limit
+
+    def best_actions(self, states: np.ndarray) -> np.ndarray:
+        """See `Solution.best_actions` and the class."""
+        best = np.zeros((len(states), self.game.num_actions), bool)
+        for number in np.flatnonzero(states["outcome"] == ONGOING):
+            best[number, self._best(Position.of_state(self.game, states[number]))] = True
+        return best
+
+    def _best(self, position: Position) -> list[int]:
+        advice = None if self.strategy is None else self.strategy.advice(position)
+        if advice is not None:
+            return [advice.action]
+        outcome = self.solver.outcome(position, limit=self._outcome_limit)
+        if outcome.outcome is None:
+            return self.solver.choices(position, outcome.low)
+        lead = self.solver.lead(position, limit=self._lead_limit)
+        return self.solver.choices(position, max(outcome.low, lead.low))
+
+
+def solution_of(game: Game) -> CorsoSolution:
+    """Perfect play of Corso.
+
+    Raises:
+        ValueError: the board is too large, or the strategy that comes with the package is damaged.
+    """
+    return CorsoSolution(game)

@@ -1,0 +1,256 @@
+"""What to play in the first plies, where a search takes long: a file of actions for both seats.
+
+A `Strategy` has an entry for every position of the first ``plies`` plies that can arise when the
+player to move has followed the strategy until then, whatever the opponent did. If the mover can
+win, the action wins. If not, every action loses: then it is the one that the search found hardest
+to refute, and there are entries for what comes after each answer to it, so that no mistake of
+the opponent goes unseen.
+
+A position is stored as the least of its eight numbers to base 5 (see `kernels`), so symmetric
+positions share an entry, and so do positions that differ by an exchange of the players. An entry
+is one word, ``(number * 25 + cell) * 2 + won``, with the cell as the position with that number
+has it; the words are sorted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+
+from ..table import read_table, write_table
+from . import kernels
+from .board import board_record, cells_of, check_game, new_workers
+from .solver import CorsoSolver, after, first_actions
+from .solver import Show as ShowSearch
+
+#: Plies for which there are entries, unless told otherwise.
+PLIES = 7
+
+_FORMAT = 1
+_CELLS = 25
+_ENTRIES = 2 * _CELLS  # words of one position
+
+#: Called now and then with a ply, how many of its positions are done and how many there are, and
+#: the positions searched so far.
+Show = Callable[[int, int, int, int], None]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a strategy says about a position.
+
+    Attributes:
+        action: to play.
+        won: whether it wins; else every action loses.
+    """
+
+    action: int
+    won: bool
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was looked at when a strategy was checked.
+
+    Attributes:
+        won: positions with an entry that says won.
+        lost: positions with an entry that says lost.
+        beyond: positions without an entry that follow upon one that says won.
+        finished: games that ended after an action that is said to win.
+    """
+
+    won: int
+    lost: int
+    beyond: int
+    finished: int
+
+
+class Strategy:
+    """Actions in the first plies, for both seats.
+
+    Args:
+        game: the rules.
+        words: the entries, uint64[N], ascending.
+        plies: for which there are entries.
+    """
+
+    def __init__(self, game: Game, words: np.ndarray, plies: int) -> None:
+        self.game = check_game(game)
+        self.plies = plies
+        self._words = words
+        self._boards = board_record(self.game.size, kernels.BUCKET, 0)
+        self._workers = new_workers(1, 0)
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    @classmethod
+    def build(cls, solver: CorsoSolver, plies: int = PLIES, show: Show | None = None) -> Strategy:
+        """Search the positions that can arise, ply by ply.
+
+        Args:
+            solver: finds out who wins; the larger its table the sooner.
+            plies: for which there shall be entries, at least 1.
+            show: see `Show`.
+
+        Raises:
+            ValueError: no plies, or one of the positions is a draw.
+        """
+        if plies < 1:
+            raise ValueError(f"a strategy is for 1 or more plies, not {plies}")
+        strategy = cls(solver.game, np.zeros(0, np.uint64), plies)
+        words: dict[int, int] = {}
+        layer = strategy._starts()
+        while layer:
+            # Of equal positions the one after the fewest plies, so that all that follows is met.
+            layer.sort(key=lambda position: -position.ply)
+            by_number = {strategy._number(position)[0]: position for position in layer}
+            positions = [by_number[number] for number in by_number if number not in words]
+            answers = solver.answer_all(positions, False, _at(show, positions))
+            layer = []
+            for position, answer in zip(positions, answers, strict=True):
+                if answer.outcome == 0:
+                    raise ValueError(f"a strategy has no draws, but this is one:\n{position}")
+                advice = Advice(solver.choices(position, answer.low)[0], answer.low > 0)
+                number, symmetry = strategy._number(position)
+                cell = int(strategy._boards["to"][0, symmetry, advice.action])
+                words[number] = number * _ENTRIES + 2 * cell + advice.won
+                layer += [
+                    reply
+                    for reply in _replies(position, advice)
+                    if not reply.is_over and reply.ply < plies
+                ]
+        return cls(solver.game, np.array(sorted(words.values()), np.uint64), plies)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], game: Game) -> Strategy:
+        """Read a strategy from a file; its checksum is verified.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is no such file, or damaged, or for other rules.
+        """
+        description, words = read_table(path)
+        wanted = _description(game)
+        if any(description.get(name) != value for name, value in wanted.items()):
+            raise ValueError(f"{path} is not for {game}: it has {description}, not {wanted}")
+        return cls(game, words, description["plies"])
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the strategy to a file; returns the path."""
+        return write_table(path, _description(self.game) | {"plies": self.plies}, self._words)
+
+    def advice(self, position: Position) -> Advice | None:
+        """The entry of a position that is not finished; None if there is none."""
+        number, symmetry = self._number(position)
+        place = int(np.searchsorted(self._words, np.uint64(number * _ENTRIES)))
+        if place == len(self._words) or int(self._words[place]) // _ENTRIES != number:
+            return None
+        cell, won = divmod(int(self._words[place]) % _ENTRIES, 2)
+        return Advice(int(self._boards["back"][0, symmetry, cell]), bool(won))
+
+    def check(self, solver: CorsoSolver, show: Show | None = None) -> Check:
+        """Follow all lines of play by the rules of the game, and see whether the strategy holds.
+
+        After an action that is said to win, each reply must have lost the game, or lead to a
+        position whose entry says won, or to one without an entry that the solver finds won.
+        What is said to be lost must be lost as the solver finds.
+
+        Raises:
+            ValueError: that is not so, or an entry is missing; the message shows the position.
+        """
+        won: set[int] = set()
+        lost: set[int] = set()
+        beyond: set[int] = set()
+        finished = 0
+        layer = [(position, position.mover, False) for position in self._starts()]
+        while layer:
+            replies = []
+            ask: dict[int, tuple[Position, int]] = {}
+            for position, seat, must_win in layer:
+                if position.is_over:
+                    finished += must_win
+                    if must_win and position.rewards[seat] <= 0:
+                        raise ValueError(f"the strategy does not win here:\n{position}")
+                    continue
+                number, _ = self._number(position)
+                advice = self.advice(position)
+                if advice is None:
+                    if position.ply < self.plies:
+                        raise ValueError(f"there is no entry for this position:\n{position}")
+                    if must_win and number not in beyond:
+                        beyond.add(number)
+                        ask[number] = position, 1
+                    continue
+                if must_win and not advice.won:
+                    raise ValueError(f"the strategy does not win here:\n{position}")
+                if number in won or number in lost:
+                    continue
+                if advice.won:
+                    won.add(number)
+                else:
+                    lost.add(number)
+                    ask[number] = position, -1
+                replies += [(reply, seat, advice.won) for reply in _replies(position, advice)]
+            asked = [position for position, _ in ask.values()]
+            answers = solver.answer_all(asked, False, _at(show, asked))
+            for (position, outcome), answer in zip(ask.values(), answers, strict=True):
+                if answer.outcome != outcome:
+                    said = "won" if outcome > 0 else "lost"
+                    raise ValueError(f"said to be {said}, but it is a {answer}:\n{position}")
+            layer = replies
+        return Check(len(won), len(lost), len(beyond), finished)
+
+    def _starts(self) -> list[Position]:
+        """The first position of each seat: the start, and what each first action leads to."""
+        start = self.game.start()
+        return [start] + [after(start, action) for action in first_actions(self.game)]
+
+    def _number(self, position: Position) -> tuple[int, int]:
+        """The least number of a position, and the symmetry that gives it."""
+        cells = cells_of(position)
+        number, symmetry = kernels.number_of(self._boards[0], self._workers[0], *cells)
+        return int(number), int(symmetry)
+
+
+def shipped_strategy(game: Game) -> Strategy | None:
+    """The strategy that comes with the package, for the board that needs one.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    size = check_game(game).size
+    file = files(__package__) / f"{size}x{size}.table"
+    if not file.is_file():
+        return None
+    with as_file(file) as path:
+        return Strategy.load(path, game)
+
+
+def _at(show: Show | None, positions: list[Position]) -> ShowSearch | None:
+    """What to call while the solver searches positions."""
+    if show is None or not positions:
+        return None
+    ply = max(position.ply for position in positions)
+    return lambda nodes, answered: show(ply, answered, len(positions), nodes)
+
+
+def _replies(position: Position, advice: Advice) -> list[Position]:
+    """What can come of an action: its end of the game, or the positions after each reply."""
+    child = after(position, advice.action)
+    if child.is_over:
+        return [child]
+    return [after(child, int(reply)) for reply in child.legal_actions]
+
+
+def _description(game: Game) -> dict[str, object]:
+    options = dict(game.options)
+    return {"format": _FORMAT, "game": game.name, "version": game.version, "options": options}

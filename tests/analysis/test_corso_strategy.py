@@ -1,0 +1,291 @@
+"""Corso's strategy and perfect play, against minimax and against the rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludarium.analysis.corso import CorsoSolution, CorsoSolver, Strategy, first_actions
+from ludarium.analysis.corso.solver import after
+from ludarium.analysis.corso.strategy import shipped_strategy
+from ludarium.envs import Game, Position, make_game
+from ludarium.training.agents import make_agent
+from ludarium.training.cli import main
+from tests.analysis.corso_positions import children, minimax, position_of, random_position
+
+MEMORY = 1 << 25
+PLIES = 4
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("corso", size=3)
+
+
+@pytest.fixture(scope="module")
+def strategy(game: Game) -> Strategy:
+    return Strategy.build(CorsoSolver(game, MEMORY), PLIES)
+
+
+def followed(strategy: Strategy, position: Position) -> list[tuple[Position, bool]]:
+    """All positions that can arise from one while the strategy lasts, and whether it lasts."""
+    advice = None if position.is_over else strategy.advice(position)
+    found = [(position, advice is not None)]
+    if advice is not None:
+        child = after(position, advice.action)
+        for reply in [child] if child.is_over else children(child):
+            found += followed(strategy, reply)
+    return found
+
+
+def test_the_strategy_knows_what_minimax_knows(game: Game, strategy: Strategy) -> None:
+    known: dict[tuple[bytes, int], int] = {}
+    minimax(game.start(), known)
+    kept = set()
+    for cells, mover in known:
+        position = position_of(game, cells, mover)
+        advice = strategy.advice(position)
+        if advice is not None:
+            lead = minimax(position, known)
+            assert advice.won == (lead > 0)
+            if advice.won:
+                assert minimax(after(position, advice.action), known) < 0
+            kept.add(strategy._number(position))
+    assert len({number for number, _ in kept}) == len(strategy) > 10
+
+
+@pytest.mark.parametrize("first", ["", "a1", "b1", "b2"])
+def test_the_strategy_has_all_that_can_arise(game: Game, strategy: Strategy, first: str) -> None:
+    position = game.start()
+    if first:
+        position.play(position.text_to_action(first))
+    lines = followed(strategy, position)
+    assert sum(lasts for _, lasts in lines) > 2
+    must_win = minimax(position, {}) > 0
+    for end, lasts in lines:
+        assert lasts or end.is_over or end.ply >= PLIES
+        if must_win:
+            assert minimax(end, {}) > 0 or end.rewards[position.mover] > 0
+
+
+def test_a_strategy_for_all_plies_lasts_to_the_end(game: Game) -> None:
+    strategy = Strategy.build(CorsoSolver(game, MEMORY), 100)
+    lines = followed(strategy, game.start())
+    ends = [position for position, lasts in lines if not lasts]
+    assert len(ends) > 50
+    assert all(position.is_over for position in ends)
+    assert all(position.rewards[0] == 1 for position in ends)
+
+
+def test_symmetric_positions_get_symmetric_actions(game: Game, strategy: Strategy) -> None:
+    lines = followed(strategy, game.start())
+    position = next(p for p, lasts in lines if lasts and p.ply == 2)
+    action = strategy.advice(position).action
+    for symmetry in game.symmetries().actions:
+        cells = position.state.cells[symmetry]
+        image = position_of(game, cells.tobytes(), position.mover)
+        advice = strategy.advice(image)
+        # Cells that exchange places leave the position as it is, so another may be named.
+        assert strategy._number(image)[0] == strategy._number(position)[0]
+        one, other = after(image, advice.action), after(position, action)
+        assert strategy._number(one)[0] == strategy._number(other)[0]
+
+
+def test_the_check_finds_nothing_wrong(game: Game, strategy: Strategy) -> None:
+    check = strategy.check(CorsoSolver(game, MEMORY, seed=1, eager=2))
+    assert check.won + check.lost == len(strategy)
+    assert min(check.won, check.lost, check.beyond, check.finished) > 0
+
+
+def without(words: np.ndarray) -> np.ndarray:
+    """The last entry is missing."""
+    return words[:-1]
+
+
+def said_to_win(words: np.ndarray) -> np.ndarray:
+    """All entries say won."""
+    return words | np.uint64(1)
+
+
+def said_to_lose(words: np.ndarray) -> np.ndarray:
+    """All entries say lost."""
+    return words & ~np.uint64(1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without, "there is no entry for this position"),
+        (said_to_win, "does not win here"),
+        (said_to_lose, "said to be lost, but it is a win|does not win here"),
+    ],
+)
+def test_the_check_notices(
+    game: Game,
+    strategy: Strategy,
+    change: Callable[[np.ndarray], np.ndarray],
+    message: str,
+) -> None:
+    changed = Strategy(game, change(strategy._words), strategy.plies)
+    with pytest.raises(ValueError, match=message):
+        changed.check(CorsoSolver(game, MEMORY))
+
+
+def test_the_check_notices_an_action_that_does_not_win(game: Game, strategy: Strategy) -> None:
+    start = game.start()
+    number, _ = strategy._number(start)
+    words = strategy._words.copy()
+    place = int(np.flatnonzero(words // np.uint64(50) == number)[0])
+    words[place] = number * 50 + 2 * start.text_to_action("a1") + 1  # loses
+    with pytest.raises(ValueError, match=r"does not win here|there is no entry"):
+        Strategy(game, words, strategy.plies).check(CorsoSolver(game, MEMORY))
+
+
+def test_a_strategy_is_kept_in_a_file(game: Game, strategy: Strategy, tmp_path: Path) -> None:
+    path = strategy.save(tmp_path / "3x3.table")
+    loaded = Strategy.load(path, game)
+    assert (loaded._words == strategy._words).all()
+    assert loaded.plies == strategy.plies
+    with pytest.raises(ValueError, match=r"3x3\.table is not for"):
+        Strategy.load(path, make_game("corso", size=4))
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="is damaged"):
+        Strategy.load(path, game)
+
+
+def test_what_cannot_be_made_is_refused() -> None:
+    with pytest.raises(ValueError, match="no draws"):
+        Strategy.build(CorsoSolver(make_game("corso", size=4), MEMORY), 2)
+    with pytest.raises(ValueError, match="1 or more plies, not 0"):
+        Strategy.build(CorsoSolver(make_game("corso", size=3), MEMORY), 0)
+
+
+def test_a_limit_ends_a_search_and_spoils_nothing() -> None:
+    game = make_game("corso", size=5)
+    solver = CorsoSolver(game, MEMORY)
+    position = random_position(game, 8, range(15, 17))
+    exact = CorsoSolver(game, MEMORY).lead(position)
+    assert exact.nodes > 2000
+    for limit in range(1, exact.nodes, exact.nodes // 50):
+        answer = solver.lead(position, limit=limit)
+        assert answer.nodes <= limit
+        assert answer.low <= exact.low <= answer.high
+        known = solver.recall(position)
+        assert known.low <= exact.low <= known.high
+    assert solver.lead(position).lead == exact.lead
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_perfect_play_of_every_position_of_small_boards(size: int) -> None:
+    game = make_game("corso", size=size)
+    known: dict[tuple[bytes, int], int] = {}
+    minimax(game.start(), known)
+    positions = [position_of(game, cells, mover) for cells, mover in list(known)[:2000]]
+    solution = CorsoSolution(game, MEMORY)
+    states = np.concatenate([position.states for position in positions])
+    best = solution.best_actions(states)
+    for position, chosen in zip(positions, best, strict=True):
+        actions = np.flatnonzero(chosen)
+        assert len(actions) > 0
+        for action in actions:
+            lead = -minimax(after(position, int(action)), known)
+            assert lead == minimax(position, known)
+
+
+@pytest.mark.parametrize("limits", [(1 << 26, 1 << 18), (1 << 26, 1)], ids=str)
+@pytest.mark.parametrize("size", [4, 5])
+def test_perfect_play_keeps_the_value(size: int, limits: tuple[int, int]) -> None:
+    game = make_game("corso", size=size)
+    solution = CorsoSolution(game, MEMORY, *limits)
+    judge = CorsoSolver(game, MEMORY, seed=3)
+    outcomes = set()
+    for seed in range(25):
+        position = random_position(game, seed, range(5, 12))
+        outcome = judge.outcome(position).outcome
+        outcomes.add(outcome)
+        (best,) = solution.best_actions(position.states)
+        for action in np.flatnonzero(best):
+            child = after(position, int(action))
+            (answer,) = judge.answer_all([child], exact=False)
+            assert -answer.outcome == outcome
+    assert outcomes == ({-1, 1} if size == 5 else {-1, 0, 1})
+
+
+def test_the_start_of_4x4_is_never_lost() -> None:
+    game = make_game("corso", size=4)
+    perfect, other = make_agent("perfect", game, seed=1), make_agent("alphabeta:3", game, seed=1)
+    for seat in (0, 1):
+        position = game.start()
+        while not position.is_over:
+            agent = perfect if position.mover == seat else other
+            position.play(agent.choose(position))
+        assert position.rewards[seat] >= 0
+
+
+def test_play_goes_on_where_the_search_is_given_up() -> None:
+    game = make_game("corso", size=5)
+    solution = CorsoSolution(game, MEMORY, outcome_limit=1000)
+    position = game.start()
+    for text in ("c3", "b2", "a1"):
+        position.play(position.text_to_action(text))
+    assert solution.solver.outcome(position, limit=1000).outcome is None
+    (best,) = solution.best_actions(position.states)
+    assert best.any()
+    assert not (best & ~position.mask.astype(bool)).any()
+
+
+def test_the_shipped_strategy_begins_each_game() -> None:
+    game = make_game("corso", size=5)
+    strategy = shipped_strategy(game)
+    assert strategy is not None
+    start = game.start()
+    assert strategy.advice(start).won
+    for action in first_actions(game):  # in both seats, whatever was played first
+        assert not strategy.advice(after(start, action)).won
+
+
+@pytest.mark.parametrize("other", ["random", "greedy", "alphabeta:3"])
+def test_perfect_wins_5x5_from_the_start(other: str) -> None:
+    game = make_game("corso", size=5)
+    agents = [make_agent("perfect", game, seed=1), make_agent(other, game, seed=1)]
+    position = game.start()
+    while not position.is_over:
+        position.play(agents[position.mover].choose(position))
+    assert position.rewards[0] == 1
+
+
+def test_the_shipped_strategy_wins_where_it_ends() -> None:
+    game = make_game("corso", size=5)
+    strategy = shipped_strategy(game)
+    lots = np.random.default_rng(5)
+    solver = CorsoSolver(game, MEMORY, seed=5, eager=3)
+    for _ in range(5):
+        position = game.start()
+        while not position.is_over and (advice := strategy.advice(position)) is not None:
+            assert advice.won
+            position.play(advice.action)
+            position.play(int(lots.choice(position.legal_actions)))
+        assert position.ply >= strategy.plies
+        assert solver.outcome(position).outcome == 1
+
+
+def test_the_command_makes_and_checks_a_strategy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "3x3.table"
+    words = ["solve", "corso", "--size", "3", "--strategy", str(path), "--plies", "4"]
+    assert main([*words, "--memory", "1MiB", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    strategy = Strategy.load(path, make_game("corso", size=3))
+    assert found["won"] + found["lost"] == len(strategy)
+    assert found["bytes"] == path.stat().st_size
+    assert main([*words, "--memory", "1MiB"]) == 0
+    assert "positions won" in capsys.readouterr().out
+    assert main([*words, "--score"]) != 0
+    assert "--strategy takes neither" in capsys.readouterr().err
