@@ -1,16 +1,20 @@
-"""``ludarium probe``: ask a solved game what a position and its actions are worth."""
+"""``ludarium probe``: ask what a position and its actions are worth with best play."""
 
 from __future__ import annotations
 
 import argparse
 
-from . import corso, osiron
+from ludarium.envs.registry import GAMES
+
+from . import corso, osiron, search
 
 _DESCRIPTION = """\
-Say what a position of a solved game is worth, and each action in it, the best first.
+Say what a position is worth with best play, and each action in it, the best first. Osiron has a
+table of all positions; in the other games late positions are searched to the end.
 
   ludarium probe osiron --moves "b1-c1 c2-c1"
   ludarium probe corso --moves "c3 b2 c2 b3"   searched: seconds to minutes
+  ludarium probe onyx --record game.json       the end of a game that `play` saved
   ludarium probe osiron --help                 options of the game"""
 
 
@@ -18,10 +22,13 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "probe",
-        help="say what a position of a solved game is worth",
+        help="say what a position is worth, exactly",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     games = parser.add_subparsers(metavar="GAME", required=True)
     osiron.add_probe(games)
     corso.add_probe(games)
+    for name in GAMES:
+        if name not in games.choices:
+            search.add_probe(games, name)

@@ -1,17 +1,21 @@
-"""``ludarium solve``: compute what every position of a game is worth."""
+"""``ludarium solve``: compute what positions of a game are worth with best play."""
 
 from __future__ import annotations
 
 import argparse
 
-from . import corso, osiron
+from ludarium.envs.registry import GAMES
+
+from . import corso, osiron, search
 
 _DESCRIPTION = """\
-Compute what every position of a game is worth under perfect play, and keep it in a table.
-With the table, `ludarium probe` answers at once, and the agent `perfect` plays.
+Compute what positions of a game are worth with best play: all of Osiron's, kept in a table from
+which `ludarium probe` answers at once and the agent `perfect` plays; the first actions of Corso;
+late positions of the other games.
 
   ludarium solve osiron                        seconds
   ludarium solve corso                         who wins after each first action of 5 x 5: minutes
+  ludarium solve onyx --option size=6          late positions of random games: tests for agents
   ludarium solve osiron --help                 what exactly is solved, and its options"""
 
 
@@ -19,10 +23,13 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "solve",
-        help="compute what every position of a game is worth",
+        help="compute what positions of a game are worth",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     games = parser.add_subparsers(metavar="GAME", required=True)
     osiron.add_solve(games)
     corso.add_solve(games)
+    for name in GAMES:
+        if name not in games.choices:
+            search.add_solve(games, name)

@@ -111,6 +111,8 @@ class Game(ABC):
         binary_observation: all observation entries are 0 or 1, so uint8 can hold them.
         max_plies: most plies that a game can last.
         random_start: starts differ, by the seed.
+        log_fields: names of record fields that only tell how the position came about, for
+            pictures; no rule reads them but to write them.
     """
 
     name: ClassVar[str]
@@ -139,6 +141,7 @@ class Game(ABC):
     binary_observation: bool = False
     max_plies: int
     random_start: bool = False
+    log_fields: tuple[str, ...] = ()
 
     def __init__(self, **options: Any) -> None:
         self.options = check_options(self.name, self.option_list, options)

@@ -119,6 +119,7 @@ class Obelisk(Game):
         # Each block adds a cube at least, and none is put on a tower that is over the top.
         placed = min(2 * turns + self.catalogue.black.count, 2 * (COLUMNS * HEIGHT + 1))
         self.state_dtype = rules.state_dtype(len(types), self.catalogue.pile_size, placed)
+        self.log_fields = ("logged", "log")
         underside, top = _profiles(self.placements)
         stock = np.array([block.count for block in types], np.int8)
         self.tables = table_record(

@@ -1,0 +1,371 @@
+"""Proof-number search to the end of the game, over a game's rules, in compiled code.
+
+Template functions for ``engine.compile.specialise``.
+
+**Values** are seen from player 0's side, who maximises while player 1 minimises, so it does not
+matter whose turn follows whose. They are numbers: 0 a draw; ``span`` plus the score a win of
+player 0, the score less ``span`` a win of player 1, where ``span`` is more than twice the largest
+score. So winning comes before any score. Without scores the three are 1, 0 and -1.
+
+**The search** asks one question of every position: is it worth the ``target`` or more to player
+0? The *proof number* of a position estimates how many positions beyond those seen must be
+searched at least to prove that, the *disproof number* to refute it; one is 0 and the other
+`NEVER` where the question is answered. The search goes on wherever these numbers are least
+(Allis and others, "Proof-number search", 1994), depth first, with limits in place of a tree in
+memory (df-pn: Nagai, "Df-pn algorithm for searching AND/OR trees and its applications", 2002).
+Where numbers of several actions count together, only the greatest is taken, plus one for every
+other (weak proof-number search: Ueda and others, 2008), because adding them up counts the same
+positions again and again where lines of play meet.
+
+An answer is more than yes or no: it bounds the value by values of finished games.
+
+**Keys.** The words of a record, 32 bits each, times random numbers of 64 bits, added up: the upper
+half of the sum (Lemire and Kaser, "Strongly universal string hashing is fast", 2014). For two
+different records it is the same with a probability of one in 2**32, whatever they are. Three such
+sums make a key of 96 bits. Plies played so far are part of the record, so no position comes again
+in a line of play, and no value depends on how a position was reached.
+
+**The table** has buckets of four entries, of which the one with the least work behind it is
+replaced. An entry is two words: the ``check``, 64 bits of the key (the other 32 choose the bucket)
+combined by exclusive or with the ``data``, then the data. So an entry that two threads wrote at the
+same time is nobody's (Hyatt and Mann, "A lock-less transposition table implementation for parallel
+search", 2002). The data::
+
+    bits  0-13  least value that is proven, plus `OFFSET`
+    bits 14-27  greatest value that is proven, plus `OFFSET`
+    bits 28-41  proof number
+    bits 42-55  disproof number
+    bits 56-61  length in bits of the number of positions searched for it
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.compile import kernel, leaf, part
+from ludarium.envs.engine.rule import ONGOING, record_dtype, reward
+
+rules: Any = None  # one game's rule module, filled in by `specialise`
+
+#: Entries in a bucket of the table.
+BUCKET = 4
+#: Values are less than this.
+OFFSET = 1 << 13
+#: Proof number of what cannot be proven; all others are less.
+NEVER = (1 << 14) - 1
+
+_UNKNOWN = OFFSET - 1  # bounds of a value of which nothing is known, negative for the lower
+_FIELD = (1 << 14) - 1
+_HIGH_SHIFT = 14
+_PROOF_SHIFT = 28
+_DISPROOF_SHIFT = 42
+_WORK_SHIFT = 56
+_UPPER = -1 << 32  # the upper half of a word
+_LOWER = (1 << 32) - 1
+
+#: What the search keeps for each ply of the line of play that it is looking at.
+FRAME = record_dtype(
+    ("check", np.int64),  # the key: what is compared,
+    ("bucket", np.int64),  # and where the bucket begins
+    ("start", np.int64),  # positions searched before this one was
+    ("low", np.int32),  # what is proven of the value: it is no less
+    ("high", np.int32),  # and no greater
+    ("proof", np.int32),
+    ("disproof", np.int32),
+    ("proof_limit", np.int32),  # leave the position when a number reaches its limit
+    ("disproof_limit", np.int32),
+    ("mover", np.int32),
+    ("width", np.int32),  # number of actions listed: all that are legal,
+    ("is_whole", np.int32),  # unless one was found that answers the question
+    ("chosen", np.int32),  # index of the action that is looked at
+)
+
+#: What it keeps for each action at each ply of that line.
+CHILD = record_dtype(
+    ("check", np.int64),
+    ("bucket", np.int64),
+    ("action", np.int32),
+    ("low", np.int32),
+    ("high", np.int32),
+    ("proof", np.int32),
+    ("disproof", np.int32),
+)
+
+#: What a thread keeps: the ply that it is at, and how many positions it has searched.
+WORKER = record_dtype(("ply", np.int64), ("nodes", np.int64))
+
+
+@part
+def play(table, line, ply, action):
+    """Write the position after an action of ``line[ply]`` into the next place of the line."""
+    line[ply + 1] = line[ply]
+    rules.step(table, line[ply + 1], action)
+
+
+@part
+def final_value(table, state, span):
+    """Value of a finished game."""
+    result = reward(state.outcome, 0)
+    if result != 0 and span > 1:
+        return result * span + rules.score(table, state)
+    return result
+
+
+@leaf
+def key_of(words, masks, factors):
+    """The key of a record: what is compared, int64, and what chooses the bucket, below 2**32."""
+    first = 0
+    second = 0
+    third = 0
+    for k in range(masks.shape[0]):
+        word = np.int64(words[k] & masks[k])
+        first += word * factors[0, k]
+        second += word * factors[1, k]
+        third += word * factors[2, k]
+    return first & _UPPER | second >> 32 & _LOWER, third >> 32 & _LOWER
+
+
+@part
+def find(book, check, bucket):
+    """The data of the entry with this key, or 0."""
+    for place in range(bucket, bucket + BUCKET):
+        data = book[place, 1]
+        if data != 0 and book[place, 0] ^ data == check:
+            return data
+    return 0
+
+
+@part
+def keep(book, frame, nodes):
+    """Write what is known of a position: over its older entry, or else over the least work.
+
+    Numbers of an answered question are of no use to the next, with another target: bounds answer
+    the same one again.
+    """
+    low = int(frame.low)
+    high = int(frame.high)
+    is_answered = frame.proof == 0 or frame.disproof == 0
+    proof = 1 if is_answered else int(frame.proof)
+    disproof = 1 if is_answered else int(frame.disproof)
+    work = 0
+    spent = nodes - frame.start
+    while spent > 0:
+        spent >>= 1
+        work += 1
+    place = frame.bucket
+    least = 64
+    for other in range(frame.bucket, frame.bucket + BUCKET):
+        data = book[other, 1]
+        if data == 0:
+            place = other
+            break
+        if book[other, 0] ^ data == frame.check:
+            place = other
+            low = max(low, (data & _FIELD) - OFFSET)
+            high = min(high, (data >> _HIGH_SHIFT & _FIELD) - OFFSET)
+            work = max(work, data >> _WORK_SHIFT)
+            break
+        if data >> _WORK_SHIFT < least:
+            least = data >> _WORK_SHIFT
+            place = other
+    data = (
+        work << _WORK_SHIFT
+        | disproof << _DISPROOF_SHIFT
+        | proof << _PROOF_SHIFT
+        | high + OFFSET << _HIGH_SHIFT
+        | low + OFFSET
+    )
+    book[place, 0] = frame.check ^ data
+    book[place, 1] = data
+
+
+@part
+def note(child, low, high, proof, disproof, target):
+    """Note what is known of the position after an action."""
+    child.low = low
+    child.high = high
+    child.proof = 0 if low >= target else NEVER if high < target else proof
+    child.disproof = NEVER if low >= target else 0 if high < target else disproof
+
+
+@part
+def expand(setting, line, words, ply, frame, children, target):
+    """List the legal actions of ``line[ply]`` with what is known of the positions after them.
+
+    An action by which its player gets what he wants answers the question, so it ends the list.
+
+    Returns:
+        How many actions were played to find that out.
+    """
+    tables, span, book, bucket_mask, masks, factors = setting
+    table = tables[0]
+    state = line[ply]
+    after = line[ply + 1]
+    mover = int(state.mover)
+    width = 0
+    is_answered = False
+    for action in range(children.shape[0]):
+        if is_answered or not rules.is_legal(table, state, action):
+            continue
+        play(table, line, ply, action)
+        child = children[width]
+        child.action = action
+        width += 1
+        if after.outcome != ONGOING:
+            value = final_value(table, after, span)
+            note(child, value, value, 1, 1, target)
+        else:
+            child.check, bucket = key_of(words[ply + 1], masks, factors)
+            child.bucket = (bucket & bucket_mask) * BUCKET
+            data = find(book, child.check, child.bucket)
+            if data == 0:
+                note(child, -_UNKNOWN, _UNKNOWN, 1, 1, target)
+            else:
+                note(
+                    child,
+                    (data & _FIELD) - OFFSET,
+                    (data >> _HIGH_SHIFT & _FIELD) - OFFSET,
+                    data >> _PROOF_SHIFT & _FIELD,
+                    data >> _DISPROOF_SHIFT & _FIELD,
+                    target,
+                )
+        is_answered = child.high < target if mover else child.low >= target
+    frame.mover = mover
+    frame.width = width
+    frame.is_whole = not is_answered
+    return width
+
+
+@part
+def weigh(frame, children):
+    """Put together what is known of a position from its actions, and choose one to look at.
+
+    Returns:
+        The second least of the numbers by which the mover chooses (how hard it is to get what he
+        wants), and the number of actions by which the opponent might still get what he wants.
+    """
+    mover = frame.mover
+    least = NEVER + 1
+    second = NEVER
+    greatest = 0
+    contested = 0
+    low = _UNKNOWN if mover else -_UNKNOWN
+    high = low
+    for k in range(frame.width):
+        child = children[k]
+        if mover:
+            aim = child.disproof
+            rest = child.proof
+            low = min(low, child.low)
+            high = min(high, child.high)
+        else:
+            aim = child.proof
+            rest = child.disproof
+            low = max(low, child.low)
+            high = max(high, child.high)
+        if aim < least:
+            second = min(least, NEVER)
+            least = aim
+            frame.chosen = k
+        elif aim < second:
+            second = aim
+        greatest = max(greatest, rest)
+        contested += rest != 0
+    if not frame.is_whole:
+        # The actions left out might be better still.
+        if mover:
+            low = -_UNKNOWN
+        else:
+            high = _UNKNOWN
+    against = NEVER if greatest == NEVER else min(greatest + max(contested - 1, 0), NEVER - 1)
+    frame.low = low
+    frame.high = high
+    frame.proof = against if mover else least
+    frame.disproof = least if mover else against
+    return second, contested
+
+
+@part
+def limit(frame, child, second, contested, below):
+    """Set how far to search the chosen action's position, which the frame ``below`` is of.
+
+    Until another action looks better by a quarter, for each change of mind costs a search down to
+    where the last one was, or until the limits of the position above are reached.
+    """
+    rest_limit = frame.proof_limit if frame.mover else frame.disproof_limit
+    if rest_limit < NEVER:
+        rest_limit -= contested - 1
+    aim_limit = frame.disproof_limit if frame.mover else frame.proof_limit
+    aim_limit = min(aim_limit, second + max(second // 4, 1))
+    below.proof_limit = rest_limit if frame.mover else aim_limit
+    below.disproof_limit = aim_limit if frame.mover else rest_limit
+    below.check = child.check
+    below.bucket = child.bucket
+
+
+@kernel
+def begin(setting, line, words, workers, frames, children, target):
+    """Set out to search ``line[0]``, an unfinished position; see `search` for the arguments."""
+    _, _, _, bucket_mask, masks, factors = setting
+    worker = workers[0]
+    frame = frames[0]
+    frame.check, bucket = key_of(words[0], masks, factors)
+    frame.bucket = (bucket & bucket_mask) * BUCKET
+    frame.start = worker.nodes
+    frame.proof_limit = NEVER
+    frame.disproof_limit = NEVER
+    worker.ply = 0
+    worker.nodes += expand(setting, line, words, 0, frame, children[0], target)
+
+
+@kernel
+def search(setting, line, words, workers, frames, children, target, budget):
+    """Go on until the question is answered, or about ``budget`` more positions were searched.
+
+    Args:
+        setting: a tuple: the game's ``tables``, array of one record; ``span``, what a win is worth
+            besides the score; ``book``, the table, int64[entries, 2]; ``bucket_mask``, the
+            number of buckets less 1; ``masks``, uint32[words], which bits of a record are part of
+            its key; ``factors``, int64[3, words], random.
+        line: structured [plies], the line of play that is looked at.
+        words: the same memory, uint32[plies, words].
+        workers: `WORKER` [1]; its ``nodes`` count every action played.
+        frames: `FRAME` [plies].
+        children: `CHILD` [plies, A].
+        target: the value asked about.
+        budget: positions.
+
+    Returns:
+        Whether the question is answered; ``frames[0].low`` and ``high`` then bound the value.
+    """
+    tables = setting[0]
+    book = setting[2]
+    worker = workers[0]
+    ply = worker.ply
+    nodes = worker.nodes
+    end = nodes + budget
+    while True:
+        frame = frames[ply]
+        second, contested = weigh(frame, children[ply])
+        if frame.proof >= frame.proof_limit or frame.disproof >= frame.disproof_limit:
+            keep(book, frame, nodes)
+            if ply == 0:
+                break
+            ply -= 1
+            child = children[ply, frames[ply].chosen]
+            note(child, frame.low, frame.high, frame.proof, frame.disproof, target)
+        elif nodes >= end:
+            worker.ply = ply
+            worker.nodes = nodes
+            return False
+        else:
+            child = children[ply, frame.chosen]
+            below = frames[ply + 1]
+            limit(frame, child, second, contested, below)
+            play(tables[0], line, ply, child.action)
+            ply += 1
+            below.start = nodes
+            nodes += 1 + expand(setting, line, words, ply, below, children[ply], target)
+    worker.ply = 0
+    worker.nodes = nodes
+    return True

@@ -1,0 +1,459 @@
+"""The generic search against plain minimax over the rules, other solvers, and itself."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludarium.analysis.commands import search as command
+from ludarium.analysis.corso import CorsoSolver
+from ludarium.analysis.osiron import OsironSolution
+from ludarium.analysis.search import Answer, EndgameSolver, exact_positions
+from ludarium.analysis.search.solver import _key_masks
+from ludarium.envs import Game, Position, from_record, make_game
+from ludarium.training.agents import Agent
+from ludarium.training.cli import main
+from tests.games import ALL_GAMES, contents, garbage, random_game
+
+MEMORY = 1 << 22
+
+#: A result for player 0 (+1, 0, -1), then the score of a game that is won.
+Result = tuple[int, int]
+#: Positions with their results, by the contents of their records.
+Known = dict[bytes, tuple[Position, Result]]
+
+
+class TooManyError(Exception):
+    """Minimax would take too long."""
+
+
+def minimax(position: Position, known: Known, most: int) -> Result:
+    """The result with best play, by the rules of the game alone; ``known`` is filled."""
+    if position.is_over:
+        result = position.rewards[0]
+        return result, result and position.score
+    key = contents(position.states)
+    if key not in known:
+        results = [minimax(child, known, most) for child in children(position)]
+        known[key] = position, min(results) if position.mover else max(results)
+        if len(known) > most:
+            raise TooManyError
+    return known[key][1]
+
+
+def children(position: Position) -> list[Position]:
+    """The positions after each legal action."""
+    after = []
+    for action in position.legal_actions:
+        child = position.copy()
+        child.play(int(action))
+        after.append(child)
+    return after
+
+
+def played(game: Game, seed: int) -> list[Position]:
+    """The positions of a random game in which somebody had to act."""
+    return [position.copy() for position, action in random_game(game, seed) if action is not None]
+
+
+def with_results(game: Game, games: int, most: int) -> list[tuple[Position, Result]]:
+    """All positions that can be reached from the last ones of random games, with their results.
+
+    From each game's end on, while there are no more than ``most`` of them.
+    """
+    everything: Known = {}
+    for seed in range(games):
+        known: Known = {}
+        try:
+            for position in reversed(played(game, seed)):
+                minimax(position, known, most)
+        except TooManyError:
+            pass
+        everything |= known
+    return list(everything.values())
+
+
+def result_of(answer: Answer, mover: int) -> Result | int:
+    """What an answer says for player 0, without a score if the search does not count."""
+    sign = 1 - 2 * mover
+    assert answer.is_decided
+    assert answer.outcome is not None
+    if answer.leads is None:
+        return answer.outcome * sign
+    low, high = answer.leads
+    assert low == high
+    return answer.outcome * sign, low * sign
+
+
+SMALL: dict[str, Callable[[], Game]] = {
+    "onyx": lambda: make_game("onyx", size=6),
+    "obsidio": lambda: make_game("obsidio", size=7),
+    "obelisk": lambda: make_game("obelisk"),
+}
+
+#: Games with how many random ones to play, and how many positions minimax may look at in each.
+CASES: dict[str, tuple[Callable[[], Game], int, int]] = {
+    "tictactoe": (lambda: ALL_GAMES["tictactoe"](), 1, 6000),
+    "oddity": (lambda: ALL_GAMES["oddity"](), 6, 6000),
+    "corso": (lambda: make_game("corso"), 8, 400),
+    "onyx": (lambda: make_game("onyx", size=6), 8, 400),
+    "onyx-capped": (lambda: make_game("onyx", size=6, max_plies=21), 4, 400),
+    "obsidio": (lambda: make_game("obsidio", size=7), 8, 400),
+    "osiron": (lambda: make_game("osiron", setup="random", repetition=0, max_plies=9), 4, 400),
+    "obelisk": (lambda: make_game("obelisk"), 8, 200),
+    "obelisk-topple": (lambda: make_game("obelisk", scoring="topple", hourglass=True), 8, 200),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_late_positions_have_the_value_that_minimax_finds(case: str) -> None:
+    make, games, most = CASES[case]
+    game = make()
+    expected = with_results(game, games, most)
+    assert len(expected) > 500
+    assert len({result for _, result in expected}) > 1
+    positions = [position for position, _ in expected]
+    for leads in (True, False):
+        answers = EndgameSolver(game, leads, MEMORY).answer_all(positions)
+        for (position, result), answer in zip(expected, answers, strict=True):
+            counts = leads and game.max_score > 0
+            assert result_of(answer, position.mover) == (result if counts else result[0])
+
+
+@pytest.mark.parametrize("name", ["onyx", "obsidio", "obelisk"])
+def test_actions_are_worth_what_comes_after_them(name: str) -> None:
+    game = SMALL[name]()
+    solver = EndgameSolver(game, memory=MEMORY)
+    for position, result in with_results(game, 3, 100)[::10]:
+        answers = solver.actions(position)
+        assert set(answers) == set(position.legal_actions)
+        order = [(answer.low, answer.high) for answer in answers.values()]
+        assert order == sorted(order, reverse=True)
+        known: Known = {}
+        for action, answer in answers.items():
+            child = position.copy()
+            child.play(action)
+            expected = minimax(child, known, 1000)
+            found = result_of(answer, position.mover)
+            assert found == (expected if game.max_score else expected[0])
+        best = result_of(Answer.best(answers.values()), position.mover)
+        assert best == (result if game.max_score else result[0])
+
+
+def test_corso_has_the_leads_that_its_own_solver_finds() -> None:
+    game = make_game("corso")
+    positions = []
+    for seed in range(12):
+        late = [position for position in played(game, seed) if position.state.open_cells <= 7]
+        positions += late[:3]
+    found = EndgameSolver(game, memory=MEMORY).answer_all(positions)
+    expected = CorsoSolver(game, 1 << 25).answer_all(positions, exact=True)
+    assert len({answer.lead for answer in expected}) > 5
+    for answer, corso_answer in zip(found, expected, strict=True):
+        assert answer.leads == (corso_answer.low, corso_answer.high)
+
+
+def test_osiron_is_won_within_the_ply_cap_where_its_table_says_so() -> None:
+    endless = make_game("osiron", setup="random", repetition=0)
+    capped = make_game("osiron", setup="random", repetition=0, max_plies=7)
+    solution = OsironSolution.solve(endless, threads=1)
+    solver = EndgameSolver(capped, memory=MEMORY)
+    outcomes = []
+    for seed in range(60):
+        position = capped.start(seed)
+        value = solution.value(endless.start(seed))
+        is_near = value.plies is not None and value.plies <= 7
+        outcomes.append(value.outcome if is_near else 0)
+        assert solver.value(position).outcome == outcomes[-1]
+    assert len(set(outcomes)) > 1
+
+
+@pytest.mark.parametrize("name", ["onyx", "obsidio", "obelisk"])
+def test_symmetric_positions_have_the_same_value(name: str) -> None:
+    game = SMALL[name]()
+    symmetries = game.symmetries()
+    as_other = symmetries.as_other
+    solver = EndgameSolver(game, memory=1 << 24)
+    decided = 0
+    for number in range(1, min(len(symmetries), 6)):
+        row = (number, number if as_other is None else as_other[number])
+        image = game.start()
+        pairs = []
+        for position, action in random_game(game, number):
+            if action is not None:
+                pairs.append((position.copy(), image.copy()))
+                seen_as = symmetries.actions_of(position.states, row[position.mover])[0]
+                image.play(int(np.argsort(seen_as)[action]))
+        for pair in pairs[-8:]:
+            values = [solver.value(position, limit=50_000) for position in pair]
+            if all(value.is_decided for value in values):
+                assert values[0].low == values[1].low
+                decided += 1
+    assert decided > 5
+
+
+@pytest.mark.parametrize("arguments", [{"memory": 1 << 12}, {"seed": 7}, {"threads": 3}], ids=str)
+def test_values_do_not_depend_on_how_the_search_is_made(arguments: dict[str, int]) -> None:
+    game = make_game("obsidio", size=7)
+    positions = [position for position, _ in with_results(game, 10, 400)[::40]]
+    usual = EndgameSolver(game, memory=MEMORY).answer_all(positions)
+    other = EndgameSolver(game, **{"memory": MEMORY, **arguments}).answer_all(positions)
+    assert all(answer.is_decided for answer in usual + other)
+    assert [answer.low for answer in usual] == [answer.low for answer in other]
+    assert len({answer.low for answer in usual}) > 4
+
+
+def test_a_limit_leaves_bounds_that_hold() -> None:
+    game = make_game("obsidio", size=7)
+    undecided = 0
+    for seed in range(8):
+        position = played(game, seed)[-11]
+        exact = EndgameSolver(game, memory=MEMORY).actions(position)
+        bounded = EndgameSolver(game, memory=MEMORY)
+        some = bounded.actions(position, limit=2000)
+        assert bounded.nodes < 3000
+        for action, answer in some.items():
+            assert answer.low <= exact[action].low <= answer.high
+            undecided += not answer.is_decided
+        nothing = EndgameSolver(game, memory=MEMORY).value(position, limit=0)
+        assert nothing.outcome is None
+        assert str(nothing) == "not decided"
+    assert undecided > 10
+
+
+def test_an_interrupt_ends_the_search_and_leaves_the_solver_usable() -> None:
+    game = make_game("onyx", size=6)
+    solver = EndgameSolver(game, memory=MEMORY, threads=2)
+
+    def interrupt(nodes: int, answered: int) -> None:
+        if nodes > 0:
+            raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        solver.actions(game.start(), limit=10**12, show=interrupt)
+    assert threading.active_count() == before
+    position, result = with_results(game, 1, 50)[-1]
+    assert result_of(solver.value(position), position.mover) == result[0]
+
+
+def test_positions_that_differ_only_in_their_log_share_the_table() -> None:
+    game = make_game("obelisk")
+    assert set(game.log_fields) == {"log", "logged"}
+    positions = [position for position, _ in with_results(game, 10, 200)]
+    efforts = EndgameSolver(game, memory=MEMORY).answer_all(positions[::-1])
+    position = positions[::-1][np.argmax([answer.nodes for answer in efforts])]
+    other = position.copy()
+    other.states["log"] = 0
+    other.states["logged"] = 0
+    solver = EndgameSolver(game, memory=MEMORY)
+    first = solver.value(position)
+    second = solver.value(other)
+    assert first.low == second.low
+    assert second.nodes < 40 < first.nodes
+
+
+@pytest.mark.parametrize("name", ALL_GAMES)
+def test_log_fields_play_no_part(name: str) -> None:
+    game = ALL_GAMES[name]()
+    for position, action in random_game(game, 1, max_plies=60):
+        other = position.copy()
+        for field in game.log_fields:
+            other.states[field] = 0
+        np.testing.assert_array_equal(other.mask, position.mask)
+        if action is None:
+            continue
+        after = position.copy()
+        for each in (after, other):
+            each.play(action)
+        for field in set(game.state_dtype.names or ()) - set(game.log_fields):
+            np.testing.assert_array_equal(after.states[field], other.states[field])
+
+
+def test_keys_are_of_the_fields_and_not_of_what_lies_between_them() -> None:
+    game = make_game("obelisk")
+    masks = _key_masks(game)
+    states = garbage(game.new_states(2), 5)
+    for name in set(game.state_dtype.names or ()) - set(game.log_fields):
+        states[name][1] = states[name][0]
+    words = states.view(np.uint32).reshape(2, -1) & masks
+    assert states[0].tobytes() != states[1].tobytes()
+    np.testing.assert_array_equal(words[0], words[1])
+    states["active"][1] ^= 1
+    words = states.view(np.uint32).reshape(2, -1) & masks
+    assert (words[0] != words[1]).any()
+
+
+def test_what_cannot_be_searched_is_refused() -> None:
+    game = make_game("onyx", size=6)
+    with pytest.raises(ValueError, match="64 bytes or more, not 63"):
+        EndgameSolver(game, memory=63)
+    with pytest.raises(ValueError, match="threads are 1 or more, not 0"):
+        EndgameSolver(game, threads=0)
+    solver = EndgameSolver(game, memory=MEMORY)
+    with pytest.raises(ValueError, match="this solves Onyx"):
+        solver.value(make_game("onyx", size=8).start())
+    with pytest.raises(ValueError, match="not -1"):
+        solver.value(game.start(), limit=-1)
+    position = played(game, 0)[-1]
+    *_, (over, _) = random_game(game, 0)
+    with pytest.raises(ValueError, match="the game is over"):
+        solver.actions(over)
+    assert solver.value(over).outcome == over.rewards[over.mover] != 0
+    assert solver.actions(position)
+
+
+def test_answers_in_words() -> None:
+    assert str(Answer(1, 1, 1, 0, 0.0)) == "win"
+    assert str(Answer(0, 1, 1, 0, 0.0)) == "draw or win"
+    assert str(Answer(-1, 0, 1, 0, 0.0)) == "draw or loss"
+    assert str(Answer(-1, 1, 1, 0, 0.0)) == "not decided"
+    # With leads up to 5: a win by n is 11 + n.
+    assert str(Answer(13, 13, 11, 0, 0.0)) == "win by 2"
+    assert str(Answer(13, 16, 11, 0, 0.0).reversed()) == "loss by 2 to 5"
+    assert str(Answer(0, 0, 11, 0, 0.0)) == "draw"
+    assert Answer(11, 11, 11, 0, 0.0).leads == (0, 0)
+    assert Answer(-16, 13, 11, 0, 0.0).leads == (-5, 5)
+
+
+# Sets of positions.
+
+
+def test_exact_positions_are_of_their_games_and_can_be_made_again() -> None:
+    game = make_game("obsidio", size=7)
+    solver = EndgameSolver(game, leads=False, memory=MEMORY)
+    arguments = {"seed": 3, "limit": 5000, "per_game": 2, "only_choices": True}
+    positions = list(exact_positions(solver, 7, **arguments))
+    assert len(positions) == 7
+    assert len({late.position.states.tobytes() for late in positions}) == 7
+    for late in positions:
+        assert from_record(late.to_record()).unwrapped.board_text() == late.position.board_text()
+        assert set(late.actions) == set(late.position.legal_actions)
+        assert all(answer.is_decided for answer in late.actions.values())
+        assert 0 < len(late.best_actions) < len(late.actions)
+        fresh = EndgameSolver(game, leads=False, memory=MEMORY).actions(late.position)
+        assert {action: answer.low for action, answer in fresh.items()} == {
+            action: answer.low for action, answer in late.actions.items()
+        }
+    again = list(exact_positions(solver, 7, **arguments))
+    assert [late.to_record() for late in again] == [late.to_record() for late in positions]
+
+
+class FirstAgent(Agent):
+    """Plays the first legal action."""
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        positions = [Position.of_state(self.game, state) for state in states]
+        return np.array([position.legal_actions[0] for position in positions])
+
+
+def test_exact_positions_of_games_that_an_agent_plays() -> None:
+    game = make_game("onyx", size=6)
+    solver = EndgameSolver(game, memory=MEMORY)
+    agent = FirstAgent(game, "first")
+    for late in exact_positions(solver, 2, agent=agent, opening=2, limit=300):
+        position = late.position.copy()
+        for _ in range(late.plies_to_end):
+            assert not position.is_over
+            position.play(agent.choose(position))
+        assert position.ply == late.position.ply + late.plies_to_end
+
+
+def test_exact_positions_that_cannot_be_made_are_refused() -> None:
+    solver = EndgameSolver(make_game("onyx", size=6), memory=MEMORY)
+    pointless = EndgameSolver(make_game("onyx", size=6, max_plies=1), memory=MEMORY)
+    with pytest.raises(ValueError, match="100 games in a row"):
+        list(exact_positions(pointless, 1, only_choices=True))
+    with pytest.raises(ValueError, match="per_game is 1 or more"):
+        list(exact_positions(solver, 1, per_game=0))
+
+
+# The commands.
+
+WORDS = ["--option", "size=7", "--memory", "1MiB", "--threads", "1"]
+
+
+def test_solve_prints_positions_that_probe_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["solve", "obsidio", *WORDS, "--positions", "3", "--limit", "3e3", "--seed", "2"]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert text.count("to move") == 3
+    assert "plies before the end of the game: median" in text
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["limit"] == 3000
+    assert len(found["positions"]) == 3
+    file = tmp_path / "game.json"
+    for late in found["positions"]:
+        file.write_text(json.dumps(late))
+        assert main(["probe", "obsidio", "--record", str(file), "--json"]) == 0
+        probed = json.loads(capsys.readouterr().out)
+        for key in ("board", "mover", "value", "low", "high"):
+            assert probed[key] == late[key]
+        assert probed["undecided"] == 0
+        values = [
+            {action["text"]: (action["value"], action["low"]) for action in each["actions"]}
+            for each in (probed, late)
+        ]
+        assert values[0] == values[1]
+
+
+def test_probe_plays_moves_and_takes_them_back(capsys: pytest.CaptureFixture[str]) -> None:
+    game = make_game("obsidio", size=7)
+    positions = played(game, 4)
+    texts = [
+        before.action_to_text(action)
+        for before, action in random_game(game, 4)
+        if action is not None
+    ]
+    assert main(["probe", "obsidio", *WORDS, "--moves", " ".join(texts), "--back", "3"]) == 0
+    text = capsys.readouterr().out
+    assert positions[-3].board_text() in text
+    assert f"for player_{positions[-3].mover}, to move: " in text
+    for action in positions[-3].legal_actions:
+        assert f"\n  {positions[-3].action_to_text(int(action))} " in text
+    words = ["probe", "obsidio", *WORDS, "--moves", ", ".join(texts)]
+    assert main(words) == 2
+    assert "the game is over after these moves" in capsys.readouterr().err
+    assert main([*words, "--back", "99"]) == 2
+    assert "moves to take back" in capsys.readouterr().err
+
+
+def test_probe_says_what_is_not_decided(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["probe", "onyx", "--option", "size=6", "--memory", "1MiB", "--limit", "2e3"]
+    assert main([*words, "--json"]) == 1
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    count = len(found["actions"])
+    assert found["undecided"] == count == len(make_game("onyx", size=6).start().legal_actions)
+    assert found["value"] is None
+    assert "low" not in found
+    message = f"{count} of {count} actions not decided within 2,000 positions: play more moves"
+    assert message in printed.err
+
+
+def test_moves_with_spaces_are_told_apart_by_commas() -> None:
+    moves = "choose green-t-flat, choose red-i-flat , pick red-i-flat"
+    assert command.split_moves(make_game("obelisk"), moves) == [
+        "choose green-t-flat",
+        "choose red-i-flat",
+        "pick red-i-flat",
+    ]
+    assert command.split_moves(make_game("onyx", size=6), "a1 b2, c3") == ["a1", "b2", "c3"]
+
+
+@pytest.mark.parametrize(("text", "number"), [("250", 250), ("2.5e3", 2500), ("1.5", None)])
+def test_counts(text: str, number: int | None) -> None:
+    if number is None:
+        with pytest.raises(argparse.ArgumentTypeError, match="no whole number"):
+            command.read_count(text)
+    else:
+        assert command.read_count(text) == number
