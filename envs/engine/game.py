@@ -201,6 +201,9 @@ class Game(ABC):
     def __reduce__(self) -> tuple:
         return _rebuild, (type(self), self.options)
 
+    def __deepcopy__(self, memo: dict) -> Game:
+        return self  # rules do not change while they are played
+
     def start(self, seed: int | np.random.SeedSequence | None = None) -> Position:
         """A new game; ``seed`` matters only where the start is random."""
         return Position(self, seed)

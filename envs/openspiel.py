@@ -1,0 +1,222 @@
+"""Every game as a game of OpenSpiel, for its algorithms and tools.
+
+    import pyspiel
+    import ludarium.envs.openspiel  # registers ludarium_corso, ludarium_onyx, ...
+
+    game = pyspiel.load_game("ludarium_corso(size=3)")
+    state = game.new_initial_state()
+
+A game's options are the parameters of its OpenSpiel game, where the type of each is fixed: an
+option whose default is ``None`` is 0 or ``""`` there for ``None``. An option's value that the game
+does not accept is a ``ValueError``, a parameter that it does not have a ``pyspiel.SpielError``.
+
+Needs ``open_spiel``, which nothing else in this package does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+try:
+    import pyspiel
+    from open_spiel.python.observation import IIGObserverForPublicInfoGame
+except ImportError as error:
+    raise ImportError("ludarium.envs.openspiel needs OpenSpiel: pip install open_spiel") from error
+
+from .engine.game import Game
+from .engine.options import Option
+from .engine.position import Position
+from .registry import GAMES
+
+#: Where starts are random, a chance node draws one of so many, those of the seeds 0, 1, ...
+RANDOM_STARTS = 1000
+
+
+def register(kind: type[Game]) -> str:
+    """Register a game with OpenSpiel and return its name there; `GAMES` are registered already."""
+    game_type = _game_type(kind)
+    # OpenSpiel drops what it holds after Python has ended: a class outlives that, while an
+    # object whose last reference it was, such as a closure, would crash.
+    game_class = type(f"Spiel{kind.__name__}", (SpielGame,), {"kind": kind})
+    pyspiel.register_game(game_type, game_class)
+    return game_type.short_name
+
+
+class SpielGame(pyspiel.Game):
+    """A game with one set of options, as OpenSpiel sees it; `register` makes a subclass for each.
+
+    Args:
+        params: the options by name; those left out have their defaults.
+
+    Attributes:
+        kind: the class of the game.
+        rules: the `Game` that is played.
+
+    Raises:
+        ValueError: a value that an option does not accept.
+    """
+
+    kind: ClassVar[type[Game]]
+
+    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
+        given = dict(params or {})
+        rules = self.kind(**_options(self.kind, given))
+        info = pyspiel.GameInfo(
+            num_distinct_actions=rules.num_actions,
+            max_chance_outcomes=RANDOM_STARTS if rules.random_start else 0,
+            num_players=2,
+            min_utility=-1.0,
+            max_utility=1.0,
+            utility_sum=0.0,
+            max_game_length=rules.max_plies,
+        )
+        super().__init__(_game_type(self.kind, rules.random_start), info, given)
+        self.rules = rules
+
+    def __reduce__(self) -> tuple:
+        return _load, (str(self),)
+
+    def new_initial_state(self) -> SpielState:
+        """The start; where starts are random, the chance node before it."""
+        return SpielState(self)
+
+    def max_chance_nodes_in_history(self) -> int:
+        """1 where starts are random, else 0."""
+        return int(self.rules.random_start)
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
+        """What writes observations of a state; OpenSpiel asks for it."""
+        if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
+            return _Observer(self.rules, params)
+        return IIGObserverForPublicInfoGame(iig_obs_type, params)
+
+
+class SpielState(pyspiel.State):
+    """A position of a game, as OpenSpiel sees it.
+
+    A game that reaches its ply cap ends as a draw: OpenSpiel knows no truncation.
+
+    Attributes:
+        position: the `Position`, or None at the chance node before a random start. To be looked
+            at: play with `apply_action`, so that OpenSpiel keeps its history.
+    """
+
+    def __init__(self, game: SpielGame) -> None:
+        super().__init__(game)
+        self.position: Position | None = None if game.rules.random_start else game.rules.start()
+
+    def current_player(self) -> int:
+        """0 or 1, or ``pyspiel.PlayerId.CHANCE`` or ``TERMINAL``."""
+        if self.position is None:
+            return pyspiel.PlayerId.CHANCE
+        return pyspiel.PlayerId.TERMINAL if self.position.is_over else self.position.mover
+
+    def is_terminal(self) -> bool:
+        """Whether the game is over."""
+        return self.position is not None and self.position.is_over
+
+    def returns(self) -> list[float]:
+        """+1 and -1 when the game is over and was no draw, else zeros."""
+        if self.position is None:
+            return [0.0, 0.0]
+        return [float(reward) for reward in self.position.rewards]
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """The numbers of the random starts, all equally likely."""
+        return [(seed, 1 / RANDOM_STARTS) for seed in range(RANDOM_STARTS)]
+
+    def _legal_actions(self, player: int) -> list[int]:
+        assert self.position is not None
+        return self.position.legal_actions.tolist()
+
+    def _apply_action(self, action: int) -> None:
+        if self.position is None:
+            self.position = self.get_game().rules.start(action)
+        else:
+            self.position.play(action)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        if self.position is None:
+            return f"start {action}"
+        return self.position.action_to_text(action)
+
+    def __str__(self) -> str:
+        position = self.position
+        if position is None:
+            return "a random start is to be drawn"
+        turn = "over" if position.is_over else f"player {position.mover} to move"
+        return f"{position.board_text()}\nply {position.ply}, {turn}"
+
+
+class _Observer:
+    """OpenSpiel's ``PyObserver`` of one player's side: the observation of the environments."""
+
+    def __init__(self, rules: Game, params: Any) -> None:
+        if params:
+            raise ValueError(f"observations have no parameters; given: {params}")
+        observation = np.zeros(rules.observation_shape, np.float32)
+        self.tensor = observation.reshape(-1)
+        self.dict = {"observation": observation}
+
+    def set_from(self, state: SpielState, player: int) -> None:
+        """Write what ``player`` sees; zeros before a random start is drawn."""
+        position = state.position
+        self.dict["observation"][:] = 0 if position is None else position.observation(player)
+
+    def string_from(self, state: SpielState, player: int) -> str:
+        """The position as text; both players see the same."""
+        return str(state)
+
+
+def _load(text: str) -> SpielGame:
+    """What a pickled game calls: in another process, its import registers the games."""
+    return pyspiel.load_game(text)
+
+
+def _game_type(kind: type[Game], random_start: bool = False) -> Any:
+    chance = pyspiel.GameType.ChanceMode
+    return pyspiel.GameType(
+        short_name=f"ludarium_{kind.name}",
+        long_name=f"{kind.title} (ludarium, version {kind.version})",
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=chance.EXPLICIT_STOCHASTIC if random_start else chance.DETERMINISTIC,
+        information=pyspiel.GameType.Information.PERFECT_INFORMATION,
+        utility=pyspiel.GameType.Utility.ZERO_SUM,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=2,
+        min_num_players=2,
+        provides_information_state_string=True,
+        provides_information_state_tensor=False,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        parameter_specification={option.name: _default(option) for option in kind.option_list},
+    )
+
+
+def _default(option: Option) -> Any:
+    """The default as OpenSpiel has it: 0 or "" for ``None``, which has no type there."""
+    if option.default is not None:
+        return option.default
+    try:
+        option.check(1)
+    except ValueError:
+        return ""
+    return 0
+
+
+def _options(kind: type[Game], params: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that OpenSpiel's parameters stand for."""
+    stand_ins = {
+        option.name: _default(option) for option in kind.option_list if option.default is None
+    }
+    return {
+        name: None if name in stand_ins and value == stand_ins[name] else value
+        for name, value in params.items()
+    }
+
+
+for _kind in GAMES.values():
+    register(_kind)

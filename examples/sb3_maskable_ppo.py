@@ -1,0 +1,49 @@
+"""MaskablePPO of Stable-Baselines3 (sb3-contrib) learns one side of a game.
+
+    python examples/sb3_maskable_ppo.py
+    python examples/sb3_maskable_ppo.py --game onyx --options '{"size": 6}' --steps 200000
+
+The opponent plays at random inside the environment; the learner has both seats in turn. Masks:
+MaskablePPO calls the environment's `action_masks()`, which all `ludarium/...` ids have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import gymnasium
+from sb3_contrib import MaskablePPO
+from scoring import score_against_random
+
+import ludarium.envs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--game", default="corso")
+    parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
+    parser.add_argument("--steps", type=int, default=20_000)
+    arguments = parser.parse_args()
+
+    kind = ludarium.envs.GAMES[arguments.game]
+    env = gymnasium.make(
+        f"ludarium/{kind.title}-v{kind.version}",
+        opponent="random",
+        seat="alternate",
+        illegal="raise",  # should an action ever be illegal, we want to know
+        **arguments.options,
+    )
+    model = MaskablePPO("MlpPolicy", env, n_steps=512, batch_size=128, seed=0, device="cpu")
+
+    def choose(observations, masks):
+        return model.predict(observations, action_masks=masks, deterministic=True)[0]
+
+    before = score_against_random(choose, arguments.game, arguments.options)
+    model.learn(arguments.steps)
+    after = score_against_random(choose, arguments.game, arguments.options)
+    print(f"score against random play: {before:.1%} untrained, {after:.1%} trained")
+
+
+if __name__ == "__main__":
+    main()

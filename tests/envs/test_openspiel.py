@@ -1,0 +1,222 @@
+"""The games in OpenSpiel: its own checks, the same play as ours, known results."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ludarium.envs import GAMES, Game, Position, make_game, make_raw
+from tests.games import CASES, random_game
+from tests.tictactoe import TicTacToe
+
+pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel (open_spiel) is not installed")
+openspiel = pytest.importorskip("ludarium.envs.openspiel")
+ALGORITHMS = "open_spiel.python.algorithms"
+exploitability = pytest.importorskip(f"{ALGORITHMS}.exploitability")
+generate_playthrough = pytest.importorskip(f"{ALGORITHMS}.generate_playthrough")
+get_all_states = pytest.importorskip(f"{ALGORITHMS}.get_all_states")
+minimax = pytest.importorskip(f"{ALGORITHMS}.minimax")
+policy = pytest.importorskip("open_spiel.python.policy")
+
+
+def load(kind: type[Game], options: dict[str, Any]) -> Any:
+    """The game in OpenSpiel; those that are only there for tests are registered first."""
+    if kind.name not in GAMES:
+        openspiel.register(kind)
+    return pyspiel.load_game(f"ludarium_{kind.name}", options)
+
+
+@pytest.fixture(params=CASES.values(), ids=list(CASES))
+def case(request: pytest.FixtureRequest) -> tuple[Any, Game]:
+    """Each game with each option set: as OpenSpiel's and as ours."""
+    kind, options = request.param
+    return load(kind, options), kind(**options)
+
+
+def test_openspiels_own_random_simulations_pass(case):
+    spiel_game, _ = case
+    pyspiel.random_sim_test(spiel_game, num_sims=1, serialize=True, verbose=False)
+
+
+def test_the_game_says_what_ours_says(case):
+    spiel_game, game = case
+    assert spiel_game.num_distinct_actions() == game.num_actions
+    assert spiel_game.observation_tensor_shape() == list(game.observation_shape)
+    assert spiel_game.max_game_length() == game.max_plies
+    assert str(pickle.loads(pickle.dumps(spiel_game))) == str(spiel_game)
+
+
+def test_every_position_is_the_same_as_ours(case):
+    spiel_game, game = case
+    state = spiel_game.new_initial_state()
+    if game.random_start:
+        assert state.is_chance_node()
+        assert not np.any(state.observation_tensor(0))
+        assert sum(chance for _, chance in state.chance_outcomes()) == pytest.approx(1)
+        state.apply_action(3)
+    for position, action in random_game(game, seed=3):
+        assert state.is_terminal() == position.is_over
+        assert state.returns() == list(position.rewards)
+        for player in (0, 1):
+            seen = np.reshape(state.observation_tensor(player), game.observation_shape)
+            assert (seen == position.observation(player)).all()
+        if action is None:
+            break
+        assert state.current_player() == position.mover
+        assert state.legal_actions() == position.legal_actions.tolist()
+        assert state.legal_actions_mask() == position.mask.tolist()
+        assert state.action_to_string(action) == position.action_to_text(action)
+        before = state.clone()
+        state.apply_action(action)
+        assert before.position == position
+        assert len(before.history()) + 1 == len(state.history())
+
+
+@pytest.mark.parametrize(
+    "game", ["corso(size=3)", "onyx(size=6)", "osiron(setup=random)", "obsidio(size=7)", "obelisk"]
+)
+def test_a_playthrough_is_the_same_each_time(game):
+    """A playthrough shows what every function says along a game, and checks that they agree."""
+    first = generate_playthrough.playthrough(f"ludarium_{game}", None, seed=1)
+    assert first == generate_playthrough.playthrough(f"ludarium_{game}", None, seed=1)
+    assert "IsTerminal() = True" in first
+
+
+def test_tic_tac_toe_is_openspiels_tic_tac_toe():
+    ours = get_all_states.get_all_states(load(TicTacToe, {}), include_terminals=True, to_string=str)
+    theirs = get_all_states.get_all_states(
+        pyspiel.load_game("tic_tac_toe"), include_terminals=True, to_string=str
+    )
+    assert len(ours) == len(theirs) == 5478
+    assert outcomes(ours) == outcomes(theirs)
+
+
+def outcomes(states: dict[str, Any]) -> Counter:
+    """How many positions end with which returns; None for those that do not end."""
+    return Counter(
+        tuple(state.returns()) if state.is_terminal() else None for state in states.values()
+    )
+
+
+def test_corso_on_two_by_two_has_its_known_value():
+    game = pyspiel.load_game("ludarium_corso(size=2)")
+    assert minimax.alpha_beta_search(game)[0] == 1  # docs/solved.md
+    histories = get_all_states.get_all_states(
+        game, include_terminals=True, to_string=lambda state: state.history_str()
+    )
+    plies = make_game("corso", size=2).max_plies
+    assert len(histories) == sum(
+        make_game("corso", size=2).start().perft(ply) for ply in range(plies + 1)
+    )
+
+
+def test_exploitability_of_random_play_is_that_of_a_best_response():
+    game = pyspiel.load_game("ludarium_corso(size=2)")
+    random = policy.UniformRandomPolicy(game)
+    measured = exploitability.exploitability(game, random)
+    start = make_game("corso", size=2).start()
+    assert measured == pytest.approx((best(start, 0) + best(start, 1)) / 2)
+
+
+def best(position: Position, player: int) -> float:
+    """What a player can get against uniformly random play."""
+    if position.is_over:
+        return position.rewards[player]
+    values = []
+    for action in position.legal_actions:
+        after = position.copy()
+        after.play(action)
+        values.append(best(after, player))
+    return max(values) if position.mover == player else float(np.mean(values))
+
+
+# Parameters, errors.
+
+
+def test_a_parameter_stands_for_an_option_that_is_none():
+    game = pyspiel.load_game("ludarium_onyx(size=6,max_plies=0)")
+    assert game.rules == make_game("onyx", size=6)
+    assert pyspiel.load_game("ludarium_obelisk(blocks=)").rules == make_game("obelisk")
+    assert pyspiel.load_game("ludarium_onyx(size=6,max_plies=7)").max_game_length() == 7
+
+
+def test_what_the_game_does_not_accept_is_refused_by_name():
+    with pytest.raises(ValueError, match="option 'size' is 77; accepted: an integer from 2 to 9"):
+        pyspiel.load_game("ludarium_corso(size=77)")
+    with pytest.raises(pyspiel.SpielError, match="Unknown parameter 'sise'"):
+        pyspiel.load_game("ludarium_corso(sise=3)")
+    with pytest.raises(ValueError, match="observations have no parameters"):
+        pyspiel.load_game("ludarium_corso").make_py_observer(params={"a": 1})
+
+
+def test_an_illegal_action_is_refused_and_changes_nothing():
+    state = pyspiel.load_game("ludarium_corso(size=3)").new_initial_state()
+    state.apply_action(0)
+    before = state.position.copy()
+    with pytest.raises(ValueError, match=r"action 0 \(a1.*\) is not legal"):
+        state.apply_action(0)
+    assert state.position == before
+
+
+def test_the_ply_cap_is_a_draw():
+    state = pyspiel.load_game("ludarium_onyx(size=6,max_plies=2)").new_initial_state()
+    for _ in range(2):
+        state.apply_action(state.legal_actions()[0])
+    assert state.is_terminal()
+    assert state.returns() == [0, 0]
+
+
+def test_a_random_start_is_that_of_its_seed():
+    game = pyspiel.load_game("ludarium_osiron(setup=random)")
+    assert game.get_type().chance_mode == pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC
+    assert game.max_chance_nodes_in_history() == 1
+    states = [game.new_initial_state() for _ in range(2)]
+    for seed, state in enumerate(states):
+        state.apply_action(seed)
+        assert state.position == make_game("osiron", setup="random").start(seed)
+    assert str(states[0]) != str(states[1])
+
+
+# Beside other things.
+
+
+def test_python_ends_in_peace():
+    """OpenSpiel drops the games that it holds after Python has ended."""
+    script = "import pyspiel, ludarium.envs.openspiel; pyspiel.load_game('ludarium_corso')"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_without_openspiel_the_error_names_the_remedy():
+    script = "import sys; sys.modules['pyspiel'] = None; import ludarium.envs.openspiel"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "pip install open_spiel" in ended.stderr
+
+
+def test_through_shimmy_the_environment_is_ours_again():
+    shimmy = pytest.importorskip("shimmy", reason="Shimmy is not installed")
+    ours = make_raw("corso", size=3)
+    theirs = shimmy.OpenSpielCompatibilityV0(
+        game_name="ludarium_corso", config={"size": 3}, render_mode=None
+    )
+    random = np.random.default_rng(0)
+    for seed in range(20):
+        ours.reset(seed)
+        theirs.reset(seed)
+        while not any(ours.terminations.values()):
+            assert theirs.agent_selection == ours.agent_selection
+            observation, _, _, _, info = ours.last()
+            agent = ours.agent_selection
+            assert (theirs.observe(agent) == observation["observation"]).all()
+            assert (theirs.infos[agent]["action_mask"] == info["action_mask"]).all()
+            action = int(random.choice(np.flatnonzero(info["action_mask"])))
+            ours.step(action)
+            theirs.step(action)
+        assert theirs.terminations == ours.terminations
+        assert theirs.rewards == ours.rewards

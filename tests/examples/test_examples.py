@@ -1,0 +1,100 @@
+"""The scripts in `examples/`: each runs, briefly, and learns or plays as it says.
+
+Each runs as a user runs it, in a process of its own, with fewer steps than by default. An illegal
+action anywhere would end the script with an error: they all play where that is a ``ValueError``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+#: Script: the modules it needs, its arguments here, and the least share of points to be trained to.
+LEARNERS = {
+    "batch_ppo.py": (["torch"], ["--steps", "150000"], 80),
+    "sb3_maskable_ppo.py": (["sb3_contrib"], ["--steps", "6000"], 75),
+    "torchrl_ppo.py": (["torchrl"], ["--frames", "4000"], 75),
+    "tianshou_dqn.py": (["tianshou"], ["--steps", "8000"], 78),
+    "rllib_ppo.py": (["ray.rllib"], ["--iterations", "2"], 75),
+}
+
+
+def run(script: str, *arguments: str) -> str:
+    """What the script prints."""
+    ended = subprocess.run(
+        [sys.executable, EXAMPLES / script, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"RAY_AUTH_MODE": "disabled"},  # or Ray writes a token to the home folder
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def require(modules: list[str]) -> None:
+    """Skip the test unless the modules are installed."""
+    for module in modules:
+        if find_spec(module.partition(".")[0]) is None:
+            pytest.skip(f"{module} is not installed; docs/plugs.md says how to")
+
+
+def percent(pattern: str, output: str) -> float:
+    """The percentage in the output that the pattern's group finds."""
+    found = re.search(pattern, output)
+    assert found, output
+    return float(found[1])
+
+
+def test_every_script_is_tested_and_documented():
+    others = {"scoring.py", "play_onnx.py"}  # what they share; tested where networks are exported
+    scripts = {path.name for path in EXAMPLES.glob("*.py")} - others
+    assert scripts == {*LEARNERS, "openspiel_algorithms.py", "supersuit_wrappers.py"}
+    text = (EXAMPLES.parent / "docs" / "plugs.md").read_text(encoding="utf-8")
+    assert [script for script in scripts if f"examples/{script}" not in text] == []
+
+
+@pytest.mark.parametrize("script", LEARNERS)
+def test_what_learns_beats_random_play(script):
+    modules, arguments, least = LEARNERS[script]
+    require(modules)
+    assert percent(r"([\d.]+)% trained", run(script, *arguments)) >= least
+
+
+def test_openspiels_algorithms_play_and_solve():
+    require(["pyspiel"])
+    output = run("openspiel_algorithms.py", "--games", "10", "--iterations", "10")
+    assert "value +1 for player 0" in output
+    found = re.search(r"exploitability ([\d.]+) of random play, ([\d.]+) after", output)
+    assert found, output
+    assert float(found[2]) < 0.1 < float(found[1])
+    assert percent(r"score against random play: ([\d.]+)%", output) >= 70
+
+
+def test_supersuits_wrappers_play_legal_games():
+    require(["supersuit"])
+    output = run("supersuit_wrappers.py")
+    assert 45 <= percent(r"player_0 won ([\d.]+)%", output) <= 70  # 58 % in many random games
+
+
+def test_the_shared_measure_gives_random_play_half_of_the_points(monkeypatch):
+    import numpy as np
+
+    monkeypatch.syspath_prepend(EXAMPLES)
+    from scoring import score_against_random
+
+    random = np.random.default_rng(0)
+
+    def choose(observations, masks):
+        return (random.random(masks.shape) * masks).argmax(axis=1)
+
+    assert 0.45 <= score_against_random(choose, "corso", {"size": 3}, games=2000) <= 0.55
+    with pytest.raises(ValueError, match="is not legal"):
+        score_against_random(lambda seen, masks: masks.argmin(axis=1), "corso", {"size": 3})
