@@ -1,6 +1,6 @@
 """Networks, their inference, checkpoints and export. They know shapes, not games."""
 
-from .checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from .checkpoint import Checkpoint, checkpoint_options, load_checkpoint, save_checkpoint
 from .inference import InferenceEngine
 from .network import NetworkShape, PolicyValueNetwork, build_network
 
@@ -10,6 +10,7 @@ __all__ = [
     "NetworkShape",
     "PolicyValueNetwork",
     "build_network",
+    "checkpoint_options",
     "load_checkpoint",
     "save_checkpoint",
 ]

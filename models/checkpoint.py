@@ -75,6 +75,20 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Pat
     return path
 
 
+def checkpoint_options(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The options of the game that a checkpoint plays, without its weights.
+
+    Raises:
+        FileNotFoundError, ValueError: as for `load_checkpoint`.
+    """
+    description, _ = _read(Path(path), with_weights=False)
+    try:
+        options: dict[str, Any] = dict(description["options"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"the description in {path} is damaged: {error!r}") from None
+    return options
+
+
 def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     """Read a checkpoint, weights on the CPU, ready for evaluation.
 
@@ -84,23 +98,8 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             names it and says what is wrong.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no checkpoint {path}")
+    description, weights = _read(path)
     try:
-        with safe_open(path, framework="pt") as file:
-            text = (file.metadata() or {}).get(_KEY)
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path} is not a readable safetensors file: {error}") from None
-    if text is None:
-        raise ValueError(f"{path} is a safetensors file, but not a ludarium checkpoint")
-    try:
-        description = json.loads(text)
-        if description["format"] != _FORMAT:
-            raise ValueError(
-                f"{path} has checkpoint format {description['format']!r}; this program reads "
-                f"format {_FORMAT}"
-            )
         network = description["network"]
         places = network["shape"]["action_places"]
         shape = NetworkShape(
@@ -119,7 +118,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             network=build_network(shape, network["channels"], network["blocks"]),
             notes=description["notes"],
         )
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError) as error:
         raise ValueError(f"the description in {path} is damaged: {error!r}") from None
     try:
         checkpoint.network.load_state_dict(weights)
@@ -130,3 +129,28 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             raise ValueError(f"the weights in {path} are damaged: {name} is not finite")
     checkpoint.network.eval()
     return checkpoint
+
+
+def _read(path: Path, with_weights: bool = True) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """Description and weights in a file; errors as for `load_checkpoint`."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no checkpoint {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            text = (file.metadata() or {}).get(_KEY)
+            names = file.keys() if with_weights else ()
+            weights = {name: file.get_tensor(name) for name in names}
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"{path} is not a readable safetensors file: {error}") from None
+    if text is None:
+        raise ValueError(f"{path} is a safetensors file, but not a ludarium checkpoint")
+    try:
+        description = json.loads(text)
+        written = description["format"]
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"the description in {path} is damaged: {error!r}") from None
+    if written != _FORMAT:
+        raise ValueError(
+            f"{path} has checkpoint format {written!r}; this program reads format {_FORMAT}"
+        )
+    return description, weights

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from ludarium.envs import from_record
+from ludarium.envs import from_record, make_game
 from ludarium.training.cli import main
 
 TINY = [
@@ -35,8 +35,36 @@ def test_games_lists_every_option(capsys):
     assert main(["games", "--json"]) == 0
     games = {game["name"]: game for game in json.loads(capsys.readouterr().out)}
     assert games["corso"]["options"][0]["name"] == "size"
+    assert games["corso"]["trained_agents"] == [{}]
+    assert {"size": 6} in games["onyx"]["trained_agents"]
     assert main(["games"]) == 0
     assert "size=5" in capsys.readouterr().out
+
+
+def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
+    """The usual one where the options say nothing, or nothing that an agent was trained for."""
+    from ludarium.models import Checkpoint, build_network, save_checkpoint
+    from ludarium.training.agents.network import network_shape
+    from ludarium.training.cli import common
+
+    (tmp_path / "shipped").mkdir()
+    monkeypatch.setattr(common, "files", lambda _: tmp_path)
+    assert common.shipped_agents("corso") == []
+    assert common.shipped_agent("corso") is None
+    for size, name in ((4, "corso"), (3, "corso-3"), (6, "corso-6")):
+        game = make_game("corso", size=size)
+        shape = network_shape(game)
+        network = build_network(shape, 4, 1)
+        checkpoint = Checkpoint("corso", 0, dict(game.options), shape, 4, 1, 0, network)
+        save_checkpoint(checkpoint, tmp_path / "shipped" / f"{name}.safetensors")
+    names = [path.stem for path in common.shipped_agents("corso")]
+    assert names == ["corso", "corso-3", "corso-6"]
+    for options, name in (({}, "corso"), ({"size": 6}, "corso-6"), ({"size": 5}, "corso")):
+        found = common.shipped_agent("corso", options)
+        assert found is not None
+        assert found.stem == name
+    game, agent = common.game_and_agent("corso", {"size": 3}, 8)
+    assert game.options["size"] == agent.game.options["size"] == 3
 
 
 def test_train_writes_what_it_promises(run_folder):

@@ -18,6 +18,7 @@ _COMMANDS = (
     "ludarium.training.cli.bench",
     "ludarium.analysis.commands.solve",
     "ludarium.analysis.commands.probe",
+    "ludarium.analysis.commands.accuracy",
 )
 
 _DESCRIPTION = """\
@@ -31,6 +32,7 @@ Little-known abstract board games, and agents that learn them from nothing.
   ludarium bench                        how fast this machine is
   ludarium solve osiron                 compute what every position of a game is worth
   ludarium probe osiron                 ask what a position is worth
+  ludarium accuracy osiron              how often an agent keeps what a position is worth
 
 Each command explains itself: ludarium train --help."""
 

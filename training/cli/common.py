@@ -56,17 +56,33 @@ def print_json(data: Any) -> None:
     print()
 
 
-def shipped_agent(game: str) -> Path | None:
-    """The trained agent of a game that comes with the package, if there is one."""
-    resource = files("ludarium.models").joinpath("shipped", f"{game}.safetensors")
-    if not resource.is_file():
-        return None
-    with as_file(resource) as path:
-        return Path(path)
+def shipped_agents(game: str) -> list[Path]:
+    """The trained agents of a game that come with the package: the usual one first."""
+    with as_file(files("ludarium.models").joinpath("shipped")) as folder:
+        usual = Path(folder, f"{game}.safetensors")
+        others = sorted(Path(folder).glob(f"{game}-*.safetensors"))
+    return [usual, *others] if usual.is_file() else []
 
 
-def checkpoint_path(name: str) -> Path:
+def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | None:
+    """The trained agent of a game that comes with the package, if there is one.
+
+    Of several it is the one that was trained with ``options``; where none was, the usual one.
+    """
+    from ludarium.models import checkpoint_options
+
+    agents = shipped_agents(game)
+    for path in agents if options else ():
+        trained = checkpoint_options(path)
+        if all(trained.get(name) == value for name, value in (options or {}).items()):
+            return path
+    return agents[0] if agents else None
+
+
+def checkpoint_path(name: str, options: dict[str, Any] | None = None) -> Path:
     """The checkpoint that ``name`` stands for: a file, a run's folder, or a game's shipped agent.
+
+    Of several shipped agents it is the one for these options of the game.
 
     Raises:
         FileNotFoundError: there is none.
@@ -74,7 +90,7 @@ def checkpoint_path(name: str) -> Path:
     from ludarium.training.agents.network import find_checkpoint
 
     if name in GAMES:
-        shipped = shipped_agent(name)
+        shipped = shipped_agent(name, options)
         if shipped is None:
             raise FileNotFoundError(
                 f"no trained agent of {name} comes along; train one with `ludarium train {name}`"
@@ -110,7 +126,7 @@ def game_and_agent(
     from ludarium.models import load_checkpoint
     from ludarium.training.agents.network import NetworkAgent
 
-    path = checkpoint_path(name)
+    path = checkpoint_path(name, options)
     label = name if name in GAMES else Path(name).resolve().name.removesuffix(".safetensors")
     checkpoint = load_checkpoint(path)
     game = make_game(checkpoint.game, **(checkpoint.options | options))

@@ -11,7 +11,7 @@ from ludarium.envs.engine.description import describe_game
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.random_positions import random_observations
 
-from .common import add_json, checkpoint_path, print_json
+from .common import add_json, add_options, checkpoint_path, print_json, read_options
 
 _FORMATS = ("onnx", "torchscript")  # as in `models.export`, which imports torch
 
@@ -46,6 +46,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--positions", type=int, default=1024, help="to compare on (default 1024)")
     parser.add_argument("--seed", type=int, default=1, help="of these positions (default 1)")
+    add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -58,7 +59,7 @@ def run(given: argparse.Namespace) -> int:
     from ludarium.models.export import FORMATS, TOLERANCE, export_checkpoint
     from ludarium.training.agents.network import check_fits
 
-    source = checkpoint_path(given.checkpoint)
+    source = checkpoint_path(given.checkpoint, read_options(given.option))
     checkpoint = load_checkpoint(source)
     game = make_game(checkpoint.game, **checkpoint.options)
     check_fits(checkpoint, game, str(source))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from rich.console import Console
 
-from ludarium.envs.registry import GAMES
+from ludarium.envs.registry import GAMES, make_game
 
-from .common import add_json, print_json, shipped_agent
+from .common import add_json, print_json, shipped_agents
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -31,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
                     "title": game.title,
                     "summary": game.summary,
                     "credit": game.credit,
-                    "trained_agent": shipped_agent(game.name) is not None,
+                    "trained_agents": _trained(game.name),
                     "options": [
                         {
                             "name": option.name,
@@ -48,11 +49,24 @@ def run(given: argparse.Namespace) -> int:
         return 0
     console = Console(highlight=False)
     for game in GAMES.values():
-        agent = ", with a trained agent" if shipped_agent(game.name) else ""
-        console.print(f"[bold]{game.name}[/]  {game.title} ({game.credit}){agent}")
+        console.print(f"[bold]{game.name}[/]  {game.title} ({game.credit})")
         console.print(f"    {game.summary}")
         for option in game.option_list:
             console.print(
                 f"    --option {option.name}={option.default}  {option.help}; {option.describe()}"
             )
+        for options in _trained(game.name):
+            given_options = "".join(f" --option {key}={value}" for key, value in options.items())
+            console.print(f"    trained agent: ludarium play {game.name}{given_options}")
     return 0
+
+
+def _trained(name: str) -> list[dict[str, Any]]:
+    """For each trained agent of a game, the options that are not the usual ones."""
+    from ludarium.models import checkpoint_options
+
+    usual = make_game(name).options
+    return [
+        {key: value for key, value in checkpoint_options(path).items() if value != usual[key]}
+        for path in shipped_agents(name)
+    ]
