@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,13 @@ class NetworkAgent(Agent):
         name = f"{Path(path).stem}:{simulations}"
         return cls.from_checkpoint(checkpoint, game, simulations, name, seed)
 
+    def without_search(self) -> NetworkAgent:
+        """The same network, which plays its favourite action."""
+        twin = copy.copy(self)
+        twin.simulations, twin._search = 0, None
+        twin.name = f"{self.name} without search"
+        return twin
+
     def actions(self, states: np.ndarray) -> np.ndarray:
         """The best action found for each position; see `Agent.actions`."""
         states = self._check(states)
@@ -109,17 +117,29 @@ class NetworkAgent(Agent):
             chosen[open_games] = self._favourites(np.ascontiguousarray(states[open_games]))
         return chosen
 
-    def _favourites(self, states: np.ndarray) -> np.ndarray:
-        game = self.game
-        masks = np.empty((len(states), game.num_actions), np.int8)
+    def evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the network alone says of positions, none of them finished.
+
+        Args:
+            states: structured array [N] of ``game.state_dtype``.
+
+        Returns:
+            logits float32 [N, A] in the game's numbers, legal or not, and values float32 [N] for
+            the player to move, in [-1, 1].
+        """
+        game, states = self.game, self._check(states)
         observations = np.empty((len(states), *game.observation_shape), np.float32)
         planes = observations.reshape(len(states), *game.planes_shape)
-        game.kernels.legal_actions(game.tables, states, masks)
         game.kernels.observe_movers(game.tables, states, planes)
-        logits, _ = self._engine(observations)
+        logits, values = self._engine(observations)
         seen = np.empty((len(states), game.num_actions), np.int32)
         game.kernels.seen_actions_of_movers(game.tables, states, seen)
-        logits = np.take_along_axis(logits, seen, axis=1)
+        return np.take_along_axis(logits, seen, axis=1), values
+
+    def _favourites(self, states: np.ndarray) -> np.ndarray:
+        masks = np.empty((len(states), self.game.num_actions), np.int8)
+        self.game.kernels.legal_actions(self.game.tables, states, masks)
+        logits, _ = self.evaluate(states)
         return np.where(masks == 1, logits, -np.inf).argmax(axis=1)
 
 

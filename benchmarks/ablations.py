@@ -1,0 +1,201 @@
+"""Which parts of the AlphaZero loop earn their time: each left out or changed, at equal time.
+
+    python benchmarks/ablations.py corso --minutes 3
+    python benchmarks/ablations.py onyx --minutes 3 --only base puct "no warm-up"
+
+Every variant trains from nothing on one core for the same processor time (not wall time, so that
+other work on the machine is fair to all). Then each plays `base` and fixed opponents, and chooses
+moves in positions with exact results (`ludarium.analysis.accuracy`) where some move loses value.
+Prints a Markdown table; folders that are there already are gone on with, so a killed run resumes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: What all variants of a game share, beside the shipped configuration.
+COMMON = [
+    "self_play.workers=1",
+    "self_play.games=128",
+    "self_play.positions=4096",
+    "self_play.simulations=32",
+    "network={channels: 32, blocks: 3}",
+    "replay={first: 60000, last: 200000}",
+    "learner.batch=256",
+    "learner.uses=4",
+    "evaluation.every=0",
+    "budget.iterations=100000",
+]
+GAMES: dict[str, list[str]] = {
+    "corso": ["warm_up={positions: 20000, playouts: 400, uses: 4}"],
+    "onyx": ["warm_up={positions: 15000, playouts: 400, uses: 4}", "options={size: 6}"],
+    "osiron": ["warm_up={positions: 20000, playouts: 200, uses: 4}"],
+    "obsidio": ["warm_up={positions: 10000, playouts: 400, uses: 4}", "options={size: 7}"],
+    "obelisk": [
+        "warm_up={positions: 20000, playouts: 400, uses: 4}",
+        "network={channels: 256, blocks: 3}",
+        "learner.learning_rate=0.001",
+    ],
+}
+#: Name of each variant, and what it changes.
+VARIANTS: dict[str, list[str]] = {
+    "base": [],
+    "base, seed 2": ["seed=2"],
+    "PUCT": ["self_play.algorithm=puct"],
+    "16 simulations": ["self_play.simulations=16"],
+    "64 simulations": ["self_play.simulations=64"],
+    "no proof": ["self_play.prove=false"],
+    "no warm-up": ["warm_up.positions=0"],
+    "value target: outcome only": ["learner.search_value=0"],
+    "2 uses": ["learner.uses=2"],
+    "8 uses": ["learner.uses=8"],
+    "network 16x2": ["network={channels: 16, blocks: 2}"],
+    "network 48x4": ["network={channels: 48, blocks: 4}"],
+    "network in float32": ["inference=onnx"],
+    "no weight averaging": ["learner.average=0"],
+}
+OPPONENTS = {
+    "corso": ("uct:1000", "uct:10000"),
+    "onyx": ("uct:1000", "uct:3000"),
+    "osiron": ("uct:200", "uct:1000"),
+    "obsidio": ("uct:1000", "uct:3000"),
+    "obelisk": ("uct:1000", "uct:3000"),
+}
+SIMULATIONS = 32  # of the agents that are compared
+
+
+def train(
+    game: str, variant: str, minutes: float, folder: Path, extra: list[str]
+) -> dict[str, Any]:
+    """Train one variant; returns the last line of its log."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    import torch
+
+    from ludarium.configs import apply_settings, load_config
+    from ludarium.training.alphazero.loop import AlphaZeroTrainer
+    from ludarium.training.runs.folder import RunFolder
+    from ludarium.training.runs.reporting import Reporter
+
+    torch.set_num_threads(1)
+    settings = [*COMMON, *GAMES[game], f"budget.minutes={minutes}", *extra, *VARIANTS[variant]]
+    config = apply_settings(load_config(f"{game}/default"), settings)
+    time.perf_counter = time.process_time  # the run's clock
+    trainer = AlphaZeroTrainer(config, RunFolder(folder), Reporter())
+    trainer.run()
+    trainer.close()
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return {"iterations": len(lines), **json.loads(lines[-1])}
+
+
+def exact_test(game_name: str, file: Path) -> Any:
+    """Positions with a choice whose exact results are known; kept in ``file``."""
+    from ludarium.analysis.accuracy import ExactTest, make_exact_test
+    from ludarium.training.agents import make_agent
+
+    game = game_of(game_name)
+    if file.exists():
+        with np.load(file) as arrays:
+            return ExactTest(game, arrays["states"], arrays["results"])
+    count = 2000 if game_name == "osiron" else 500
+    test = make_exact_test(game, count, 1, make_agent("uct:200", game), only_choices=True)
+    np.savez(file, states=test.states, results=test.results)
+    return test
+
+
+def game_of(name: str) -> Any:
+    """The game with the options that its variants are trained with."""
+    from ludarium.configs import apply_settings, load_config
+    from ludarium.envs import make_game
+
+    config = apply_settings(load_config(f"{name}/default"), GAMES[name])
+    return make_game(name, **config.options)
+
+
+def measure(game_name: str, agent_folder: Path, base: Path, test_file: Path) -> dict[str, Any]:
+    """Matches and accuracy of one variant."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    import torch
+
+    from ludarium.analysis.accuracy import accuracy, moves_that_keep
+    from ludarium.training.agents import make_agent
+    from ludarium.training.evaluation import play_match
+
+    torch.set_num_threads(1)
+    game = game_of(game_name)
+    agent = make_agent(f"{agent_folder}:{SIMULATIONS}", game)
+    found: dict[str, Any] = {}
+    if agent_folder != base:
+        other = make_agent(f"{base}:{SIMULATIONS}", game)
+        found["base"] = play_match(game, agent, other, 400, seed=1).score
+    for opponent in OPPONENTS[game_name]:
+        found[opponent] = play_match(game, agent, make_agent(opponent, game), 200, seed=1).score
+    test = exact_test(game_name, test_file)
+    for name, simulations in (("policy", 0), ("search", SIMULATIONS)):
+        player = make_agent(f"{agent_folder}:{simulations}", game)
+        found[name] = accuracy(moves_that_keep(player, test)).share
+    return found
+
+
+def main() -> None:
+    """Train and compare."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("game", choices=sorted(GAMES))
+    parser.add_argument("--minutes", type=float, default=3, help="processor time of each variant")
+    parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
+    parser.add_argument("--folder", type=Path, default=Path("runs/ablations"))
+    given = parser.parse_args()
+    root = given.folder / given.game
+    root.mkdir(parents=True, exist_ok=True)
+    folders = {name: root / name.replace(" ", "-").replace(":", "") for name in given.only}
+    with ProcessPoolExecutor(given.jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
+        runs = {
+            pool.submit(train, given.game, name, given.minutes, folder, given.settings): name
+            for name, folder in folders.items()
+        }
+        logs = {}
+        for run in as_completed(runs):
+            logs[runs[run]] = run.result()
+            print(f"trained {runs[run]}: {logs[runs[run]]['iterations']} iterations", flush=True)
+        test_file = root / "exact.npz"
+        exact_test(given.game, test_file)
+        base = root / "base"
+        matches = {
+            name: pool.submit(measure, given.game, folder, base, test_file)
+            for name, folder in folders.items()
+        }
+        print(heading(given.game))
+        for name, match in matches.items():
+            print(row(name, logs[name], match.result()), flush=True)
+
+
+def heading(game: str) -> str:
+    """Head of the table."""
+    names = ["variant", "iterations", "simulations/s", "against base"]
+    names += [f"against {opponent}" for opponent in OPPONENTS[game]]
+    names += ["policy keeps", "search keeps"]
+    return f"| {' | '.join(names)} |\n|{'---|' * len(names)}"
+
+
+def row(name: str, log: dict[str, Any], found: dict[str, Any]) -> str:
+    """One variant's row."""
+    cells = [name, str(log["iterations"]), f"{log['simulations_per_second']:,.0f}"]
+    cells.append(f"{100 * found['base']:.1f}" if "base" in found else "")
+    cells += [f"{100 * score:.1f}" for key, score in found.items() if key != "base"]
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Exact tests of agents: the positions, what is counted, and the command."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ludarium.analysis import ILLEGAL, PerfectAgent
+from ludarium.analysis.accuracy import (
+    Accuracy,
+    accuracy,
+    calibrate,
+    make_exact_test,
+    moves_that_keep,
+)
+from ludarium.analysis.search import EndgameSolver
+from ludarium.envs import Position, make_game
+from ludarium.training.agents import Agent, RandomAgent
+from ludarium.training.cli import main
+from tests.analysis.corso_positions import minimax
+from tests.games import contents
+
+
+class Blunderer(Agent):
+    """Plays the worst action of a test's positions."""
+
+    def __init__(self, test):
+        super().__init__(test.game, "blunderer")
+        results = np.where(test.results == ILLEGAL, 2, test.results)
+        self.worst = {
+            state.tobytes(): int(action)
+            for state, action in zip(test.states, results.argmin(axis=1), strict=True)
+        }
+
+    def actions(self, states):
+        return np.array([self.worst[state.tobytes()] for state in states])
+
+
+@pytest.fixture(scope="module")
+def corso_test():
+    return make_exact_test(make_game("corso", size=3), 60, seed=2)
+
+
+def test_results_are_those_of_minimax(corso_test):
+    known: dict = {}
+    assert len(corso_test) == 60
+    for state, results in zip(corso_test.states, corso_test.results, strict=True):
+        position = Position.of_state(corso_test.game, state)
+        legal = position.legal_actions.tolist()
+        assert np.flatnonzero(results != ILLEGAL).tolist() == legal
+        for action in legal:
+            child = position.copy()
+            child.play(action)
+            assert results[action] == -np.sign(minimax(child, known))
+    assert {-1, 1} <= set(corso_test.values.tolist())
+
+
+def test_results_of_other_games_are_those_of_the_search():
+    game = make_game("obelisk")
+    test = make_exact_test(game, 12, seed=1, limit=5000)
+    solver = EndgameSolver(game, leads=False, memory=1 << 22)
+    for state, results in zip(test.states, test.results, strict=True):
+        position = Position.of_state(game, state)
+        for action, answer in solver.actions(position, 10_000_000).items():
+            assert answer.outcome == results[action]
+
+
+def test_osiron_is_looked_up():
+    game = make_game("osiron")
+    perfect = PerfectAgent(game)
+    test = make_exact_test(game, 200, seed=3)
+    for state, results in zip(test.states, test.results, strict=True):
+        values = perfect.solution.actions(Position.of_state(game, state))
+        assert {action: results[action] for action in values} == {
+            action: value.outcome for action, value in values.items()
+        }
+    assert moves_that_keep(perfect, test).all()
+    assert len(np.unique(test.states)) == 200
+
+
+def test_perfect_keeps_everything_and_a_blunderer_nothing(corso_test):
+    assert moves_that_keep(PerfectAgent(corso_test.game), corso_test).all()
+    kept = moves_that_keep(Blunderer(corso_test), corso_test)
+    choice = corso_test.has_choice
+    assert choice.any()
+    assert not choice.all()
+    assert not kept[choice].any()
+    assert kept[~choice].all()
+    assert accuracy(kept, choice) == Accuracy(0, int(choice.sum()))
+    assert accuracy(kept).kept == int((~choice).sum())
+
+
+def test_only_choices_leaves_positions_where_something_can_be_lost():
+    test = make_exact_test(make_game("corso", size=3), 40, seed=2, only_choices=True)
+    assert len(test) == 40
+    assert test.has_choice.all()
+    assert (test.values >= 0).all()
+
+
+def test_the_same_arguments_give_the_same_test(corso_test):
+    again = make_exact_test(corso_test.game, 60, seed=2)
+    assert contents(again.states) == contents(corso_test.states)
+    np.testing.assert_array_equal(again.results, corso_test.results)
+    agent = RandomAgent(corso_test.game, seed=99)
+    by_agent = make_exact_test(corso_test.game, 60, seed=2, agent=agent)
+    assert contents(by_agent.states) == contents(corso_test.states)
+    other = make_exact_test(corso_test.game, 60, seed=4)
+    assert contents(other.states) != contents(corso_test.states)
+
+
+def test_calibration_counts_what_it_says():
+    estimates = np.array([-0.9, -0.7, 0.1, 0.3, 0.95, 1.0])
+    exact = np.array([-1, 1, 0, 1, 1, 1])
+    found = calibrate(estimates, exact, bins=4)
+    assert found.error == pytest.approx(np.abs(estimates - exact).mean())
+    assert found.correct_side == pytest.approx(4 / 5)
+    assert [part.positions for part in found.bins] == [2, 2, 2]
+    assert [part.exact for part in found.bins] == [0, 0.5, 1]
+    assert [part.estimated for part in found.bins] == pytest.approx([-0.8, 0.2, 0.975])
+    assert found.calibration_error == pytest.approx((0.8 + 0.3 + 0.025) / 3)
+    assert calibrate(np.array([1.0, -1.0]), np.array([1, -1])).calibration_error == 0
+
+
+def test_wrong_numbers_are_refused():
+    game = make_game("corso", size=2)
+    for wrong in ({"count": 0}, {"per_game": 0}, {"limit": 0}, {"opening_plies": -1}):
+        with pytest.raises(ValueError, match="1 or more"):
+            make_exact_test(game, **({"count": 1} | wrong))
+    with pytest.raises(ValueError, match="as many estimates as exact values"):
+        calibrate(np.zeros(2), np.zeros(3))
+    with pytest.raises(ValueError, match="ask for fewer"):
+        make_exact_test(game, 100_000)
+
+
+def test_the_command_measures_agents_without_a_network(capsys):
+    command = ["accuracy", "perfect", "--game", "corso", "--option", "size=3", "--positions", "30"]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "30 positions of Corso(size=3) from games of random" in printed
+    assert "30/30 100.0 %" in printed
+    assert "the network's values" not in printed
+
+
+def test_the_command_measures_networks_with_and_without_search(capsys):
+    command = ["accuracy", "osiron", "--positions", "100", "--by", "uct:50", "--simulations", "8"]
+    assert main([*command, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert list(data["agents"]) == ["network alone", "osiron:8"]
+    searching = data["agents"]["osiron:8"]
+    assert searching["all"]["positions"] == data["positions"] == 100
+    assert searching["choices"]["positions"] == sum(
+        searching[key]["positions"] for key in ("won", "drawn")
+    )
+    assert sum(part["positions"] for part in data["calibration"]["bins"]) == 100
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "network alone" in printed
+    assert "mean error" in printed
