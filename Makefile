@@ -22,7 +22,7 @@ demo: $(VENV)/.train
 	@echo "Play against it:  $(BIN)/ludarium play $(DEMO)"
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -121,15 +121,33 @@ class Learner(Section):
     average: Share = 0.995
 
 
-class Evaluation(Section):
-    """Matches against a fixed opponent while training; ``every`` 0 plays none.
+class Gate(Section):
+    """A match that new weights must win before they play; ``games`` 0: they always play.
 
-    ``simulations`` of the agent for each move; 0 plays the network's favourite, without search.
+    The averaged network replaces the one that plays if it scores at least ``score`` against it in
+    so many games, with ``simulations`` for each move (Silver et al., "Mastering the game of Go
+    without human knowledge", 2017).
+    """
+
+    games: Annotated[int, Field(ge=0, multiple_of=2)] = 0
+    simulations: Count = 32
+    score: Share = 0.55
+
+
+class Evaluation(Section):
+    """Games against fixed opponents while training; ``every`` 0 plays none.
+
+    ``against`` one opponent: a score. Against a list of them, the weakest first: an Elo rating,
+    from games against those that tell most; ``games`` in all. ``ratings``: a file written by
+    ``ludarium rate``, instead of the ratings that come along; those that neither has are measured
+    when the run starts. ``simulations`` of the agent for each move; 0 plays the network's
+    favourite, without search.
     """
 
     every: Count = 10
-    against: str = "uct:200"
-    games: Annotated[int, Field(ge=2)] = 40
+    against: str | Annotated[list[str], Field(min_length=1)] = "uct:200"
+    ratings: str | None = None
+    games: Annotated[int, Field(ge=2, multiple_of=2)] = 40
     simulations: Count = 32
 
 
@@ -209,6 +227,7 @@ class AlphaZeroConfig(TrainingConfig):
     warm_up: WarmUp = WarmUp()
     replay: Replay = Replay()
     learner: Learner = Learner()
+    gate: Gate = Gate()
 
 
 class PPOConfig(TrainingConfig):

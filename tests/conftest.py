@@ -9,3 +9,6 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # processes side by side: a core for each
+    os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -50,7 +50,7 @@ def test_the_wheel_holds_the_data_files(wheel_names):
     data = [
         file
         for room in ("envs", "models", "training", "analysis", "configs")
-        for pattern in ("*.yaml", "*.safetensors", "*.table", "README.md", "py.typed")
+        for pattern in ("*.yaml", "*.json", "*.safetensors", "*.table", "README.md", "py.typed")
         for file in (ROOT / room).rglob(pattern)
     ]
     assert len(data) >= 7

@@ -35,6 +35,8 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
         ("game: corso\nalgorithm: ppo\nself_play: {}", "self_play: there is no such key"),
         ("game: corso\nopponents: {}", "opponents: there is no such key"),
         ("game: corso\nalgorithm: ppo\nopponents: {current: 2}", r"opponents\.current: "),
+        ("game: corso\nevaluation: {against: []}", r"evaluation\.against"),
+        ("game: corso\nevaluation: {games: 7}", r"evaluation\.games: .*multiple of 2"),
         ("- a list", "no mapping"),
         ("a: [", "not YAML"),
         ("game: corso\noptions: 3", "options"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import numpy as np
@@ -18,7 +19,13 @@ from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
 from ludarium.training.alphazero.samples import Batch, BatchMaker, Replay, sample_dtype
 from ludarium.training.alphazero.self_play import Worker
-from ludarium.training.evaluation import play_match
+from ludarium.training.evaluation import (
+    load_ratings,
+    measure_ratings,
+    play_anchors,
+    play_match,
+    save_ratings,
+)
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import SearchSettings
@@ -255,6 +262,112 @@ def test_schedule_of_simulations():
     ]  # fmt: skip
     with pytest.raises(ValueError, match=r"self_play: .*ascends"):
         tiny_config("self_play.simulations=[[0.5, 8], [0, 16]]")
+
+
+GATE = "gate={games: 4, simulations: 2, score: %s}"
+
+
+def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
+    other = b.state_dict()
+    return all(torch.equal(value, other[name]) for name, value in a.state_dict().items())
+
+
+def test_a_network_that_does_not_pass_the_gate_does_not_play(tmp_path):
+    """Nobody scores more than all points, and everybody at least none."""
+    open_gate = trained(tmp_path / "open", GATE % 0)
+    without = trained(tmp_path / "without")
+    assert same_weights(open_gate.player, open_gate.learner.averaged)
+    assert same_weights(open_gate.player, without.player)
+    assert without.player is without.learner.averaged
+
+    trainer = AlphaZeroTrainer(tiny_config(GATE % 1), RunFolder(tmp_path / "closed"), Reporter())
+    first = copy.deepcopy(trainer.player)
+    seen = []
+
+    def lost(game, new, old, games, **others):
+        seen.append((new.name, old.name, games))
+        return play_match(game, make_agent("random", game), old, games, **others)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ludarium.training.alphazero.loop.play_match", lost)
+        trainer.run(stop=lambda: trainer.iteration == 2)
+    trainer.close()
+    lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
+    assert seen == [("new", "old", 4)] * 2
+    assert all(line["gate_passed"] == (line["gate_score"] == 1) for line in lines)
+    assert not lines[-1]["gate_passed"]
+    assert same_weights(trainer.player, first)
+    assert same_weights(load_checkpoint(trainer.folder.agent).network, first)
+    assert not same_weights(trainer.learner.averaged, first)
+    # A resumed run knows both.
+    resumed = AlphaZeroTrainer(trainer.config, trainer.folder, Reporter())
+    resumed.close()
+    assert same_weights(resumed.player, first)
+    assert same_weights(resumed.learner.averaged, trainer.learner.averaged)
+
+
+ANCHORED = "evaluation={every: 1, against: [random, 'uct:20'], games: 8, simulations: 4}"
+
+
+def test_evaluations_against_anchors_are_ratings_and_survive_an_interruption(tmp_path, monkeypatch):
+    """No ratings come along for Corso 3x3: they are measured once, when the run starts."""
+    whole = trained(tmp_path / "whole", ANCHORED)
+    parts = trained(tmp_path / "parts", ANCHORED, iterations=1)
+    assert parts.elo is not None
+
+    def again(*_, **__):
+        raise AssertionError("ratings are measured a second time")
+
+    monkeypatch.setattr("ludarium.training.runs.trainer.measure_ratings", again)
+    parts = trained(tmp_path / "parts", ANCHORED)
+    logs = [
+        [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
+        for trainer in (whole, parts)
+    ]
+    keys = ("elo", "elo_low", "elo_high", "anchors")
+    ratings = [[{key: line[key] for key in keys} for line in log] for log in logs]
+    assert len(ratings[0]) == 3
+    assert ratings[0] == ratings[1]
+    for line in logs[0]:
+        assert line["elo_low"] < line["elo"] < line["elo_high"]
+        assert sum(anchor["games"] for anchor in line["anchors"].values()) == 8
+    known = load_ratings(whole.game, whole.folder.ratings).elo
+    assert set(known) == {"random", "uct:20", "uct:1000"}
+    assert all(
+        anchor["elo"] == known[name] for line in logs[0] for name, anchor in line["anchors"].items()
+    )
+    assert whole.elo == logs[0][-1]["elo"]
+
+
+def test_the_last_rating_says_where_an_evaluation_begins(tmp_path, monkeypatch):
+    guesses = []
+
+    def rated(*arguments, guess, **others):
+        guesses.append(guess)
+        return play_anchors(*arguments, guess=guess, **others)
+
+    monkeypatch.setattr("ludarium.training.runs.trainer.play_anchors", rated)
+    trainer = trained(tmp_path, ANCHORED)
+    lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
+    assert guesses == [None, lines[0]["elo"], lines[1]["elo"]]
+
+
+def test_ratings_may_come_from_a_file(tmp_path):
+    file = tmp_path / "mine.json"
+    game = make_game("corso", size=3)
+    save_ratings(measure_ratings(game, ["random", "uct:20"], 2, {"uct:20": 123.0}), file)
+    mine = ANCHORED.replace("every: 1", f"every: 3, ratings: {file}")
+    trainer = trained(tmp_path / "run", mine)
+    assert not trainer.folder.ratings.exists()
+    assert trainer._anchors["uct:20"] == 123
+    with pytest.raises(FileNotFoundError, match=r"evaluation\.ratings: there is no file .*nowhere"):
+        trained(tmp_path / "other", ANCHORED.replace("every: 1", "every: 1, ratings: nowhere"))
+
+
+def test_bad_anchors_are_refused_before_the_first_iteration(tmp_path):
+    with pytest.raises(ValueError, match="no agent is called 'nobody'"):
+        trained(tmp_path, ANCHORED.replace("'uct:20'", "nobody"))
+    assert not list(tmp_path.glob("state-*"))
 
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):

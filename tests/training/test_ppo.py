@@ -337,6 +337,20 @@ def test_other_seeds_learn_otherwise(tmp_path):
     assert any((value != other[name]).any() for name, value in first.items())
 
 
+def test_ratings_go_on_where_an_interrupted_run_was(tmp_path):
+    anchored = "evaluation={every: 2, against: [random, 'uct:20'], games: 4, simulations: 0}"
+    whole = trained(tmp_path / "whole", anchored)
+    trained(tmp_path / "parts", anchored, iterations=3)
+    parts = trained(tmp_path / "parts", anchored)
+    logs = [
+        [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
+        for trainer in (whole, parts)
+    ]
+    ratings = [[(line.get("elo"), line.get("anchors")) for line in log] for log in logs]
+    assert ratings[0] == ratings[1]
+    assert [elo is not None for elo, _ in ratings[0]] == [False, True, False, True]
+
+
 def test_a_saved_run_of_other_games_is_refused(tmp_path):
     trainer = trained(tmp_path, iterations=1)
     state = trainer.games.state()

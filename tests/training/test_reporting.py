@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.custom_scalar import layout_pb2, metadata
 
 from ludarium.training.alphazero.loop import COLUMNS
 from ludarium.training.runs.folder import RunFolder
@@ -57,3 +59,47 @@ def test_a_log_has_a_heading_a_row_for_each_iteration_and_the_running_score(tmp_
     assert second.split()[3] == "13"
     assert "score against uct:1000: 90 % (95 %: 77 to 96)" in score
     assert list((tmp_path / "tensorboard").iterdir())
+
+
+RATED = {
+    "elo": 1720.4,
+    "elo_low": 1650.0,
+    "elo_high": 1800.2,
+    "anchors": {
+        "uct:1000": {"elo": 1000.0, "games": 20, "score": 0.92},
+        "uct:10000": {"elo": 1250.0, "games": 20, "score": 0.6},
+    },
+}
+
+
+def test_a_rating_is_a_line_and_a_curve_within_its_interval(tmp_path):
+    stream = io.StringIO()
+    for iterations in ((12, 13), (14,)):  # the second as if the run had been resumed
+        reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
+        for iteration in iterations:
+            reporter.iteration(METRICS | RATED | {"iteration": iteration})
+        reporter.close()
+    line = "Elo 1,720 (1,650 to 1,800)  uct:1000 92 %  uct:10000 60 %"
+    assert stream.getvalue().count(line) == 3
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    for name in ("elo", "elo_low", "elo_high"):
+        points = [(event.step, event.value) for event in events.Scalars(name)]
+        assert points == [(step, pytest.approx(RATED[name])) for step in (12, 13, 14)]
+    plugin = metadata.PLUGIN_NAME
+    assert events.PluginTagToContent(plugin).keys() == {metadata.CONFIG_SUMMARY_TAG}
+    layout = layout_pb2.Layout()
+    layout.ParseFromString(
+        events.Tensors(metadata.CONFIG_SUMMARY_TAG)[0].tensor_proto.string_val[0]
+    )
+    (category,) = layout.category
+    (chart,) = category.chart
+    (series,) = chart.margin.series
+    assert (series.value, series.lower, series.upper) == ("elo", "elo_low", "elo_high")
+
+
+def test_a_run_without_ratings_has_no_such_chart(tmp_path):
+    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, io.StringIO())
+    reporter.iteration(METRICS)
+    reporter.close()
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert events.Tags()["tensors"] == []

@@ -6,6 +6,7 @@ through self-play" (2018), with Gumbel search and the changes named in the confi
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from typing import Any
@@ -16,7 +17,8 @@ import torch
 from ludarium.configs import AlphaZeroConfig
 from ludarium.models import InferenceEngine, build_network, save_checkpoint
 from ludarium.models.inference import torch_threads
-from ludarium.training.agents.network import network_shape
+from ludarium.training.agents.network import NetworkAgent, network_shape
+from ludarium.training.evaluation import play_match
 from ludarium.training.random_positions import random_observations
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Column, Reporter
@@ -73,6 +75,9 @@ class AlphaZeroTrainer(Trainer):
         workers = saved[0]["workers"] if saved else workers
         has_score = self.game.max_score > 0
         self.learner = Learner(network, config.learner, has_score, self.device, workers)
+        # Without a gate the averaged network itself plays.
+        gated = config.gate.games > 0
+        self.player = copy.deepcopy(self.learner.averaged) if gated else self.learner.averaged
         self.self_play = SelfPlay(
             [
                 Worker(
@@ -94,7 +99,7 @@ class AlphaZeroTrainer(Trainer):
             self._restore(*saved)
         with torch_threads(self.self_play.threads_each):
             self.engine = InferenceEngine(
-                self.learner.averaged,
+                self.player,
                 self.game.observation_shape,
                 len(self.self_play.workers[0].observations),
                 config.inference,
@@ -121,18 +126,17 @@ class AlphaZeroTrainer(Trainer):
         played = time.perf_counter()
         losses = self._learn(harvest.samples, uses, share)
         self.iteration += 1
-        self.engine.update(self.learner.averaged, self._examples())
+        gate = self._pass_gate()
+        self.engine.update(self.player, self._examples())
         learnt = time.perf_counter()
         self.seconds += learnt - started
-        # Matches are played by the network as it is, not by one in integers.
-        form = "onnx" if self.engine.form == "onnx-int8" else self.engine.form
-        match = self._evaluate(self.learner.averaged, form)
+        evaluation = self._evaluate(self.player, self._match_form)
         evaluated = time.perf_counter()
         self.seconds += evaluated - learnt
         self._save(harvest.samples)
         self.seconds += time.perf_counter() - evaluated
         metrics = self._metrics(harvest, losses, played - started, learnt - played, share)
-        self._report(metrics, match)
+        self._report(metrics | gate | evaluation)
 
     def _warm_up(self) -> Harvest:
         warm_up = self.config.warm_up
@@ -148,7 +152,7 @@ class AlphaZeroTrainer(Trainer):
         return Harvest(samples, 0, 0, len(samples), len(samples) * warm_up.playouts)
 
     def _play(self, share: float) -> Harvest:
-        """Self-play with the averaged network."""
+        """Self-play with the network that plays."""
         self.reporter.begin("self-play", self.config.self_play.positions)
         return self.self_play.play(
             search_settings(self.config, share), self.engine, self.reporter.advance
@@ -170,6 +174,36 @@ class AlphaZeroTrainer(Trainer):
             self.learner.learn(self.batch_maker(drawn, self.rng), share, losses)
             self.reporter.advance(1)
         return losses
+
+    @property
+    def _match_form(self) -> str:
+        """The form of networks in matches: the engine's, but as they are, not in integers."""
+        return "onnx" if self.engine.form == "onnx-int8" else self.engine.form
+
+    def _pass_gate(self) -> dict[str, Any]:
+        """Have the averaged network play from now on if it is good enough: metrics for the log."""
+        gate = self.config.gate
+        if not gate.games:
+            return {}
+        self.reporter.begin("gate", gate.games)
+        new, old = (
+            NetworkAgent(
+                self.game, copy.deepcopy(network), gate.simulations, name, form=self._match_form
+            )
+            for name, network in (("new", self.learner.averaged), ("old", self.player))
+        )
+        match = play_match(
+            self.game,
+            new,
+            old,
+            gate.games,
+            seed=self.config.seed,
+            progress=lambda done, _: self.reporter.reach(done),
+        )
+        passed = match.score >= gate.score
+        if passed:
+            self.player.load_state_dict(self.learner.averaged.state_dict())
+        return {"gate_score": match.score, "gate_passed": int(passed)}
 
     def _examples(self) -> np.ndarray:
         """Observations for the engine, the same whenever this iteration is come to."""
@@ -211,18 +245,20 @@ class AlphaZeroTrainer(Trainer):
         """Write everything down; the iteration before stays until this one is complete."""
         self.folder.save_stretch(self.iteration - 1, samples)
         learner = self.learner
-        checkpoint = self._checkpoint(learner.averaged, learner.step)
+        checkpoint = self._checkpoint(self.player, learner.step)
         save_checkpoint(checkpoint, self.folder.agent)
-        tensors = flatten(
-            {
-                "network": learner.network.state_dict(),
-                "averaged": learner.averaged.state_dict(),
-                "optimizer": optimizer_tensors(learner.optimizer),
-            }
-        )
+        groups = {
+            "network": learner.network.state_dict(),
+            "averaged": learner.averaged.state_dict(),
+            "optimizer": optimizer_tensors(learner.optimizer),
+        }
+        if self.player is not learner.averaged:
+            groups["player"] = self.player.state_dict()
+        tensors = flatten(groups)
         description = {
             "iteration": self.iteration,
             "seconds": self.seconds,
+            "elo": self.elo,
             "step": self.learner.step,
             "replay": self.stretches,
             "rng": self.rng.bit_generator.state,
@@ -243,10 +279,13 @@ class AlphaZeroTrainer(Trainer):
         """Go on exactly where the saved state is."""
         self.iteration = description["iteration"]
         self.seconds = description["seconds"]
+        self.elo = description.get("elo")  # none in a state of before there were ratings
         self.learner.step = description["step"]
         self.rng.bit_generator.state = description["rng"]
         self.learner.network.load_state_dict(unflatten(tensors, "network"))
         self.learner.averaged.load_state_dict(unflatten(tensors, "averaged"))
+        if self.player is not self.learner.averaged:
+            self.player.load_state_dict(unflatten(tensors, "player"))
         restore_optimizer(self.learner.optimizer, unflatten(tensors, "optimizer"))
         for worker, saved in zip(self.self_play.workers, arrays, strict=True):
             worker.restore(saved)

@@ -13,6 +13,7 @@ _COMMANDS = (
     "ludarium.training.cli.games",
     "ludarium.training.cli.train",
     "ludarium.training.cli.evaluate",
+    "ludarium.training.cli.rate",
     "ludarium.training.cli.play",
     "ludarium.training.cli.export",
     "ludarium.training.cli.bench",
@@ -28,6 +29,7 @@ Little-known abstract board games, and agents that learn them from nothing.
   ludarium play corso                   play against the trained agent that comes along
   ludarium train corso                  train one of your own; Ctrl-C stops, the same resumes
   ludarium evaluate runs/corso          measure it against baselines
+  ludarium rate corso                   put baselines on a common Elo scale
   ludarium export corso                 write its network for programs without PyTorch
   ludarium bench                        how fast this machine is
   ludarium solve osiron                 compute what every position of a game is worth

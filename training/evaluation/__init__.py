@@ -1,20 +1,47 @@
-"""How strong agents are: matches from paired openings, intervals, tables.
+"""How strong agents are: matches from paired openings, intervals, ratings, tables.
 
 result = play_match(game, make_agent("uct:1000", game), make_agent("greedy", game), 200)
 print(table([result]))
 """
 
+from .anchors import (
+    AnchoredResult,
+    Ratings,
+    load_ratings,
+    measure_ratings,
+    play_anchors,
+    save_ratings,
+)
 from .match import MatchResult, Tally, play_match
 from .openings import draw_openings
-from .statistics import elo_difference, wilson_interval
+from .statistics import (
+    Match,
+    Rating,
+    elo_difference,
+    expected_score,
+    fit_rating,
+    fit_ratings,
+    wilson_interval,
+)
 from .table import table
 
 __all__ = [
+    "AnchoredResult",
+    "Match",
     "MatchResult",
+    "Rating",
+    "Ratings",
     "Tally",
     "draw_openings",
     "elo_difference",
+    "expected_score",
+    "fit_rating",
+    "fit_ratings",
+    "load_ratings",
+    "measure_ratings",
+    "play_anchors",
     "play_match",
+    "save_ratings",
     "table",
     "wilson_interval",
 ]

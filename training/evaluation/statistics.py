@@ -1,8 +1,18 @@
-"""What a number of games says about strength: confidence intervals and Elo differences."""
+"""What a number of games says about strength: confidence intervals, Elo differences, ratings.
+
+Ratings are those of the Bradley-Terry model (R. A. Bradley and M. E. Terry, "Rank Analysis of
+Incomplete Block Designs", 1952) on Elo's scale: a player who is rated 400 points higher expects
+10/11 of the points. A draw is half a win and half a loss, which makes intervals wider than they
+need be, never narrower, for a game that may be drawn varies less than one that may not.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 Z_95 = 1.959963984540054  # two-sided 95 % point of the normal distribution
 
@@ -44,3 +54,162 @@ def elo_difference(score: float) -> float:
     if score >= 1:
         return math.inf
     return 400 * math.log10(score / (1 - score))
+
+
+def expected_score(difference: float) -> float:
+    """Points per game that a player expects who is rated ``difference`` Elo points higher."""
+    return 1 / (1 + math.exp(-difference / _POINTS)) if difference > -_FAR else 0.0
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A rating with its 95 % interval, in Elo points.
+
+    The interval is about the games alone: it takes the ratings of the opponents as exact, and the
+    games as independent.
+    """
+
+    elo: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Match:
+    """How a match between two players of a round robin ended; ``points`` are the first one's."""
+
+    first: str
+    second: str
+    games: int
+    points: float
+
+
+def fit_rating(opponents: Sequence[float], games: Sequence[int], points: Sequence[float]) -> Rating:
+    """The rating of a player from games against opponents whose ratings are known.
+
+    The most likely one. So that it is finite even where all games went one way, one drawn game is
+    added, shared among the opponents as the games are; against a single opponent that is Firth's
+    correction, or Jeffreys' prior (G. Heinze and M. Schemper, "A solution to the problem of
+    separation in logistic regression", 2002). The interval is that of the profile likelihood, as
+    there: all ratings whose log-likelihood is at most 1.92 below the largest.
+
+    Args:
+        opponents: their ratings in Elo points.
+        games: number of games against each.
+        points: wins plus half the draws against each.
+
+    Raises:
+        ValueError: there are no games, or more points than games.
+    """
+    rated, played, won = (np.asarray(values, float) for values in (opponents, games, points))
+    if played.sum() < 1 or (won < 0).any() or (won > played).any():
+        raise ValueError(f"a rating needs games and points among them, not {points}/{games}")
+    drawn = played / played.sum()
+    played, won = played + drawn, won + drawn / 2
+
+    def likelihood(elo: float) -> float:
+        logits = (elo - rated) / _POINTS
+        return float(-(won * np.logaddexp(0, -logits)).sum()) - float(
+            ((played - won) * np.logaddexp(0, logits)).sum()
+        )
+
+    def surplus(elo: float) -> float:
+        """Points won beyond those expected; falls as ``elo`` rises."""
+        return float((won - played / (1 + np.exp((rated - elo) / _POINTS))).sum())
+
+    best = _root(surplus, float(rated.min()) - _FAR, float(rated.max()) + _FAR)
+    least = likelihood(best) - Z_95**2 / 2
+
+    def room(elo: float) -> float:
+        return likelihood(elo) - least
+
+    return Rating(best, _root(room, best - _FAR, best), _root(room, best, best + _FAR))
+
+
+def fit_ratings(matches: Sequence[Match], fixed: Mapping[str, float]) -> dict[str, Rating]:
+    """The ratings of all players of a round robin, complete or not.
+
+    The most likely ones, found by Newton's method; the logarithm of the likelihood is concave. So
+    that they are finite, one drawn game is added for each pair that met. The intervals come from
+    Fisher's information: 1.96 standard errors to either side.
+
+    Args:
+        matches: the results.
+        fixed: players whose ratings are known, at least one of them; their intervals are empty.
+
+    Returns:
+        The rating of each player of ``matches`` and of ``fixed``.
+
+    Raises:
+        ValueError: no chain of matches leads from a player to one whose rating is known.
+    """
+    names = list(dict.fromkeys([*fixed, *(name for m in matches for name in (m.first, m.second))]))
+    free = [names.index(name) for name in names if name not in fixed]
+    won = np.zeros((len(names), len(names)))  # points of the row against the column
+    for match in matches:
+        first, second = names.index(match.first), names.index(match.second)
+        won[first, second] += match.points
+        won[second, first] += match.games - match.points
+    met = won + won.T > 0
+    won += met / 2
+    stray = [names[index] for index in free if not _reaches(met, index, free)]
+    if stray:
+        raise ValueError(f"no match leads from {', '.join(stray)} to a player with a known rating")
+    ratings = np.array([fixed.get(name, np.mean(list(fixed.values()))) for name in names])
+    logits = ratings / _POINTS
+    played = won + won.T
+
+    def likelihood(logits: np.ndarray) -> float:
+        return -float((won * np.logaddexp(0, logits[None, :] - logits[:, None])).sum())
+
+    for _ in range(_MOST_STEPS if free else 0):
+        expected = 1 / (1 + np.exp(logits[None, :] - logits[:, None]))
+        weights = played * expected * (1 - expected)
+        information = (np.diag(weights.sum(1)) - weights)[np.ix_(free, free)]
+        step = np.zeros(len(names))
+        step[free] = np.linalg.solve(information, (won - played * expected).sum(1)[free])
+        step /= max(1.0, float(np.abs(step).max()))
+        while likelihood(logits + step) < likelihood(logits) and np.abs(step).max() > _EXACT:
+            step /= 2
+        logits = logits + step
+        if np.abs(step).max() < _EXACT:
+            break
+    spread = np.zeros(len(names))
+    if free:
+        spread[free] = Z_95 * _POINTS * np.sqrt(np.diag(np.linalg.inv(information)))
+    return {
+        name: Rating(float(elo), float(elo - half), float(elo + half))
+        for name, elo, half in zip(names, logits * _POINTS, spread, strict=True)
+    }
+
+
+_POINTS = 400 / math.log(10)  # Elo points of a unit of the logistic function
+_FAR = 20_000.0  # Elo points: further than any rating from its opponents'
+_HALVINGS = 60  # of an interval of that size: more than a float can tell
+_MOST_STEPS = 200
+_EXACT = 1e-9
+
+
+def _root(falling_or_rising: Callable[[float], float], low: float, high: float) -> float:
+    """Where a monotone function changes its sign, by bisection."""
+    rises = falling_or_rising(high) > falling_or_rising(low)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if (falling_or_rising(middle) < 0) == rises:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _reaches(met: np.ndarray, start: int, free: Sequence[int]) -> bool:
+    """Whether a chain of matches leads from a player to one who is not ``free``."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        index = waiting.pop()
+        if index not in free:
+            return True
+        following = {int(other) for other in np.flatnonzero(met[index])} - seen
+        seen |= following
+        waiting += following
+    return False

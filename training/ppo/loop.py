@@ -143,12 +143,12 @@ class PPOTrainer(Trainer):
         self.seconds += learnt - started
         if self.iteration % config.opponents.every == 0:
             self.pool.add(self.iteration)
-        match = self._evaluate(self.network, "eager")
+        evaluation = self._evaluate(self.network, "eager")
         evaluated = time.perf_counter()
         self.seconds += evaluated - learnt
         self._save()
         self.seconds += time.perf_counter() - evaluated
-        self._report(self._metrics(learnt - started, callback, learning_rate), match)
+        self._report(self._metrics(learnt - started, callback, learning_rate) | evaluation)
 
     def _metrics(self, seconds: float, callback: _Progress, learning_rate: float) -> dict[str, Any]:
         """What an iteration gave, for the log."""
@@ -199,6 +199,7 @@ class PPOTrainer(Trainer):
         description = {
             "iteration": self.iteration,
             "seconds": self.seconds,
+            "elo": self.elo,
             "step": step,
             "pool": pool,
             "random": self.random.bit_generator.state,
@@ -214,6 +215,7 @@ class PPOTrainer(Trainer):
         """Go on exactly where the saved state is."""
         self.iteration = description["iteration"]
         self.seconds = description["seconds"]
+        self.elo = description.get("elo")  # none in a state of before there were ratings
         self.model.num_timesteps = description["step"]
         self.random.bit_generator.state = description["random"]
         self.network.load_state_dict(unflatten(tensors, "network"))

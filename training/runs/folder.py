@@ -2,6 +2,7 @@
 
     config.yaml            the configuration, as checked
     agent.safetensors      the latest network, to play and to evaluate with
+    ratings.json           those of opponents that the run had to measure by itself
     metrics.jsonl          one line for each iteration
     tensorboard/           the same as curves
     replay/000012.npy      positions of iteration 12, where a run learns from earlier ones too
@@ -38,6 +39,7 @@ class RunFolder:
         self.path = Path(path)
         self.agent = self.path / "agent.safetensors"
         self.metrics = self.path / "metrics.jsonl"
+        self.ratings = self.path / "ratings.json"
         self.tensorboard = self.path / "tensorboard"
         self._config = self.path / "config.yaml"
         self._replay = self.path / "replay"
@@ -66,7 +68,7 @@ class RunFolder:
 
     def clear(self) -> None:
         """Throw the run away; only what a run writes is removed."""
-        for item in (self._config, self.agent, self.metrics):
+        for item in (self._config, self.agent, self.metrics, self.ratings):
             item.unlink(missing_ok=True)
         for folder in (self.tensorboard, self._replay, *self.path.glob(f"{_STATE}*")):
             shutil.rmtree(folder, ignore_errors=True)

@@ -84,6 +84,7 @@ class TerminalReporter(Reporter):
         self._done = 0
         self._started = time.perf_counter()
         self._heading_due = True
+        self._chart_due = True
         self._progress.start()
 
     def begin(self, task: str, total: int) -> None:
@@ -118,10 +119,21 @@ class TerminalReporter(Reporter):
         self.console.print("  ".join(cells))
         if "score" in metrics:
             self.console.print(f"{'':7}{_score(metrics)}", style="green")
+        if "elo" in metrics:
+            self.console.print(f"{'':7}{_rating(metrics)}", style="green")
+            self._lay_out_chart()
         for name, value in metrics.items():
             if isinstance(value, int | float) and name != "iteration":
                 self._writer.add_scalar(name, value, metrics["iteration"])
         self._writer.flush()
+
+    def _lay_out_chart(self) -> None:
+        """Have TensorBoard's custom scalars draw the rating within its interval, once."""
+        if self._chart_due:
+            self._writer.add_custom_scalars_marginchart(
+                ["elo", "elo_low", "elo_high"], "evaluation", "Elo (95 % interval)"
+            )
+            self._chart_due = False
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -139,6 +151,12 @@ def fitting_columns(columns: Sequence[Column], width: int) -> list[Column]:
     while sum(column.width + 2 for column in fitting) - 2 > width and len(fitting) > 1:
         fitting.remove(max(fitting, key=lambda column: column.rank))
     return fitting
+
+
+def _rating(metrics: dict[str, Any]) -> str:
+    scores = [f"{name} {100 * each['score']:.0f} %" for name, each in metrics["anchors"].items()]
+    rating = f"Elo {metrics['elo']:,.0f} ({metrics['elo_low']:,.0f} to {metrics['elo_high']:,.0f})"
+    return "  ".join([rating, *scores])
 
 
 def _score(metrics: dict[str, Any]) -> str:

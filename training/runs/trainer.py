@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -16,10 +18,20 @@ from ludarium.envs import make_game
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent, network_shape
-from ludarium.training.evaluation import MatchResult, play_match
+from ludarium.training.evaluation import (
+    load_ratings,
+    measure_ratings,
+    play_anchors,
+    play_match,
+    save_ratings,
+)
+from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
 
 from .folder import RunFolder
 from .reporting import Column, Reporter
+
+#: Games of each match in which a run rates the anchors whose ratings nobody knows.
+_ANCHOR_GAMES = 40
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,7 @@ class Trainer(ABC):
         device: torch's name of where the network is.
         iteration: iterations done.
         seconds: wall time so far, over all parts of the run.
+        elo: the agent's rating in the last evaluation against anchors, if there was one.
 
     Raises:
         ValueError: bad options, or the folder is of another run or damaged.
@@ -66,6 +79,8 @@ class Trainer(ABC):
         self.device = choose_device(config.device)
         self.iteration = 0
         self.seconds = 0.0
+        self.elo: float | None = None
+        self._anchors: dict[str, float] = {}
         folder.open(config)
 
     @property
@@ -88,7 +103,15 @@ class Trainer(ABC):
         """What the run works with, for people."""
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Outcome:
-        """Go on until the budget is used up, or ``stop`` says so between two iterations."""
+        """Go on until the budget is used up, or ``stop`` says so between two iterations.
+
+        Raises:
+            ValueError: an anchor's name means nothing, or it cannot play this game.
+            FileNotFoundError: there is no file of ratings where the configuration says.
+        """
+        started = time.perf_counter()
+        self._anchors = self._rated_anchors()
+        self.seconds += time.perf_counter() - started
         while not self.finished and not stop():
             self._iterate()
         return Outcome(self.iteration, self.finished, self.seconds)
@@ -97,12 +120,12 @@ class Trainer(ABC):
     def _iterate(self) -> None:
         """One turn of the loop: count ``iteration`` and ``seconds``, save, report."""
 
-    def _evaluate(self, network: PolicyValueNetwork, form: str) -> MatchResult | None:
-        """A match against the fixed opponent, now and then and at the end."""
+    def _evaluate(self, network: PolicyValueNetwork, form: str) -> dict[str, Any]:
+        """Games against the fixed opponents, now and then and at the end: metrics for the log."""
         evaluation = self.config.evaluation
         due = evaluation.every and (self.iteration % evaluation.every == 0 or self.finished)
         if not due:
-            return None
+            return {}
         self.reporter.begin("evaluation", evaluation.games)
         agent = NetworkAgent(
             self.game,
@@ -111,31 +134,88 @@ class Trainer(ABC):
             f"iteration {self.iteration}",
             form=form,
         )
-        opponent = make_agent(evaluation.against, self.game)
-        return play_match(
+        if isinstance(evaluation.against, str):
+            return self._score(agent, evaluation.against)
+        return self._rate(agent)
+
+    def _score(self, agent: NetworkAgent, opponent: str) -> dict[str, Any]:
+        """The score against one opponent."""
+        match = play_match(
             self.game,
             agent,
-            opponent,
-            evaluation.games,
+            make_agent(opponent, self.game),
+            self.config.evaluation.games,
             seed=self.config.seed,
             progress=lambda done, _: self.reporter.reach(done),
         )
+        low, high = match.interval
+        return {
+            "opponent": match.second,
+            "score": match.score,
+            "score_low": low,
+            "score_high": high,
+        }
 
-    def _report(self, metrics: dict[str, Any], match: MatchResult | None) -> None:
+    def _rate(self, agent: NetworkAgent) -> dict[str, Any]:
+        """The rating by games against the anchors."""
+        result = play_anchors(
+            self.game,
+            agent,
+            self._anchors,
+            self.config.evaluation.games,
+            guess=self.elo,
+            seed=self.config.seed,
+            progress=lambda done, _: self.reporter.reach(done),
+        )
+        self.elo = result.rating.elo
+        return {
+            "elo": result.rating.elo,
+            "elo_low": result.rating.low,
+            "elo_high": result.rating.high,
+            "anchors": {
+                match.second: {
+                    "elo": self._anchors[match.second],
+                    "games": match.games,
+                    "score": match.points / match.games,
+                }
+                for match in result.matches
+            },
+        }
+
+    def _rated_anchors(self) -> dict[str, float]:
+        """The ratings of the anchors; those that nobody knows are measured, once for a run."""
+        evaluation, folder = self.config.evaluation, self.folder
+        if isinstance(evaluation.against, str) or not evaluation.every:
+            return {}
+        if evaluation.ratings is not None and not Path(evaluation.ratings).is_file():
+            raise FileNotFoundError(f"evaluation.ratings: there is no file {evaluation.ratings}")
+        known = {REFERENCE: REFERENCE_ELO}
+        for file in (evaluation.ratings, folder.ratings):
+            ratings = load_ratings(self.game, file)
+            known |= ratings.elo if ratings is not None else {}
+        anchors = evaluation.against
+        if not set(anchors) <= set(known):
+            total = len(pairs_to_rate(anchors, known)) * _ANCHOR_GAMES
+            self.reporter.begin("anchors", total)
+            measured = measure_ratings(
+                self.game,
+                anchors,
+                _ANCHOR_GAMES,
+                known,
+                self.config.seed,
+                lambda done, _: self.reporter.reach(done),
+            )
+            save_ratings(measured, folder.ratings)
+            known |= measured.elo
+        return {name: known[name] for name in anchors}
+
+    def _report(self, metrics: dict[str, Any]) -> None:
         """Log what an iteration gave, and tell people."""
         metrics = {
             "iteration": self.iteration,
             "share": self.share,
             "seconds": self.seconds,
         } | metrics
-        if match is not None:
-            low, high = match.interval
-            metrics |= {
-                "opponent": match.second,
-                "score": match.score,
-                "score_low": low,
-                "score_high": high,
-            }
         self.folder.log(metrics)
         self.reporter.iteration(metrics)
 

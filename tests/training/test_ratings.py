@@ -1,0 +1,343 @@
+"""Ratings: the fits, the anchors that come along, and evaluations against them."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ludarium.configs import load_config, shipped
+from ludarium.envs import GAMES, Game, make_game
+from ludarium.training.agents import Agent, make_agent
+from ludarium.training.cli import main
+from ludarium.training.evaluation import (
+    Match,
+    Rating,
+    anchors,
+    elo_difference,
+    expected_score,
+    fit_rating,
+    fit_ratings,
+    load_ratings,
+    measure_ratings,
+    play_anchors,
+    save_ratings,
+)
+
+# The rating of one player.
+
+
+@pytest.mark.parametrize(("points", "games"), [(0, 40), (40, 40), (20, 40), (13.5, 20), (1, 2)])
+def test_against_one_opponent_a_rating_is_the_score_with_a_drawn_game_added(points, games):
+    rating = fit_rating([700], [games], [points])
+    assert rating.elo == pytest.approx(700 + elo_difference((points + 0.5) / (games + 1)), abs=1e-6)
+    assert rating.low < rating.elo < rating.high
+    assert all(map(math.isfinite, (rating.low, rating.high)))
+
+
+def log_likelihood(elo, opponents, games, points) -> float:
+    total = 0.0
+    for opponent, count, won in zip(opponents, games, points, strict=True):
+        drawn = count / sum(games)
+        win = expected_score(elo - opponent)
+        total += (won + drawn / 2) * math.log(win)
+        total += (count - won + drawn / 2) * math.log(1 - win)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_rating_is_the_most_likely_and_its_interval_of_all_that_are_nearly_so(seed):
+    random = np.random.default_rng(seed)
+    opponents = random.uniform(0, 2000, 4)
+    games = random.integers(0, 30, 4)
+    points = random.integers(0, 2 * games + 1) / 2
+    rating = fit_rating(list(opponents), list(games), list(points))
+
+    def below(elo: float) -> float:
+        best = log_likelihood(rating.elo, opponents, games, points)
+        return best - log_likelihood(elo, opponents, games, points)
+
+    assert all(below(rating.elo + step) > 0 for step in (-200, -20, -2, 2, 20, 200))
+    for end in (rating.low, rating.high):
+        assert below(end) == pytest.approx(1.920729, abs=1e-4)
+
+
+def test_ratings_move_with_the_scale_and_turn_with_the_results():
+    opponents, games, points = [300, 900, 1400], [10, 20, 10], [9.5, 12, 3]
+    rating = fit_rating(opponents, games, points)
+    moved = fit_rating([elo + 250 for elo in opponents], games, points)
+    assert moved.elo == pytest.approx(rating.elo + 250)
+    lost = [count - won for count, won in zip(games, points, strict=True)]
+    turned = fit_rating([-elo for elo in opponents], games, lost)
+    assert (-turned.elo, -turned.high, -turned.low) == pytest.approx(
+        (rating.elo, rating.low, rating.high)
+    )
+
+
+def test_more_points_are_a_higher_rating_and_more_games_a_narrower_interval():
+    ratings = [fit_rating([0, 500], [10, 10], [9, won]) for won in range(11)]
+    assert all(worse.elo < better.elo for worse, better in pairwise(ratings))
+    assert all(worse.low < better.low for worse, better in pairwise(ratings))
+    widths = [
+        fit_rating([0, 500], [count, count], [0.8 * count, 0.3 * count]) for count in (10, 40, 160)
+    ]
+    assert all(b.high - b.low < 0.6 * (a.high - a.low) for a, b in pairwise(widths))
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    random = np.random.default_rng(1)
+    opponents, games, truth = [800, 1000, 1300], [10, 20, 10], 1100
+    chances = [expected_score(truth - elo) for elo in opponents]
+    covered = 0
+    for _ in range(400):
+        rating = fit_rating(opponents, games, list(random.binomial(games, chances)))
+        covered += rating.low <= truth <= rating.high
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+@pytest.mark.parametrize(("games", "points"), [([0], [0]), ([2], [3]), ([2], [-1])])
+def test_a_rating_needs_points_among_games(games, points):
+    with pytest.raises(ValueError, match="needs games"):
+        fit_rating([0], games, points)
+
+
+# A round robin.
+
+
+def test_a_round_robin_gives_back_the_ratings_that_it_was_played_by():
+    truth = {"a": 0.0, "b": 150.0, "c": 420.0, "d": 900.0}
+    games = 10**7
+    matches = [
+        Match(x, y, games, games * expected_score(truth[x] - truth[y]))
+        for x, y in (("a", "b"), ("a", "c"), ("b", "c"), ("c", "d"))
+    ]
+    ratings = fit_ratings(matches, {"a": 0.0})
+    assert {name: rating.elo for name, rating in ratings.items()} == pytest.approx(truth, abs=0.1)
+    assert ratings["a"] == Rating(0, 0, 0)
+    assert ratings["b"].low < ratings["b"].elo < ratings["b"].high
+    # d hangs on c alone, so the distance to a cannot be known better than that of c.
+    assert ratings["d"].high - ratings["d"].low > ratings["c"].high - ratings["c"].low
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_everybody_expects_the_points_that_they_have(seed):
+    """What makes ratings most likely, also where some matches were won throughout."""
+    random = np.random.default_rng(seed)
+    names = "abcdef"
+    matches = [
+        Match(x, y, 20, float(random.choice([0, 20, random.integers(0, 41) / 2])))
+        for x, y in [*pairwise(names), ("a", "c"), ("b", "f")]
+    ]
+    ratings = fit_ratings(matches, {"c": 500.0})
+    for name in set(names) - {"c"}:
+        surplus = 0.0
+        for m in matches:
+            if name in (m.first, m.second):
+                own, other = (m.first, m.second) if name == m.first else (m.second, m.first)
+                points = m.points if name == m.first else m.games - m.points
+                difference = ratings[own].elo - ratings[other].elo
+                surplus += points + 0.5 - (m.games + 1) * expected_score(difference)
+        assert surplus == pytest.approx(0, abs=1e-5)
+
+
+def test_one_unknown_player_is_rated_as_it_is_alone():
+    for points in (0, 7, 20):
+        among = fit_ratings([Match("known", "new", 20, 20 - points)], {"known": 900.0})["new"]
+        assert among.elo == pytest.approx(fit_rating([900], [20], [points]).elo, abs=1e-4)
+
+
+def test_players_without_a_way_to_a_known_one_are_named():
+    matches = [Match("a", "b", 2, 1), Match("c", "d", 2, 1)]
+    with pytest.raises(ValueError, match="no match leads from c, d to"):
+        fit_ratings(matches, {"a": 0.0})
+
+
+# Ratings in files.
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_ratings_that_come_along_are_what_their_matches_say(name):
+    config = load_config(f"{name}/default")
+    game = make_game(name, **config.options)
+    ratings = load_ratings(game)
+    assert ratings.elo[anchors.REFERENCE] == anchors.REFERENCE_ELO == 1000
+    again = fit_ratings(ratings.matches, {anchors.REFERENCE: anchors.REFERENCE_ELO})
+    assert again.keys() == ratings.players.keys()
+    for player, rating in again.items():
+        shown = ratings.players[player]
+        assert (shown.elo, shown.low, shown.high) == pytest.approx(
+            (rating.elo, rating.low, rating.high), abs=0.051
+        )
+        assert make_agent(player, game).name == player
+    assert ratings.elo["random"] < ratings.elo["uct:200"] < ratings.elo["uct:1000"]
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_configurations_have_anchors_with_ratings(name):
+    config = load_config(name)
+    ratings = load_ratings(make_game(config.game, **config.options))
+    against = config.evaluation.against
+    assert isinstance(against, list)
+    assert set(against) <= set(ratings.elo)
+    assert sorted(against, key=ratings.elo.__getitem__) == against
+
+
+@pytest.fixture
+def small() -> Game:
+    return make_game("corso", size=3)
+
+
+def test_a_file_keeps_the_ratings_of_other_options(tmp_path, small):
+    file = tmp_path / "some" / "ratings.json"
+    other = make_game("corso", size=2)
+    first = measure_ratings(small, ["random"], 4, seed=1)
+    save_ratings(first, file)
+    save_ratings(measure_ratings(other, ["random"], 4, seed=1), file)
+    save_ratings(measure_ratings(small, ["random", "greedy"], 4, seed=2), file)
+    ratings = load_ratings(small, file)
+    assert set(ratings.elo) == {"random", "greedy", "uct:1000"}
+    assert (ratings.seed, ratings.options) == (2, {"size": 3})
+    assert set(load_ratings(other, file).elo) == {"random", "uct:1000"}
+    assert load_ratings(make_game("corso", size=4), file) is None
+    assert load_ratings(small, tmp_path / "nothing.json") is None
+    assert load_ratings(small) is None
+
+
+@pytest.mark.parametrize("text", ["[{]", "null", '[{"game": "corso"}]', "[3]", "{"])
+def test_a_file_without_ratings_is_named(tmp_path, small, text):
+    file = tmp_path / "ratings.json"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=r"ratings\.json holds no ratings"):
+        load_ratings(small, file)
+    with pytest.raises(ValueError, match=r"ratings\.json holds no ratings"):
+        save_ratings(measure_ratings(small, [], 2), file)
+    assert file.read_text() == text
+
+
+def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small):
+    pairs = anchors.pairs_to_rate(["random", "greedy", "uct:20"], {})
+    assert pairs == [
+        ("random", "greedy"),
+        ("random", "uct:20"),
+        ("greedy", "uct:20"),
+        ("greedy", "uct:1000"),
+        ("uct:20", "uct:1000"),
+    ]
+    told: list[tuple[int, int]] = []
+    ratings = measure_ratings(
+        small,
+        ["random", "greedy", "uct:20"],
+        6,
+        {"random": -300.0, "uct:20": 800.0},
+        progress=lambda *done: told.append(done),
+    )
+    assert {(match.first, match.second) for match in ratings.matches} == {
+        ("random", "greedy"),
+        ("greedy", "uct:20"),
+        ("greedy", "uct:1000"),
+    }
+    assert (ratings.elo["random"], ratings.elo["uct:20"]) == (-300, 800)
+    assert told == sorted(told)
+    assert told[-1] == (18, 18)
+
+
+def test_rate_prints_and_writes(tmp_path, capsys, small):
+    file = tmp_path / "mine.json"
+    arguments = ["rate", "corso", "--option", "size=3", "--games", "4", "--output", str(file)]
+    assert main([*arguments, "--player", "random", "--player", "greedy"]) == 0
+    printed = capsys.readouterr().out
+    assert "uct:1000   1,000  (1,000 to 1,000)" in printed
+    ratings = load_ratings(small, file)
+    assert f"{ratings.elo['random']:,.0f}" in printed
+    assert main([*arguments, "--player", "random", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert set(told) == {"random", "uct:1000"}
+    file.write_text("nothing")
+    assert main(arguments) == 2
+    assert "holds no ratings" in capsys.readouterr().err
+
+
+# Evaluations against anchors.
+
+
+class Counting(Agent):
+    """Another agent, called ``agent``."""
+
+    def __init__(self, inner: Agent) -> None:
+        super().__init__(inner.game, "agent")
+        self.inner = inner
+
+    def restart(self, seed=None) -> None:
+        if hasattr(self, "inner"):
+            self.inner.restart(seed)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        return self.inner.actions(states)
+
+
+@pytest.fixture(scope="module")
+def corso() -> Game:
+    return make_game("corso")
+
+
+def test_an_agent_of_known_strength_is_rated_near_it(corso):
+    """uct:200 once more, from the other anchors."""
+    known = load_ratings(corso).elo
+    truth = known.pop("uct:200")
+    agent = Counting(make_agent("uct:200", corso))
+    result = play_anchors(corso, agent, known, 200, guess=truth, seed=3)
+    assert result.rating.low - 60 < truth < result.rating.high + 60
+    assert result.rating.high - result.rating.low < 150
+    assert not {match.second for match in result.matches} & {"random", "uct:10000"}
+    assert sum(match.games for match in result.matches) == 200
+    opponents = [known[match.second] for match in result.matches]
+    assert opponents == sorted(opponents)
+    assert result.rating == fit_rating(
+        [*opponents],
+        [match.games for match in result.matches],
+        [match.points for match in result.matches],
+    )
+
+
+def test_without_a_guess_an_agent_starts_at_the_weakest_and_climbs(corso):
+    known = {"random": 0.0, "uct:20": 500.0, "uct:200": 900.0, "uct:1000": 1200.0}
+    agent = Counting(make_agent("uct:1000", corso))
+    result = play_anchors(corso, agent, known, 40, seed=1)
+    assert result.matches[0].second == "random"
+    assert result.matches[0].games == 10
+    assert result.matches[-1].second == "uct:1000"
+    assert result == play_anchors(corso, agent, known, 40, seed=1)
+    assert result != play_anchors(corso, agent, known, 40, seed=2)
+
+
+def test_hopeless_and_certain_anchors_are_left_alone(corso):
+    known = {"random": 0.0, "greedy": 200.0, "uct:20": 4000.0}
+    agent = Counting(make_agent("random", corso))
+    result = play_anchors(corso, agent, known, 24, guess=0.0, seed=1)
+    assert [match.second for match in result.matches] == ["random", "greedy"]
+    # The next anchor is 3,800 points away: nothing is learnt from losing against it.
+    far = play_anchors(corso, agent, {"random": 0.0, "uct:20": 4000.0}, 24, guess=100.0, seed=1)
+    assert [match.second for match in far.matches] == ["random"]
+
+
+@pytest.mark.parametrize("games", [2, 4, 6, 10, 14])
+def test_as_many_games_as_asked_for(small, games):
+    agent = Counting(make_agent("random", small))
+    told: list[tuple[int, int]] = []
+    known = {"random": 0.0, "greedy": 300.0}
+    result = play_anchors(small, agent, known, games, progress=lambda *done: told.append(done))
+    assert sum(match.games for match in result.matches) == games
+    assert all(match.games % 2 == 0 for match in result.matches)
+    assert told == sorted(told)
+    assert told[-1] == (games, games)
+
+
+def test_evaluations_need_anchors_and_an_even_number_of_games(small):
+    agent = make_agent("random", small)
+    with pytest.raises(ValueError, match="no anchors"):
+        play_anchors(small, agent, {}, 2)
+    with pytest.raises(ValueError, match=r"positive even number .* not 3"):
+        play_anchors(small, agent, {"random": 0.0}, 3)

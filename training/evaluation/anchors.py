@@ -1,0 +1,300 @@
+"""Anchors: fixed opponents with known ratings, and what an agent's games against them say.
+
+On the scale of every game, ``uct:1000`` has `REFERENCE_ELO` points; a difference of 400 points
+stands for an expected score of 10/11. Ratings of one game do not compare to those of another,
+nor do those of one set of options to those of another.
+
+The ratings of some baselines come along (``ratings.json``); `measure_ratings` measures others, as
+``ludarium rate`` and, where it must, a training run do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+
+from ..agents import Agent, make_agent
+from .match import Progress, play_match
+from .statistics import Match, Rating, expected_score, fit_rating, fit_ratings
+
+#: The player whose rating is a convention, and that rating.
+REFERENCE = "uct:1000"
+REFERENCE_ELO = 1000.0
+
+#: An agent of known rating plays its games in so many parts, the next opponent chosen after each.
+_PARTS = 4
+#: An opponent against which less or more than this is expected tells little.
+_TELLING = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Ratings of some players in one game with one set of options, and the games behind them.
+
+    Attributes:
+        game, version, options: the rules.
+        date: of the measurement, as YYYY-MM-DD.
+        seed: of the matches.
+        players: their ratings; intervals are those of the distance to the players that were
+            known before.
+        matches: the results.
+    """
+
+    game: str
+    version: int
+    options: dict[str, Any]
+    date: str
+    seed: int
+    players: dict[str, Rating]
+    matches: tuple[Match, ...]
+
+    @property
+    def elo(self) -> dict[str, float]:
+        """The ratings alone, by player."""
+        return {name: rating.elo for name, rating in self.players.items()}
+
+    def fits(self, game: Game) -> bool:
+        """Whether they are of this game, with the same options."""
+        return (self.game, self.version, self.options) == (game.name, game.version, game.options)
+
+
+def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Ratings | None:
+    """The ratings of a game with its options: from a file, or those that come along.
+
+    Returns:
+        ``None`` if the file holds none of this game with these options, or if there is no file.
+
+    Raises:
+        ValueError: the file is damaged; the message names it.
+    """
+    source = files(__package__).joinpath("ratings.json") if path is None else Path(path)
+    if not source.is_file():
+        return None
+    fitting = [ratings for ratings in _read(source) if ratings.fits(game)]
+    return fitting[0] if fitting else None
+
+
+def save_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
+    """Write ratings into a file, beside those that it has of other games or other options.
+
+    Raises:
+        ValueError: the file is there, but holds no ratings.
+    """
+    path = Path(path)
+    rules = (ratings.game, ratings.version, ratings.options)
+    known = _read(path) if path.is_file() else []
+    kept = [each for each in known if (each.game, each.version, each.options) != rules]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    lines = ",\n".join(_as_json(each) for each in [*kept, ratings])
+    partial.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    os.replace(partial, path)
+
+
+def pairs_to_rate(players: Sequence[str], known: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Who meets whom in a round robin that rates ``players``: each the next two of the list.
+
+    So the list goes from the weakest to the strongest; the reference (`REFERENCE`) joins at its
+    end if it is not in it. Players whose ratings are ``known`` do not meet each other.
+    """
+    names = list(dict.fromkeys([*players, REFERENCE]))
+    return [
+        (first, second)
+        for index, first in enumerate(names)
+        for second in names[index + 1 : index + 3]
+        if not {first, second} <= {*known, REFERENCE}
+    ]
+
+
+def measure_ratings(
+    game: Game,
+    players: Sequence[str],
+    games: int,
+    known: Mapping[str, float] | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Ratings:
+    """Rate players by a round robin; `pairs_to_rate` says who meets whom.
+
+    Args:
+        game: the rules.
+        players: names of agents (see `make_agent`), from the weakest to the strongest.
+        games: of each match, an even number.
+        known: ratings that are taken as they are; the reference's always is.
+        seed: of the matches.
+        progress: called with the number of finished games and of all games.
+
+    Raises:
+        ValueError: an agent's name means nothing or cannot play this game, or ``games`` is not a
+            positive even number.
+    """
+    known = dict(known or {}) | {REFERENCE: REFERENCE_ELO}
+    pairs = pairs_to_rate(players, known)
+    agents = {name: make_agent(name, game) for pair in pairs for name in pair}
+    matches: list[Match] = []
+    for index, (first, second) in enumerate(pairs):
+        before = index * games
+        result = play_match(
+            game,
+            agents[first],
+            agents[second],
+            games,
+            seed=_part_seed(seed, index),
+            progress=_continued(progress, before, len(pairs) * games),
+        )
+        matches.append(Match(first, second, games, result.total.points))
+    fixed = {name: elo for name, elo in known.items() if name in {*players, REFERENCE}}
+    return Ratings(
+        game=game.name,
+        version=game.version,
+        options=dict(game.options),
+        date=datetime.now(UTC).date().isoformat(),
+        seed=seed,
+        players={name: _rounded(each) for name, each in fit_ratings(matches, fixed).items()},
+        matches=tuple(matches),
+    )
+
+
+@dataclass(frozen=True)
+class AnchoredResult:
+    """What came of an agent's games against anchors.
+
+    Attributes:
+        rating: of the agent.
+        matches: one for each anchor that it met, weakest first; ``first`` is the agent.
+    """
+
+    rating: Rating
+    matches: tuple[Match, ...]
+
+
+def play_anchors(
+    game: Game,
+    agent: Agent,
+    anchors: Mapping[str, float],
+    games: int,
+    guess: float | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> AnchoredResult:
+    """Rate an agent by games against those anchors that tell most about it.
+
+    The games are played in four parts. Each part goes to one of the two anchors nearest to the
+    rating that the games so far give, the one met less often of the two; or to the nearest alone,
+    where the other one would win, or lose, more than 95 %. The same arguments give the same games.
+
+    Args:
+        game: the rules.
+        agent: plays it.
+        anchors: their ratings in Elo points, by their names (see `make_agent`).
+        games: in all, an even number: the two games of a pair share an opening.
+        guess: a rating to begin with; without one, the agent begins at the weakest anchor.
+        seed: of openings and anchors.
+        progress: called with the number of finished games and of all games.
+
+    Raises:
+        ValueError: there are no anchors, one cannot play this game, or ``games`` is not a
+            positive even number.
+    """
+    if not anchors:
+        raise ValueError("there are no anchors to play against")
+    if games < 2 or games % 2:
+        raise ValueError(f"games is a positive even number (two per opening), not {games!r}")
+    elo = min(anchors.values()) if guess is None else guess
+    played = dict.fromkeys(anchors, 0)
+    points = dict.fromkeys(anchors, 0.0)
+    rating = Rating(elo, elo, elo)
+    for index, part in enumerate(_even_parts(games)):
+        before = sum(played.values())
+        anchor = _choose(anchors, played, rating.elo)
+        result = play_match(
+            game,
+            agent,
+            make_agent(anchor, game),
+            part,
+            seed=_part_seed(seed, index),
+            progress=_continued(progress, before, games),
+        )
+        played[anchor] += part
+        points[anchor] += result.total.points
+        rating = fit_rating(list(anchors.values()), list(played.values()), list(points.values()))
+    met = sorted((name for name in anchors if played[name]), key=anchors.__getitem__)
+    return AnchoredResult(
+        rating, tuple(Match(agent.name, name, played[name], points[name]) for name in met)
+    )
+
+
+def _continued(progress: Progress | None, before: int, total: int) -> Progress | None:
+    """What a match that is a part of ``total`` games tells, after ``before`` of them."""
+    if progress is None:
+        return None
+    return lambda done, _: progress(before + done, total)
+
+
+def _choose(anchors: Mapping[str, float], played: Mapping[str, int], elo: float) -> str:
+    """The anchor to meet next when the agent's rating is thought to be ``elo``."""
+    nearest, *others = sorted(anchors, key=lambda name: abs(anchors[name] - elo))[:2]
+    low, high = _TELLING
+    telling = [name for name in others if low <= expected_score(elo - anchors[name]) <= high]
+    return min([nearest, *telling], key=played.__getitem__)
+
+
+def _even_parts(games: int) -> list[int]:
+    """An even number as a sum of up to `_PARTS` even numbers, as equal as can be."""
+    openings = games // 2
+    parts = [(openings + later) // _PARTS for later in range(_PARTS)]
+    return [2 * part for part in parts if part]
+
+
+def _part_seed(seed: int, index: int) -> int:
+    return int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
+
+
+def _rounded(rating: Rating) -> Rating:
+    """To a tenth of a point, as in a file, so that a resumed run knows the same ratings."""
+    return Rating(round(rating.elo, 1), round(rating.low, 1), round(rating.high, 1))
+
+
+def _as_json(ratings: Ratings) -> str:
+    """One entry of a file: a line for each player and each match."""
+    data = asdict(ratings) | {
+        "players": {
+            name: [rating.elo, rating.low, rating.high] for name, rating in ratings.players.items()
+        },
+        "matches": [[m.first, m.second, m.games, m.points] for m in ratings.matches],
+    }
+    players, matches = data.pop("players"), data.pop("matches")
+    head = json.dumps(data)[1:-1]
+    body = ",\n".join(f"  {json.dumps(name)}: {json.dumps(p)}" for name, p in players.items())
+    games = ",\n".join(f"  {json.dumps(match)}" for match in matches)
+    return f'{{{head},\n "players": {{\n{body}\n }},\n "matches": [\n{games}\n ]}}'
+
+
+def _read(source: Any) -> list[Ratings]:
+    """All entries of a file."""
+    try:
+        return [_entry(data) for data in json.loads(source.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{source} holds no ratings of players: {error!r}") from None
+
+
+def _entry(data: dict[str, Any]) -> Ratings:
+    return Ratings(
+        game=data["game"],
+        version=data["version"],
+        options=data["options"],
+        date=data["date"],
+        seed=data["seed"],
+        players={name: Rating(*values) for name, values in data["players"].items()},
+        matches=tuple(Match(*values) for values in data["matches"]),
+    )
