@@ -1,7 +1,7 @@
 """Which parts of the AlphaZero loop earn their time: each left out or changed, at equal time.
 
-    python benchmarks/ablations.py corso --minutes 3
-    python benchmarks/ablations.py onyx --minutes 3 --only base puct "no warm-up"
+    python benchmarks/ablations.py corso --minutes 1.5
+    python benchmarks/ablations.py onyx --minutes 1.5 --only base puct "no warm-up"
 
 Every variant trains from nothing on one core for the same processor time (not wall time, so that
 other work on the machine is fair to all). Then each plays `base` and fixed opponents, and chooses
@@ -53,12 +53,18 @@ VARIANTS: dict[str, list[str]] = {
     "PUCT": ["self_play.algorithm=puct"],
     "16 simulations": ["self_play.simulations=16"],
     "64 simulations": ["self_play.simulations=64"],
+    "playout caps": [
+        "self_play.simulations=64",
+        "self_play.full_share=0.25",
+        "self_play.fast_simulations=12",
+    ],
+    "greedy after 8 plies": ["self_play.temperature_plies=8"],
+    "no cache": ["self_play.cache=0"],
     "no proof": ["self_play.prove=false"],
     "no warm-up": ["warm_up.positions=0"],
     "value target: outcome only": ["learner.search_value=0"],
     "2 uses": ["learner.uses=2"],
     "8 uses": ["learner.uses=8"],
-    "network 16x2": ["network={channels: 16, blocks: 2}"],
     "network 48x4": ["network={channels: 48, blocks: 4}"],
     "network in float32": ["inference=onnx"],
     "no weight averaging": ["learner.average=0"],
@@ -92,8 +98,8 @@ def train(
     trainer = AlphaZeroTrainer(config, RunFolder(folder), Reporter())
     trainer.run()
     trainer.close()
-    lines = (folder / "metrics.jsonl").read_text().splitlines()
-    return {"iterations": len(lines), **json.loads(lines[-1])}
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return {"iterations": len(lines), "positions": lines[-1]["replay"], **lines[-1]}
 
 
 def exact_test(game_name: str, file: Path) -> Any:
@@ -151,7 +157,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("game", choices=sorted(GAMES))
-    parser.add_argument("--minutes", type=float, default=3, help="processor time of each variant")
+    parser.add_argument("--minutes", type=float, default=1.5, help="processor time of each variant")
     parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")

@@ -38,7 +38,14 @@ class SelfPlay(Section):
     """How games are played to learn from.
 
     ``simulations`` is a number, or a schedule of [share of the run, simulations] pairs.
-    ``opening_plies``: each game starts with 0 to so many random plies.
+    ``opening_plies``: each game starts with 0 to so many random plies. ``cache``: megabytes, of
+    all workers together, for answers of the network that are needed again in the same
+    iteration; 0 for none.
+
+    ``full_share``: with the rest of the probability a move gets only ``fast_simulations``,
+    without root noise, and is not learnt from; ``positions`` are those that are.
+    ``temperature_plies``: from this ply of a game on the best action found is played, without
+    ``temperature`` or root noise in the choice; none: never.
     """
 
     games: Positive = 256
@@ -56,6 +63,10 @@ class SelfPlay(Section):
     temperature: Annotated[float, Field(ge=0)] = 1.0
     prove: bool = True
     opening_plies: Count = 4
+    cache: Annotated[float, Field(ge=0)] = 64.0
+    full_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    fast_simulations: Positive = 8
+    temperature_plies: Count | None = None
 
     @model_validator(mode="after")
     def _check(self) -> SelfPlay:
@@ -63,6 +74,11 @@ class SelfPlay(Section):
             shares = [share for share, _ in self.simulations]
             if not shares or shares[0] != 0 or shares != sorted(set(shares)):
                 raise ValueError("simulations: a schedule starts at share 0 and ascends")
+        if self.full_share < 1 and self.fast_simulations > self.fewest_simulations:
+            raise ValueError(
+                f"fast_simulations: {self.fast_simulations} are more than the "
+                f"{self.fewest_simulations} of a full search; give fewer, or full_share: 1"
+            )
         return self
 
     def simulations_at(self, share: float) -> int:
@@ -70,6 +86,13 @@ class SelfPlay(Section):
         if isinstance(self.simulations, int):
             return self.simulations
         return [count for start, count in self.simulations if start <= share][-1]
+
+    @property
+    def fewest_simulations(self) -> int:
+        """The smallest number in the schedule."""
+        if isinstance(self.simulations, int):
+            return self.simulations
+        return min(count for _, count in self.simulations)
 
     @property
     def most_simulations(self) -> int:

@@ -34,7 +34,8 @@ from .network import PolicyValueNetwork, expected_value
 Form = str
 #: All forms; those that need examples of observations last.
 FORMS: tuple[Form, ...] = ("eager", "frozen", "onnx", "frozen-bf16", "onnx-int8")
-#: Forms that take batches of any size; the others are prepared anew for each size.
+#: Forms that take batches of any size, and answer each observation the same, bit for bit,
+#: whatever else is in the batch; the others are prepared anew for each size.
 ANY_SIZE = ("onnx", "onnx-int8")
 
 #: float32 [n, *observation_shape] -> logits float32 [n, A], values float32 [n].

@@ -28,7 +28,8 @@ from ludarium.training.evaluation import (
 )
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.search import SearchSettings
+from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search.settings import GUMBEL, PUCT
 
 TINY = [
     "options={size: 3}",
@@ -61,8 +62,7 @@ def weights(trainer: AlphaZeroTrainer) -> dict[str, torch.Tensor]:
 
 @pytest.fixture
 def worker():
-    game = make_game("corso", size=3)
-    return Worker(game, 8, 16, 8, 400, 2, np.random.SeedSequence(3))
+    return new_worker(SearchSettings(simulations=8))
 
 
 def uniform(observations):
@@ -109,6 +109,140 @@ def test_a_samples_result_is_that_of_its_own_game(worker):
             assert results == {(sample["outcome"], sample["score"])}
             checked += 1
     assert checked > 20
+
+
+def network(observations):
+    """A network with fixed answers, each the same whatever else is asked."""
+    flat = observations.reshape(len(observations), -1)
+    weights = np.random.default_rng(1).normal(size=(flat.shape[1], 10))
+    answers = np.sin((flat[:, :, None] * weights).sum(axis=1)).astype(np.float32)
+    return 2 * answers[:, 1:], 0.9 * answers[:, 0]
+
+
+def new_worker(settings: SearchSettings, positions: int = 400, cache: float = 0.0) -> Worker:
+    game = make_game("corso", size=3)
+    return Worker(game, settings, 8, positions, 2, np.random.SeedSequence(3), cache)
+
+
+def test_a_cache_changes_nothing_of_the_games_but_what_they_cost():
+    """Game for game; which of them are further on when the log is full does change."""
+    settings = SearchSettings(simulations=16, noise=1.0)
+    games = []
+    for cache in (0.0, 1.0):
+        worker = new_worker(settings, 2000, cache)
+        harvest = worker.play(settings, network)
+        lines: dict[int, list[bytes]] = {}
+        for serial, state in zip(worker.log.games, worker.log.states, strict=True):
+            lines.setdefault(serial, []).append(state.tobytes())
+        # Serial numbers are given in the order of starting, so compare each tree's first game.
+        games.append([lines[serial] for serial in range(8)])
+        assert (harvest.hits > 0) == (cache > 0)
+        assert harvest.positions == 2000
+    assert games[0] == games[1]
+    assert harvest.hits > harvest.evaluations
+
+
+def test_every_stretch_of_play_begins_with_an_empty_cache():
+    """The network may be another; and a resumed run has no cache to go on with."""
+    settings = SearchSettings(simulations=8, noise=1.0)
+    worker = new_worker(settings, cache=1.0)
+    worker.play(settings, network)
+    saved = {name: array.copy() for name, array in worker.state().items()}
+    resumed = new_worker(settings, cache=1.0)
+    resumed.restore(saved)
+    other = lambda observations: tuple(-answers for answers in network(observations))  # noqa: E731
+    first, second = worker.play(settings, other), resumed.play(settings, other)
+    assert first.hits == second.hits > 0
+    np.testing.assert_array_equal(first.samples, second.samples)
+    known = {observation.tobytes() for observation in worker.observations}
+    assert known == {observation.tobytes() for observation in resumed.observations}
+
+
+def test_fast_searches_are_played_and_not_recorded():
+    settings = SearchSettings(simulations=8, noise=1.0, full_share=0.25, fast_simulations=3)
+    worker = new_worker(settings, 1000)
+    harvest = worker.play(settings._replace(prove=False), network)
+    assert harvest.positions == len(worker.log.states) == 1000
+    share = harvest.positions / harvest.searches
+    assert abs(share - 0.25) < 3 * np.sqrt(0.25 * 0.75 / harvest.searches)
+    expected = 8 * harvest.positions + 3 * (harvest.searches - harvest.positions)
+    assert harvest.simulations == expected
+    # Every game goes on by the moves of fast searches, so its recorded plies have gaps.
+    plies = worker.log.states["ply"]
+    gaps = [np.diff(plies[worker.log.games == game]) for game in set(worker.log.games)]
+    assert (np.concatenate(gaps) > 0).all()
+    assert (np.concatenate(gaps) > 1).any()
+
+
+def test_fast_searches_have_no_noise_and_repeat():
+    for algorithm in (GUMBEL, PUCT):
+        settings = SearchSettings(
+            simulations=40,
+            algorithm=algorithm,
+            noise=0.9,
+            temperature=1.0,
+            full_share=1e-9,
+            fast_simulations=12,
+        )
+        game = make_game("corso", size=3)
+        states = np.repeat(game.start().states, 30)
+        found = Search(game, settings, 30, seed=1).run(states, network)
+        assert found.simulations == 30 * 12
+        quiet = settings._replace(simulations=12, noise=0.0, temperature=0.0, full_share=1.0)
+        expected = Search(game, quiet, 30, seed=2).run(states, network)
+        assert set(found.actions) == set(expected.actions)
+        np.testing.assert_allclose(found.policies, expected.policies, atol=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", [GUMBEL, PUCT], ids=["gumbel", "puct"])
+def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm):
+    game = make_game("corso", size=3)
+    position = game.start()
+    states = np.repeat(position.states, 60)
+    settings = SearchSettings(
+        simulations=12, algorithm=algorithm, noise=0.9, temperature=2.0, temperature_plies=1
+    )
+    search = Search(game, settings, 60, seed=1)
+    early = search.run(states, network)
+    position.play(0)
+    late = search.run(np.repeat(position.states, 60), network)
+    assert len({visits.tobytes() for visits in late.visits}) > 5
+    assert len(set(late.actions)) < len(set(early.actions))
+    if algorithm == PUCT:
+        np.testing.assert_array_equal(late.actions, late.visits.argmax(axis=1))
+        return
+    for action, policy, visits in zip(late.actions, late.policies, late.visits, strict=True):
+        finalists = np.flatnonzero(visits == visits.max())
+        assert action == finalists[policy[finalists].argmax()]
+
+
+def test_more_fast_simulations_than_full_ones_are_refused():
+    with pytest.raises(ValueError, match=r"fast_simulations: 9 are more than the 8 of"):
+        tiny_config("self_play.full_share=0.5", "self_play.fast_simulations=9")
+
+
+def test_a_run_with_every_economy_goes_on_as_if_it_had_not_been_interrupted(tmp_path):
+    economies = (
+        "self_play.full_share=0.5",
+        "self_play.fast_simulations=4",
+        "self_play.temperature_plies=4",
+        "self_play.cache=0.1",
+        "budget={iterations: 2}",
+    )
+    whole = trained(tmp_path / "whole", *economies)
+    for stop in (1, 2):
+        parts = trained(tmp_path / "parts", *economies, iterations=stop)
+    for name, value in weights(whole).items():
+        assert torch.equal(value, weights(parts)[name]), name
+    both = [
+        [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
+        for trainer in (whole, parts)
+    ]
+    hits = [[line["cache_hits"] for line in lines] for lines in both]
+    assert hits[0] == hits[1]
+    assert all(0 < share < 1 for share in hits[0])
+    plain = trained(tmp_path / "plain", "self_play.cache=0", iterations=1)
+    assert json.loads(plain.folder.metrics.read_text())["cache_hits"] == 0
 
 
 def test_proven_positions_have_exact_search_values(worker):

@@ -114,6 +114,7 @@ def test_evaluate_prints_results_as_json(run_folder, capsys):
         (["play", "corso", "--option", "size"], "NAME=VALUE"),
         (["play", "corso", "--resume", "nowhere.json"], "nowhere.json"),
         (["bench", "--seconds", "0"], "positive number"),
+        (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),
     ],
 )
 def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, capsys):
@@ -178,8 +179,13 @@ def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
     config = tmp_path / "tiny.yaml"
     config.write_text("game: corso\nnetwork: {channels: 8, blocks: 1}\ninference: eager\n")
     arguments = ["bench", "corso", "--config", str(config), "--seconds", "0.3", "--json"]
-    small = ["--set", "self_play={games: 8, positions: 64, workers: 1, simulations: 4}"]
+    small = ["--set", "self_play={games: 8, positions: 64, workers: 1, simulations: 4, cache: 1}"]
     assert main([*arguments, *small]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     ratio = result["simulations_per_second"] / result["network_per_second"]
     assert result["share"] == pytest.approx(ratio)
+    assert 0 < result["cache_hits"] < 1
+    assert main([*arguments, *small, "--agent", "corso", "--set", "self_play.cache=0"]) == 0
+    (trained,) = json.loads(capsys.readouterr().out)
+    assert trained["cache_hits"] == 0
+    assert (trained["channels"], trained["blocks"]) != (8, 1)

@@ -71,3 +71,17 @@ def test_auto_takes_integers_only_with_examples(monkeypatch):
     monkeypatch.setattr(InferenceEngine, "_seconds", lambda self, form: speed.get(form, 3.0))
     assert InferenceEngine(network, shape, 7, examples=observations).form == "onnx-int8"
     assert InferenceEngine(network, shape, 7).form == "onnx"
+
+
+@pytest.mark.parametrize("form", ["onnx", "onnx-int8"])
+@pytest.mark.parametrize("name", ["corso", "obelisk"])
+def test_onnx_answers_do_not_depend_on_the_rest_of_the_batch(name, form):
+    """To the last bit: an agent's cache of answers relies on it."""
+    network, observations = network_and_observations(name)
+    engine = InferenceEngine(network, observations.shape[1:], 70, form, examples=observations)
+    logits, values = engine(observations)
+    order = np.random.default_rng(0).permutation(70)
+    for count in (1, 2, 7, 33, 70):
+        some, some_values = engine(np.ascontiguousarray(observations[order[:count]]))
+        np.testing.assert_array_equal(some, logits[order[:count]])
+        np.testing.assert_array_equal(some_values, values[order[:count]])

@@ -9,6 +9,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.models import Checkpoint, InferenceEngine, NetworkShape, load_checkpoint
+from ludarium.models.forms import ANY_SIZE
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.search import Search, SearchSettings
 
@@ -17,6 +18,7 @@ from .agent import Agent, Seed
 DEFAULT_SIMULATIONS = 64
 MOST_SIMULATIONS = 100_000
 _BATCH = 128
+_CACHE_MEGABYTES = 16.0
 _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched together
 
 
@@ -74,7 +76,9 @@ class NetworkAgent(Agent):
         self._search: Search | None = None
         if simulations:
             settings = SearchSettings(simulations=simulations)
-            self._search = Search(game, settings, self._batch, seed=0)
+            # What it remembers must not change what it plays, not even in the last bits.
+            cache = _CACHE_MEGABYTES if self._engine.form in ANY_SIZE else 0.0
+            self._search = Search(game, settings, self._batch, seed=0, cache=cache)
 
     @classmethod
     def from_checkpoint(

@@ -30,7 +30,7 @@ from ludarium.training.runs.trainer import (
     unflatten,
 )
 from ludarium.training.search import SearchSettings
-from ludarium.training.search.settings import GUMBEL, PUCT
+from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 
 from .learner import Learner, Losses
 from .samples import BatchMaker, Replay, sample_dtype
@@ -73,6 +73,9 @@ class AlphaZeroTrainer(Trainer):
         self.warm_up_seed = seeds[2]
         workers = config.self_play.workers or len(os.sched_getaffinity(0))
         workers = saved[0]["workers"] if saved else workers
+        largest = search_settings(config, 0.0)._replace(
+            simulations=config.self_play.most_simulations
+        )
         has_score = self.game.max_score > 0
         self.learner = Learner(network, config.learner, has_score, self.device, workers)
         # Without a gate the averaged network itself plays.
@@ -82,12 +85,12 @@ class AlphaZeroTrainer(Trainer):
             [
                 Worker(
                     self.game,
-                    config.self_play.most_simulations,
-                    config.self_play.max_considered,
+                    largest,
                     max(1, config.self_play.games // workers),
                     max(1, config.self_play.positions // workers),
                     config.self_play.opening_plies,
                     seed,
+                    config.self_play.cache / workers,
                 )
                 for seed in seeds[3].spawn(workers)
             ]
@@ -149,7 +152,8 @@ class AlphaZeroTrainer(Trainer):
             self.warm_up_seed,
             self.reporter.advance,
         )
-        return Harvest(samples, 0, 0, len(samples), len(samples) * warm_up.playouts)
+        simulations = len(samples) * warm_up.playouts
+        return Harvest(samples, positions=len(samples), simulations=simulations)
 
     def _play(self, share: float) -> Harvest:
         """Self-play with the network that plays."""
@@ -230,6 +234,8 @@ class AlphaZeroTrainer(Trainer):
             "games_per_second": harvest.games / play_seconds,
             "positions_per_second": harvest.positions / play_seconds,
             "simulations_per_second": harvest.simulations / play_seconds,
+            "evaluations_per_second": harvest.evaluations / play_seconds,
+            "cache_hits": harvest.hits / max(1, harvest.hits + harvest.evaluations),
             "mean_plies": harvest.plies / max(1, harvest.games),
             "play_seconds": play_seconds,
             "learn_seconds": learn_seconds,
@@ -318,4 +324,7 @@ def search_settings(config: AlphaZeroConfig, share: float) -> SearchSettings:
         dirichlet_alpha=play.dirichlet_alpha,
         temperature=play.temperature,
         prove=play.prove,
+        full_share=play.full_share,
+        fast_simulations=play.fast_simulations if play.full_share < 1 else 0,
+        temperature_plies=NEVER if play.temperature_plies is None else play.temperature_plies,
     )

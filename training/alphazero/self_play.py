@@ -6,9 +6,9 @@ same on theirs, so while one is in its trees the next is in its network, and no 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,24 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.models.inference import torch_threads
-from ludarium.training.search.gumbel import table_of_considered_visits
+from ludarium.training.search.cache import empty, new_cache
+from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.search import Evaluator
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import new_tree
 
 from .kernels import self_play as kernels
-from .kernels.self_play import ENDED, PLIES, POSITIONS, SIMULATIONS, Log
+from .kernels.self_play import (
+    ENDED,
+    EVALUATIONS,
+    HITS,
+    NEXT_GAME,
+    PLIES,
+    POSITIONS,
+    SEARCHES,
+    SIMULATIONS,
+    Log,
+)
 from .samples import sample_dtype
 
 
@@ -36,15 +47,31 @@ class Harvest:
         samples: structured array (``samples.sample_dtype``) of positions of ended games.
         games: games ended.
         plies: plies of these games, openings included.
-        positions: positions searched.
-        simulations: simulations done.
+        positions: positions searched in full, and so recorded.
+        searches: all positions searched.
+        simulations: simulations done, those of fast searches included.
+        evaluations: positions that the network evaluated.
+        hits: evaluations that the cache had instead.
     """
 
     samples: np.ndarray
-    games: int
-    plies: int
-    positions: int
-    simulations: int
+    games: int = 0
+    plies: int = 0
+    positions: int = 0
+    searches: int = 0
+    simulations: int = 0
+    evaluations: int = 0
+    hits: int = 0
+
+    @classmethod
+    def join(cls, harvests: Sequence[Harvest]) -> Harvest:
+        """What several gave; samples in their order."""
+        counts = {
+            field.name: sum(getattr(harvest, field.name) for harvest in harvests)
+            for field in fields(cls)
+            if field.name != "samples"
+        }
+        return cls(np.concatenate([harvest.samples for harvest in harvests]), **counts)
 
 
 class Worker:
@@ -52,29 +79,28 @@ class Worker:
 
     Args:
         game: the rules.
-        most_simulations: largest number of simulations for a move that will be asked for.
-        max_considered: see `SearchSettings`.
+        settings: of the search, with the most simulations that will be asked for.
         games: number of games side by side, and so the network's batch.
-        positions: positions to search in one call of `play`.
+        positions: positions to search in full in one call of `play`.
         opening_plies: games start with up to so many random plies.
         seed: of the games.
+        cache: megabytes for answers of the network, which are kept within one call of `play`.
     """
 
     def __init__(
         self,
         game: Game,
-        most_simulations: int,
-        max_considered: int,
+        settings: SearchSettings,
         games: int,
         positions: int,
         opening_plies: int,
         seed: np.random.SeedSequence,
+        cache: float = 0.0,
     ) -> None:
         self.game = game
         self.opening_plies = opening_plies
         self.kernels = specialise(kernels, game.rules)
-        schedule = np.zeros((max_considered + 1, most_simulations), np.int32)
-        self.tree = new_tree(game, games, most_simulations, schedule)
+        self.tree = new_tree(game, games, settings)
         self.log = Log(
             states=np.zeros(positions, game.state_dtype),
             policies=np.zeros((positions, game.num_actions), np.float32),
@@ -83,12 +109,13 @@ class Worker:
             ended_games=np.zeros(positions, np.int64),
             ended_outcomes=np.zeros(positions, np.int8),
             ended_scores=np.zeros(positions, np.int32),
-            counts=np.zeros(5, np.int64),
+            counts=np.zeros(8, np.int64),
         )
         self.games = np.zeros(games, np.int64)
         self.rngs = seed_rng(seed, games)
         self.observations = np.zeros((games, *game.observation_shape), np.float32)
         self._planes = self.observations.reshape(games, *game.planes_shape)
+        self.cache = new_cache(self.observations, game.num_actions, cache)
         self.pending = np.zeros(0, sample_dtype(game))
         self.pending_games = np.zeros(0, np.int64)
         self.kernels.begin_games(
@@ -101,17 +128,21 @@ class Worker:
         evaluate: Evaluator,
         progress: Callable[[int], None] | None = None,
     ) -> Harvest:
-        """Search as many positions as the log holds; games go on in the next call."""
+        """Search as many positions as the log holds; games go on in the next call.
+
+        That may be with another network, so the cache starts empty.
+        """
         log = self.log
-        schedule = table_of_considered_visits(settings.max_considered, settings.simulations)
-        self.tree.considered_visits[:, : settings.simulations] = schedule
-        log.counts[[POSITIONS, ENDED, SIMULATIONS, PLIES]] = 0
-        done = 0
-        while log.counts[POSITIONS] < len(log.states):
+        write_considered_visits(settings, self.tree.considered_visits)
+        log.counts[np.arange(len(log.counts)) != NEXT_GAME] = 0
+        empty(self.cache)
+        done, full = 0, False
+        while not full:
             logits, values = evaluate(self.observations)
-            self.kernels.play_on(
+            full = self.kernels.play_on(
                 self.game.tables,
                 self.tree,
+                self.cache,
                 settings,
                 log,
                 self.games,
@@ -129,12 +160,13 @@ class Worker:
     def _harvest(self) -> Harvest:
         """Positions whose games have ended get the result; the others wait for theirs."""
         log = self.log
-        fresh: Any = np.zeros(len(log.states), self.pending.dtype)
-        fresh["state"] = log.states
-        fresh["policy"] = log.policies
-        fresh["search_value"] = log.values
+        positions = int(log.counts[POSITIONS])
+        fresh: Any = np.zeros(positions, self.pending.dtype)
+        fresh["state"] = log.states[:positions]
+        fresh["policy"] = log.policies[:positions]
+        fresh["search_value"] = log.values[:positions]
         samples = np.concatenate([self.pending, fresh])
-        games = np.concatenate([self.pending_games, log.games])
+        games = np.concatenate([self.pending_games, log.games[:positions]])
         ended = int(log.counts[ENDED])
         order = np.argsort(log.ended_games[:ended])
         serials = log.ended_games[:ended][order]
@@ -150,8 +182,11 @@ class Worker:
             samples=finished,
             games=ended,
             plies=int(log.counts[PLIES]),
-            positions=len(log.states),
+            positions=positions,
+            searches=int(log.counts[SEARCHES]),
             simulations=int(log.counts[SIMULATIONS]),
+            evaluations=int(log.counts[EVALUATIONS]),
+            hits=int(log.counts[HITS]),
         )
 
     def state(self) -> dict[str, np.ndarray]:
@@ -198,14 +233,7 @@ class SelfPlay:
                 self._pool.submit(worker.play, settings, evaluate, progress)
                 for worker in self.workers
             ]
-            harvests = [future.result() for future in futures]
-        return Harvest(
-            samples=np.concatenate([harvest.samples for harvest in harvests]),
-            games=sum(harvest.games for harvest in harvests),
-            plies=sum(harvest.plies for harvest in harvests),
-            positions=sum(harvest.positions for harvest in harvests),
-            simulations=sum(harvest.simulations for harvest in harvests),
-        )
+            return Harvest.join([future.result() for future in futures])
 
     def close(self) -> None:
         """End the worker threads."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,16 +14,27 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import GAMES, make_game
 
-from .common import add_json, add_options, print_json, read_options
+from .common import add_json, add_options, checkpoint_path, print_json, read_options
 from .train import choose_config
+
+if TYPE_CHECKING:
+    from ludarium.models import Checkpoint
 
 _DESCRIPTION = """\
 Measure this machine, one game at a time:
   random plies/s   bare compiled random games on one core
   network/s        positions that the network of the configuration evaluates on all cores
   simulations/s    of self-play with that network, at the same batch and number format
-  share            simulations/s over network/s: 1 would be a search that costs nothing;
-                   it can be more, because finished and proven positions need no network"""
+  cache hits       share of the evaluations that self-play had from its cache instead of the
+                   network; a trained one, which comes back to the same moves, saves more
+  share            simulations/s over network/s: 1 would be a search that costs nothing; it
+                   can be more, because finished, proven and cached positions need no network
+
+examples:
+  ludarium bench                            all games, with fresh networks
+  ludarium bench onyx --option size=6
+  ludarium bench corso --agent corso        with the shipped agent's network
+  ludarium bench corso --agent corso --set self_play.cache=0"""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -37,6 +48,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "game", nargs="?", metavar="GAME", help=f"one of {', '.join(GAMES)}; default: all"
     )
+    parser.add_argument(
+        "--agent",
+        metavar="AGENT",
+        help="play with its network, not a fresh one: a checkpoint, a run's folder, or a game's "
+        "name for its shipped agent",
+    )
     parser.add_argument("--config", metavar="FILE", help="as for `ludarium train`")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     parser.add_argument("--seconds", type=float, default=5, help="for each figure (default 5)")
@@ -49,13 +66,25 @@ def run(given: argparse.Namespace) -> int:
     """Measure and print."""
     if given.seconds <= 0:
         raise ValueError(f"--seconds is a positive number, not {given.seconds}")
+    from ludarium.models import load_checkpoint
+    from ludarium.training.agents.network import check_fits
+
     results = []
-    for name in [given.game] if given.game else list(GAMES):
+    checkpoint = load_checkpoint(checkpoint_path(given.agent)) if given.agent else None
+    if checkpoint is not None:
+        names = [given.game or checkpoint.game]
+    else:
+        names = [given.game] if given.game else list(GAMES)
+    for name in names:
         config, _ = choose_config(name, given.config, given.settings, "alphazero")
-        options = config.options | read_options(given.option)
+        trained_on = checkpoint.options if checkpoint and checkpoint.game == name else {}
+        options = config.options | trained_on | read_options(given.option)
         config = apply_settings(config, []).model_copy(update={"options": options})
         assert isinstance(config, AlphaZeroConfig)
-        results.append(measure(make_game(name, **options), config, given.seconds))
+        game = make_game(name, **options)
+        if checkpoint is not None:
+            check_fits(checkpoint, game, given.agent)
+        results.append(measure(game, config, given.seconds, checkpoint))
     if given.json:
         print_json(results)
         return 0
@@ -68,6 +97,10 @@ def run(given: argparse.Namespace) -> int:
             f"  simulations/s   {result['simulations_per_second']:>13,.0f}  "
             f"{result['simulations']} for each move, {result['workers']} workers"
         )
+        print(
+            f"  cache hits      {result['cache_hits']:>13.2f}  of the evaluations; "
+            f"{result['evaluations_per_simulation']:.2f} by the network for each simulation"
+        )
         print(f"  share           {result['share']:>13.2f}")
         print(
             f"  deviation       {result['value_deviation']:>13.4f}  of the value by the number "
@@ -76,31 +109,40 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def measure(game: Game, config: AlphaZeroConfig, seconds: float) -> dict[str, Any]:
-    """All figures of one game; network and self-play in turns, so that noise hits both."""
+def measure(
+    game: Game, config: AlphaZeroConfig, seconds: float, checkpoint: Checkpoint | None = None
+) -> dict[str, Any]:
+    """All figures of one game; network and self-play in turns, so that noise hits both.
+
+    The network is the checkpoint's, or a fresh one.
+    """
     import os
 
     from ludarium.models import InferenceEngine, build_network
     from ludarium.models.inference import torch_threads
     from ludarium.training.agents.network import network_shape
     from ludarium.training.alphazero.loop import search_settings
-    from ludarium.training.alphazero.self_play import SelfPlay, Worker
+    from ludarium.training.alphazero.self_play import Harvest, SelfPlay, Worker
     from ludarium.training.random_positions import random_observations
 
     workers = config.self_play.workers or len(os.sched_getaffinity(0))
     batch = max(1, config.self_play.games // workers)
-    network = build_network(network_shape(game), config.network.channels, config.network.blocks)
+    channels, blocks = config.network.channels, config.network.blocks
+    if checkpoint is not None:
+        channels, blocks, network = checkpoint.channels, checkpoint.blocks, checkpoint.network
+    else:
+        network = build_network(network_shape(game), channels, blocks)
     settings = search_settings(config, 0.0)
     self_play = SelfPlay(
         [
             Worker(
                 game,
-                config.self_play.most_simulations,
-                config.self_play.max_considered,
+                settings,
                 batch,
-                max(1, config.self_play.positions // workers // 4),
+                max(1, config.self_play.positions // workers),
                 config.self_play.opening_plies,
                 seed,
+                config.self_play.cache / workers,
             )
             for seed in np.random.SeedSequence(config.seed).spawn(workers)
         ]
@@ -111,29 +153,34 @@ def measure(game: Game, config: AlphaZeroConfig, seconds: float) -> dict[str, An
             network, game.observation_shape, batch, config.inference, examples=examples
         )
     self_play.play(settings, engine)  # compiles, and spreads the games over their phases
-    network_counts, network_seconds, simulations, play_seconds = 0, 0.0, 0, 0.0
+    network_counts, network_seconds, play_seconds = 0, 0.0, 0.0
+    harvests = []
     while play_seconds < seconds:
         started = time.perf_counter()
-        simulations += self_play.play(settings, engine).simulations
+        harvests.append(self_play.play(settings, engine))
         play_seconds += time.perf_counter() - started
         counts, spent = _network_speed(engine, self_play, min(1.0, seconds / 3))
         network_counts += counts
         network_seconds += spent
     self_play.close()
     deviation = engine.deviation(random_observations(game, 512, config.seed + 1))
-    network_speed, play_speed = network_counts / network_seconds, simulations / play_seconds
+    harvest = Harvest.join(harvests)
+    network_speed = network_counts / network_seconds
+    play_speed = harvest.simulations / play_seconds
     return {
         "game": game.name,
         "options": dict(game.options),
         "random_plies_per_second": _random_speed(game, min(seconds, 3.0)),
         "network_per_second": network_speed,
         "simulations_per_second": play_speed,
+        "cache_hits": harvest.hits / max(1, harvest.hits + harvest.evaluations),
+        "evaluations_per_simulation": harvest.evaluations / harvest.simulations,
         "share": play_speed / network_speed,
         "simulations": settings.simulations,
         "workers": workers,
         "batch": batch,
-        "channels": config.network.channels,
-        "blocks": config.network.blocks,
+        "channels": channels,
+        "blocks": blocks,
         "form": engine.form,
         "policy_deviation": deviation.policy,
         "value_deviation": deviation.value,

@@ -13,6 +13,7 @@ import numpy as np
 
 from ludarium.envs.engine.rule import compiled
 
+from .settings import SearchSettings
 from .tree import NO_NODE, is_proven, node_value
 
 _TINY = np.float32(1.1754944e-38)
@@ -41,15 +42,15 @@ def sequence_of_considered_visits(considered: int, simulations: int) -> list[int
     return sequence[:simulations]
 
 
-def table_of_considered_visits(max_considered: int, simulations: int) -> np.ndarray:
-    """Schedules for every number of actions, int32[max_considered + 1, simulations]."""
-    return np.array(
-        [
-            sequence_of_considered_visits(considered, simulations)
-            for considered in range(max_considered + 1)
-        ],
-        np.int32,
-    ).reshape(max_considered + 1, simulations)
+def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
+    """Write the schedules of full and of fast searches, for every number of actions.
+
+    ``out`` int32[2, max_considered + 1, simulations] may have room for more simulations.
+    """
+    for kind, simulations in enumerate((settings.simulations, settings.fast_simulations)):
+        for considered in range(settings.max_considered + 1):
+            sequence = sequence_of_considered_visits(considered, simulations)
+            out[kind, considered, :simulations] = sequence
 
 
 @compiled
@@ -169,7 +170,8 @@ def choose_at_root(root, nodes, settings, considered_visits):
 def select_root(root, nodes, settings, considered_visits):
     """The root action to simulate next, by sequential halving."""
     considered = min(settings.max_considered, root.legal)
-    return choose_at_root(root, nodes, settings, considered_visits[considered, root.simulation])
+    visits = considered_visits[root.fast, considered, root.simulation]
+    return choose_at_root(root, nodes, settings, visits)
 
 
 @compiled
@@ -202,8 +204,16 @@ def select_inside(root, nodes, settings, number):
 
 @compiled
 def choose_action(root, nodes, settings):
-    """The action to play: the best of the most visited open ones, with the root noise."""
+    """The action to play: the best of the most visited open ones, with the root noise.
+
+    A greedy search leaves out the noise here, where it makes play vary, but not before: which
+    actions are tried must vary all the same, or those that the network thinks little of would
+    never be seen to be good.
+    """
     node = nodes[0]
+    if root.greedy:
+        for action in range(len(root.noise)):
+            root.noise[action] = 0
     most = 0
     for action in range(len(node.children)):
         child = node.children[action]

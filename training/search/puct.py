@@ -64,14 +64,17 @@ def write_visit_policy(nodes, out):
 
 @compiled
 def choose_action(root, nodes, settings, rng):
-    """Draw from the visit counts to the power 1/temperature; 0 takes the most visited."""
+    """Draw from the visit counts to the power 1/temperature; 0 takes the most visited.
+
+    So does a greedy search.
+    """
     weights = root.policy
     write_visit_policy(nodes, weights)
     best = 0
     for action in range(len(weights)):
         if weights[action] > weights[best]:
             best = action
-    if settings.temperature <= 0:
+    if root.greedy or settings.temperature <= 0:
         return best
     total = np.float32(0)
     top = weights[best]

@@ -12,7 +12,8 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, seed_rng
 
 from . import simulate
-from .gumbel import table_of_considered_visits
+from .cache import empty, new_cache
+from .gumbel import write_considered_visits
 from .settings import SearchSettings
 from .tree import new_tree
 
@@ -52,10 +53,17 @@ class Search:
         settings: see `SearchSettings`.
         batch: largest number of positions searched together; more are done in portions.
         seed: of the root noise.
+        cache: megabytes for answers of the network, which are kept from one `run` to the next;
+            call `forget` before one with another network. 0 keeps none.
     """
 
     def __init__(
-        self, game: Game, settings: SearchSettings, batch: int = 64, seed: int | None = None
+        self,
+        game: Game,
+        settings: SearchSettings,
+        batch: int = 64,
+        seed: int | None = None,
+        cache: float = 0.0,
     ) -> None:
         if settings.simulations < 1 or batch < 1:
             raise ValueError(
@@ -66,11 +74,16 @@ class Search:
         self.settings = settings
         self.batch = batch
         self.kernels = specialise(simulate, game.rules)
-        schedule = table_of_considered_visits(settings.max_considered, settings.simulations)
-        self.tree = new_tree(game, batch, settings.simulations, schedule)
+        self.tree = new_tree(game, batch, settings)
+        write_considered_visits(settings, self.tree.considered_visits)
         self.observations = np.zeros((batch, *game.observation_shape), np.float32)
+        self.cache = new_cache(self.observations, game.num_actions, cache)
         self._planes = self.observations.reshape(batch, *game.planes_shape)
         self._rngs = seed_rng(seed, batch)
+
+    def forget(self) -> None:
+        """Empty the cache."""
+        empty(self.cache)
 
     def run(
         self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None = None
@@ -125,7 +138,16 @@ class Search:
                 self.observations[open_searches]
             )
             waiting = self.kernels.advance(
-                tables, tree, self.settings, self._rngs, logits, values, self._planes, 0, count
+                tables,
+                tree,
+                self.cache,
+                self.settings,
+                self._rngs,
+                logits,
+                values,
+                self._planes,
+                0,
+                count,
             )
         actions = np.zeros(count, np.int64)
         self.kernels.results(tree, self.settings, self._rngs, actions, values, 0, count)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 GUMBEL = 0
 PUCT = 1
+NEVER = 2**31 - 1  # a ply that no game reaches
 
 
 class SearchSettings(NamedTuple):
@@ -26,6 +27,13 @@ class SearchSettings(NamedTuple):
             0 plays the most visited one.
         prove: back up exact values of finished positions as proven bounds, and do not search
             what is settled.
+        full_share: share of searches that are full; the others are fast. Drawn for each.
+        fast_simulations: simulations of a fast search, which has no root noise and plays the
+            best action found: the playout-cap randomisation of Wu, "Accelerating Self-Play
+            Learning in Go" (2019), section 3.1.
+        temperature_plies: from this ply of the game on searches are greedy: they play the best
+            action found. PUCT takes the most visited one, as at temperature 0; Gumbel leaves
+            the noise out of the final choice. The noise stays in the search.
     """
 
     simulations: int = 64
@@ -39,3 +47,6 @@ class SearchSettings(NamedTuple):
     dirichlet_alpha: float = 0.3
     temperature: float = 0.0
     prove: bool = True
+    full_share: float = 1.0
+    fast_simulations: int = 0
+    temperature_plies: int = NEVER

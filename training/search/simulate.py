@@ -12,6 +12,7 @@ from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 
 from . import gumbel, puct
+from .cache import NO_SLOT, find, remember
 from .proof import update_bounds
 from .settings import GUMBEL
 from .tree import NO_NODE, back_up, is_proven, node_value
@@ -75,12 +76,16 @@ def evaluate_node(table, node, state, logits, value):
 
 @part
 def evaluate_root(table, root, nodes, states, settings, rng, logits, value):
-    """Give the root its evaluation, and draw its noise."""
+    """Give the root its evaluation, and draw what kind of search it gets, and its noise."""
     evaluate_node(table, nodes[0], states[0], logits, value)
     root.waiting = NO_NODE
     root.legal = 0
     for action in range(len(nodes[0].children)):
         root.legal += nodes[0].open[action]
+    root.fast = 0
+    if settings.full_share < 1:
+        root.fast = random_bits(rng) >= settings.full_share * 4294967296.0
+    root.greedy = root.fast or states[0].ply >= settings.temperature_plies
     draw_noise(root, nodes[0], settings, rng)
 
 
@@ -88,9 +93,14 @@ def evaluate_root(table, root, nodes, states, settings, rng, logits, value):
 def draw_noise(root, node, settings, rng):
     """Root noise over the legal actions: scaled Gumbel, or Dirichlet for PUCT.
 
-    With ``settings.noise`` 0 the search keeps the noise that it was given.
+    With ``settings.noise`` 0 the search keeps the noise that it was given. A fast search has
+    none: 0 for Gumbel, and the priors themselves for PUCT, which mixes the two.
     """
     if settings.noise == 0:
+        return
+    if root.fast:
+        for action in range(len(root.noise)):
+            root.noise[action] = 0 if settings.algorithm == GUMBEL else node.priors[action]
         return
     total = np.float32(0)
     for action in range(len(root.noise)):
@@ -163,7 +173,8 @@ def select(root, nodes, settings, considered_visits, number):
 @part
 def grow(table, root, nodes, states, settings, considered_visits):
     """Run simulations until a new leaf needs the network; return it, or NO_NODE when done."""
-    while root.simulation < settings.simulations and not is_proven(nodes[0]):
+    budget = settings.fast_simulations if root.fast else settings.simulations
+    while root.simulation < budget and not is_proven(nodes[0]):
         number = 0
         while True:
             action = select(root, nodes, settings, considered_visits, number)
@@ -188,6 +199,17 @@ def grow(table, root, nodes, states, settings, considered_visits):
     return NO_NODE
 
 
+@part
+def answer_from_cache(table, root, nodes, states, settings, rng, cache, planes, search):
+    """Show the waiting node; where the cache has the answer, absorb it and return True."""
+    show(table, states[root.waiting], planes[search])
+    slot = find(cache, search)
+    if slot == NO_SLOT:
+        return False
+    absorb(table, root, nodes, states, settings, rng, cache.logits[slot], cache.values[slot])
+    return True
+
+
 @kernel
 def begin(tables, tree, planes, first, last):
     """Begin searches ``first`` to ``last`` from ``tree.states[:, 0]``; show the roots."""
@@ -197,8 +219,8 @@ def begin(tables, tree, planes, first, last):
 
 
 @kernel
-def advance(tables, tree, settings, rngs, logits, values, planes, first, last):
-    """Take the evaluations of the waiting leaves and find the next ones.
+def advance(tables, tree, cache, settings, rngs, logits, values, planes, first, last):
+    """Take the evaluations of the waiting leaves and find the next that the cache has not.
 
     ``logits`` [B, A] and ``values`` [B] answer the observations that the last call wrote into
     ``planes`` [B, planes, cells]. Returns how many searches wait for the network again.
@@ -209,11 +231,13 @@ def advance(tables, tree, settings, rngs, logits, values, planes, first, last):
         root, nodes, states = tree.roots[b], tree.nodes[b], tree.states[b]
         if root.waiting < 0:
             continue
-        absorb(table, root, nodes, states, settings, rngs[b], logits[b], values[b])
-        leaf = grow(table, root, nodes, states, settings, tree.considered_visits)
-        if leaf != NO_NODE:
-            show(table, states[leaf], planes[b])
-            waiting += 1
+        rng = rngs[b]
+        remember(cache, b, logits[b], values[b])
+        absorb(table, root, nodes, states, settings, rng, logits[b], values[b])
+        while grow(table, root, nodes, states, settings, tree.considered_visits) != NO_NODE:
+            if not answer_from_cache(table, root, nodes, states, settings, rng, cache, planes, b):
+                waiting += 1
+                break
     return waiting
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import compiled
 
+from .settings import SearchSettings
+
 NO_NODE = -1
 PAUSED = -2  # in `waiting`: the search is finished and its result not taken yet
 
@@ -49,8 +51,9 @@ def root_dtype(actions: int) -> np.dtype:
     """One search.
 
     ``size`` nodes in use; ``simulation`` simulations done; ``waiting`` node that waits for
-    the network, NO_NODE or PAUSED; ``legal`` number of legal root actions; ``noise`` of the
-    root; ``values`` and ``policy`` working room.
+    the network, NO_NODE or PAUSED; ``legal`` number of legal root actions; ``fast`` whether it
+    is a fast search, ``greedy`` whether the best action found is played, see `SearchSettings`;
+    ``noise`` of the root; ``values`` and ``policy`` working room.
     """
     return np.dtype(
         [
@@ -58,6 +61,8 @@ def root_dtype(actions: int) -> np.dtype:
             ("simulation", np.int32),
             ("waiting", np.int32),
             ("legal", np.int32),
+            ("fast", np.int8),
+            ("greedy", np.int8),
             ("noise", np.float32, (actions,)),
             ("values", np.float32, (actions,)),
             ("policy", np.float32, (actions,)),
@@ -73,7 +78,8 @@ class Tree(NamedTuple):
         states: structured [B, M], the position of each node.
         nodes: structured [B, M] of `node_dtype`.
         roots: structured [B] of `root_dtype`.
-        considered_visits: int32 [max_considered + 1, simulations], see `gumbel`.
+        considered_visits: int32 [2, max_considered + 1, simulations], of full and of fast
+            searches, see `gumbel`.
     """
 
     states: np.ndarray
@@ -82,13 +88,14 @@ class Tree(NamedTuple):
     considered_visits: np.ndarray
 
 
-def new_tree(game: Game, batch: int, simulations: int, considered_visits: np.ndarray) -> Tree:
-    """Room for ``batch`` searches of at most ``simulations`` simulations."""
+def new_tree(game: Game, batch: int, settings: SearchSettings) -> Tree:
+    """Room for ``batch`` searches with these settings, or with fewer simulations."""
+    simulations = max(settings.simulations, settings.fast_simulations)
     tree = Tree(
         states=np.zeros((batch, simulations + 1), game.state_dtype),
         nodes=np.zeros((batch, simulations + 1), node_dtype(game.num_actions)),
         roots=np.zeros(batch, root_dtype(game.num_actions)),
-        considered_visits=considered_visits,
+        considered_visits=np.zeros((2, settings.max_considered + 1, simulations), np.int32),
     )
     tree.roots["waiting"] = NO_NODE
     return tree

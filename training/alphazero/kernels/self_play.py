@@ -12,8 +12,10 @@ import numpy as np
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action
 from ludarium.envs.engine.rule import ONGOING, random_below
+from ludarium.training.search.cache import remember
 from ludarium.training.search.simulate import (
     absorb,
+    answer_from_cache,
     decide,
     evaluate_root,
     grow,
@@ -26,7 +28,7 @@ rules: Any = None
 
 
 class Log(NamedTuple):
-    """What self-play leaves behind: C positions, and the games that ended.
+    """What self-play leaves behind: C positions, and up to C games that ended.
 
     Attributes:
         states: structured [C], positions as they were searched.
@@ -36,8 +38,8 @@ class Log(NamedTuple):
         ended_games: int64 [C], serial numbers of games that ended.
         ended_outcomes: int8 [C], their outcomes.
         ended_scores: int32 [C], their scores for player 0.
-        counts: int64 [5]: positions, ended games, next serial number, simulations, plies of
-            the ended games.
+        counts: int64 [8]: positions, ended games, next serial number, simulations, plies of
+            the ended games, searches finished, evaluations by the network, and from the cache.
     """
 
     states: np.ndarray
@@ -50,7 +52,13 @@ class Log(NamedTuple):
     counts: np.ndarray
 
 
-POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES = range(5)
+POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES, SEARCHES, EVALUATIONS, HITS = range(8)
+
+
+@part
+def is_full(log):
+    """Whether the log may have no room for what the next move leaves behind."""
+    return log.counts[POSITIONS] == len(log.states) or log.counts[ENDED] == len(log.ended_games)
 
 
 @part
@@ -87,7 +95,6 @@ def record(root, nodes, state, log, game):
     for action in range(len(root.policy)):
         log.policies[row, action] = root.policy[action]
     log.counts[POSITIONS] += 1
-    log.counts[SIMULATIONS] += root.simulation
 
 
 @part
@@ -121,32 +128,43 @@ def begin_games(tables, tree, log, games, rngs, opening_plies, planes):
 
 
 @kernel
-def play_on(tables, tree, settings, log, games, rngs, opening_plies, logits, values, planes):
+def play_on(tables, tree, cache, settings, log, games, rngs, opening_plies, logits, values, planes):
     """Take the network's answers and play on until each game needs it again, or the log is full.
 
     ``logits`` [B, A] and ``values`` [B] answer ``planes`` [B, planes, cells] of the call
     before; a game whose search is finished while the log is full is PAUSED and moves later.
+    Only full searches are written down. Returns whether the log is full.
     """
     table = tables[0]
     num_actions = log.policies.shape[1]
     for b in range(len(games)):
         root, nodes, states, rng = tree.roots[b], tree.nodes[b], tree.states[b], rngs[b]
         if root.waiting >= 0:
+            log.counts[EVALUATIONS] += 1
+            remember(cache, b, logits[b], values[b])
             absorb(table, root, nodes, states, settings, rng, logits[b], values[b])
-        while root.waiting < 0:
+        while True:
+            if root.waiting >= 0:
+                if not answer_from_cache(
+                    table, root, nodes, states, settings, rng, cache, planes, b
+                ):
+                    break
+                log.counts[HITS] += 1
             if root.waiting != PAUSED:
                 leaf = grow(table, root, nodes, states, settings, tree.considered_visits)
                 if leaf != NO_NODE:
-                    break
-            if log.counts[POSITIONS] == len(log.states):
+                    continue
+            if is_full(log):
                 root.waiting = PAUSED
                 break
             action = decide(root, nodes, settings, rng)
-            record(root, nodes, states[0], log, games[b])
+            log.counts[SEARCHES] += 1
+            log.counts[SIMULATIONS] += root.simulation
+            if not root.fast:
+                record(root, nodes, states[0], log, games[b])
             move_root(table, root, nodes, states, settings, action, rng)
             if states[0].outcome != ONGOING:
                 end_game(table, states[0], log, games[b])
                 start_game(table, states[0], log, games, b, rng, opening_plies, num_actions)
                 plant(root, nodes, states)
-        if root.waiting >= 0:
-            show(table, states[root.waiting], planes[b])
+    return is_full(log)
