@@ -39,6 +39,7 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/environments.py
+	$(BIN)/python benchmarks/networks.py
 	$(BIN)/ludarium bench
 
 # Lets a test compile the rules for CUDA, without a GPU.

@@ -28,10 +28,33 @@ class Budget(Section):
 
 
 class Network(Section):
-    """Size of the residual network."""
+    """Size of the residual network: a named one, or channels and blocks; by default ``small``.
 
-    channels: Positive = 64
-    blocks: Count = 4
+    What the names mean depends on the game's observations: `ludarium.models.network.SIZES`.
+    """
+
+    size: Literal["tiny", "small", "base"] | None = None
+    channels: Positive | None = None
+    blocks: Count | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default(cls, data: Any) -> Any:
+        if isinstance(data, dict) and all(value is None for value in data.values()):
+            return data | {"size": "small"}
+        return data
+
+    @model_validator(mode="after")
+    def _check(self) -> Network:
+        numbers = (self.channels, self.blocks)
+        if self.size is not None and numbers != (None, None):
+            raise ValueError(
+                "give either size or channels and blocks, not both; to change from one to the "
+                'other replace the whole section, as in --set "network={size: small}"'
+            )
+        if self.size is None and None in numbers:
+            raise ValueError("channels and blocks go together: give both, or size instead")
+        return self
 
 
 class SelfPlay(Section):

@@ -99,8 +99,8 @@ class InferenceEngine:
         exact = prepare(self._network, "eager", observations, self.device, self._threads)
         logits, values = (torch.from_numpy(answers) for answers in exact(observations))
         mine, my_values = (torch.from_numpy(answers) for answers in self(observations))
-        policy = logits.log_softmax(1)
-        divergence = (policy.exp() * (policy - mine.log_softmax(1))).sum(1)
+        policy, my_policy = logits.double().log_softmax(1), mine.double().log_softmax(1)
+        divergence = (policy.exp() * (policy - my_policy)).sum(1).clamp(min=0)  # but for rounding
         return Deviation(float(divergence.mean()), float((values - my_values).abs().mean()))
 
     def _prepared(self, form: Form, size: int) -> Answer:

@@ -54,11 +54,11 @@ def expected_value(outcome: Tensor) -> Tensor:
 
 
 class _Convolution(nn.Sequential):
-    """3 x 3 convolution and batch normalisation."""
+    """3 x 3 convolution, batch normalisation, and what comes ``after`` them."""
 
-    def __init__(self, inputs: int, outputs: int) -> None:
+    def __init__(self, inputs: int, outputs: int, *after: nn.Module) -> None:
         super().__init__(
-            nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs)
+            nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), *after
         )
 
 
@@ -122,7 +122,14 @@ class _PlacedPolicy(nn.Module):
 
 
 class PolicyValueNetwork(nn.Module):
-    """Base of the networks: a trunk, and heads on what it returns."""
+    """Base of the networks: a trunk, and heads on what it returns.
+
+    Attributes:
+        stem, blocks: the trunk; all other modules are of the heads.
+    """
+
+    stem: nn.Module
+    blocks: nn.Sequential | nn.ModuleList
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, *shape.observation]."""
@@ -135,7 +142,7 @@ class BoardNetwork(PolicyValueNetwork):
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
         super().__init__()
         planes, height, width = shape.observation
-        self.stem = _Convolution(planes, channels)
+        self.stem = _Convolution(planes, channels, nn.ReLU())
         self.blocks = nn.Sequential(
             *[_Block(channels, pooled=index % 2 == 1) for index in range(blocks)]
         )
@@ -154,7 +161,7 @@ class BoardNetwork(PolicyValueNetwork):
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, planes, height, width]."""
-        x = self.blocks(F.relu(self.stem(observation)))
+        x = self.blocks(self.stem(observation))
         pooled = _pool(x)
         policy = self.policy(F.relu(self.policy_cells(x)), pooled)
         value_cells = F.relu(self.value_cells(x)).flatten(1)
@@ -190,6 +197,28 @@ class VectorNetwork(PolicyValueNetwork):
             x = x + block(x)
         x = F.relu(self.norm(x))
         return Output(self.policy(x), self.outcome(x), torch.tanh(self.score(x)).flatten())
+
+
+#: Channels and blocks of the named sizes, by the number of axes that an observation has:
+#: boards and flat observations.
+SIZES: dict[int, dict[str, tuple[int, int]]] = {
+    3: {"tiny": (16, 2), "small": (32, 3), "base": (64, 5)},
+    1: {"tiny": (128, 2), "small": (256, 3), "base": (512, 4)},
+}
+
+
+def network_size(shape: NetworkShape, size: str) -> tuple[int, int]:
+    """Channels and blocks that a named size has for the kind of network that fits ``shape``.
+
+    Raises:
+        ValueError: there is no such size, or no network for such observations.
+    """
+    sizes = SIZES.get(len(shape.observation))
+    if sizes is None:
+        raise ValueError(f"no network for observations of shape {shape.observation}")
+    if size not in sizes:
+        raise ValueError(f"a network's size is {size!r}; accepted: {', '.join(sizes)}")
+    return sizes[size]
 
 
 def build_network(shape: NetworkShape, channels: int, blocks: int) -> PolicyValueNetwork:

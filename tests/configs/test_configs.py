@@ -34,6 +34,9 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
         ("game: corso\nalgorithm: dqn", "algorithm: there is none called 'dqn'.*alphazero, ppo"),
         ("game: corso\nalgorithm: ppo\nself_play: {}", "self_play: there is no such key"),
         ("game: corso\nopponents: {}", "opponents: there is no such key"),
+        ("game: corso\nnetwork: {size: huge}", r"network\.size: .*tiny.*small.*base.*'huge'"),
+        ("game: corso\nnetwork: {size: tiny, blocks: 2}", "either size or channels and blocks"),
+        ("game: corso\nnetwork: {channels: 32}", "channels and blocks go together"),
         ("game: corso\nalgorithm: ppo\nopponents: {current: 2}", r"opponents\.current: "),
         ("game: corso\nevaluation: {against: []}", r"evaluation\.against"),
         ("game: corso\nevaluation: {games: 7}", r"evaluation\.games: .*multiple of 2"),
@@ -45,6 +48,29 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
 def test_bad_configurations_are_refused_by_key(text, message):
     with pytest.raises(ValueError, match=message):
         parse_config(text, "some.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "numbers"),
+    [
+        ("", "small", (None, None)),
+        ("network: {}", "small", (None, None)),
+        ("network: {size: base}", "base", (None, None)),
+        ("network: {channels: 8, blocks: 0}", None, (8, 0)),
+    ],
+)
+def test_networks_have_a_name_or_numbers_and_keep_them(text, size, numbers):
+    config = parse_config(f"game: corso\n{text}", "some.yaml")
+    network = config.network
+    assert (network.size, (network.channels, network.blocks)) == (size, numbers)
+    assert apply_settings(config, ["seed=3"]).network == network
+
+
+def test_settings_change_numbers_of_a_network_to_a_name_as_the_error_says():
+    config = load_config("corso/demo")
+    with pytest.raises(ValueError, match=r'--set "network=\{size: small\}"'):
+        apply_settings(config, ["network.size=small"])
+    assert apply_settings(config, ["network={size: small}"]).network.size == "small"
 
 
 def test_a_file_that_is_not_there_is_refused_with_the_shipped_names():

@@ -17,6 +17,7 @@ from ludarium.models import (
     load_checkpoint,
     save_checkpoint,
 )
+from ludarium.models.network import SIZES, network_size
 
 SHAPE = NetworkShape((5, 4, 4), 18, (*range(16), -1, -1))
 
@@ -156,3 +157,21 @@ def test_impossible_networks_are_refused():
         build_network(NetworkShape((5, 2, 2), 3, (0, 1, 1)), 8, 2)
     with pytest.raises(ValueError, match="no network for observations"):
         build_network(NetworkShape((5, 4), 18), 8, 2)
+
+
+def test_sizes_are_named_alike_for_all_kinds_and_grow():
+    for axes, observation in ((3, (5, 4, 4)), (1, (17,))):
+        shape = NetworkShape(observation, 16)
+        assert list(SIZES[axes]) == ["tiny", "small", "base"]
+        counts = [
+            sum(weight.numel() for weight in build_network(shape, *size).parameters())
+            for size in (network_size(shape, name) for name in SIZES[axes])
+        ]
+        assert counts[0] < counts[1] < counts[2]
+
+
+def test_sizes_that_are_not_there_are_refused():
+    with pytest.raises(ValueError, match="size is 'huge'; accepted: tiny, small, base"):
+        network_size(SHAPE, "huge")
+    with pytest.raises(ValueError, match="no network for observations"):
+        network_size(NetworkShape((5, 4), 18), "tiny")

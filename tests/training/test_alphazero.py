@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ import torch
 
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Learner as LearnerConfig
-from ludarium.envs import make_game
+from ludarium.configs.schema import Network as NetworkConfig
+from ludarium.envs import GAMES, make_game
 from ludarium.models import InferenceEngine, NetworkShape, build_network, load_checkpoint
+from ludarium.models.network import SIZES
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent, network_shape
+from ludarium.training.agents.network import NetworkAgent, chosen_size, network_shape
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
 from ludarium.training.alphazero.samples import Batch, BatchMaker, Replay, sample_dtype
@@ -317,6 +320,30 @@ def test_training_learns_corso_3x3(tmp_path):
     before = play_match(game, untrained, random_agent, 200, seed=1)
     assert result.score > 0.8
     assert result.score > before.score + 0.15
+
+
+def test_a_named_size_is_written_out_in_the_checkpoint(tmp_path):
+    config = tiny_config("budget={iterations: 1}", "network={size: tiny}")
+    trainer = AlphaZeroTrainer(config, RunFolder(tmp_path), Reporter())
+    trainer.run()
+    trainer.close()
+    checkpoint = load_checkpoint(tmp_path / "agent.safetensors")
+    size = SIZES[len(checkpoint.shape.observation)]["tiny"]
+    assert (checkpoint.channels, checkpoint.blocks) == size
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_size_of_the_configuration_has_a_network_for_every_game(name):
+    game = make_game(name)
+    names = get_args(get_args(NetworkConfig.model_fields["size"].annotation)[0])
+    assert len(names) == 3
+    for size in names:
+        channels, blocks = chosen_size(game, NetworkConfig(size=size))
+        assert (channels, blocks) == SIZES[len(game.observation_shape)][size]
+        assert chosen_size(game, NetworkConfig(channels=channels, blocks=blocks)) == (
+            channels,
+            blocks,
+        )
 
 
 def test_checkpoint_plays_as_the_network_it_was_saved_from(tmp_path):

@@ -1,11 +1,13 @@
 """Forms of a network for inference, on networks and observations of real games."""
 
 import numpy as np
+import onnx
 import pytest
 import torch
 
 from ludarium.envs import make_game
 from ludarium.models import InferenceEngine, build_network
+from ludarium.models.forms import _TRUNK, _Answers, _quantised, _write_onnx
 from ludarium.training.agents.network import network_shape
 from ludarium.training.random_positions import random_observations
 
@@ -39,6 +41,33 @@ def test_integer_networks_are_close_to_the_network_as_written(name):
     assert 0 <= deviation.policy < 0.01
     assert 0 <= deviation.value < 0.02
     assert InferenceEngine(network, shape, 32, "eager").deviation(observations).value < 1e-5
+
+
+def test_only_the_trunk_of_an_integer_network_is_in_integers(tmp_path):
+    network, observations = network_and_observations("onyx")
+    file = tmp_path / "network.onnx"
+    _write_onnx(_Answers(network).eval(), file, observations[:1])
+    graph = onnx.load(_quantised(file, observations)).graph
+    writer = {output: node for node in graph.node for output in node.output}
+
+    def is_eight_bit(node):
+        return all(writer[name].op_type == "DequantizeLinear" for name in node.input[:2])
+
+    convolutions = [node for node in graph.node if node.op_type == "Conv"]
+    trunk = [node for node in convolutions if node.name.startswith(_TRUNK)]
+    heads = [node for node in convolutions if node not in trunk]
+    assert len(trunk) == 1 + 2 * len(network.blocks)
+    assert len(heads) == 3  # cells of the policy and of the value, planes of the policy
+    assert all(is_eight_bit(node) for node in trunk)
+    assert all(node.input[0] in writer and node.input[1] not in writer for node in heads)
+
+
+def test_networks_without_convolutions_stay_as_they_are():
+    network, observations = network_and_observations("obelisk")
+    engine = InferenceEngine(
+        network, observations.shape[1:], 32, "onnx-int8", examples=observations
+    )
+    assert engine.deviation(observations).value < 1e-5
 
 
 def test_integer_networks_follow_new_weights():

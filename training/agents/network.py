@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.envs.engine.game import Game
 from ludarium.models import Checkpoint, InferenceEngine, NetworkShape, load_checkpoint
 from ludarium.models.forms import ANY_SIZE
-from ludarium.models.network import PolicyValueNetwork
+from ludarium.models.network import PolicyValueNetwork, network_size
 from ludarium.training.search import Search, SearchSettings
 
 from .agent import Agent, Seed
@@ -40,6 +41,14 @@ def network_shape(game: Game) -> NetworkShape:
     """What a network for ``game`` must fit."""
     places = None if game.action_places is None else tuple(game.action_places.tolist())
     return NetworkShape(game.observation_shape, game.num_actions, places)
+
+
+def chosen_size(game: Game, config: NetworkConfig) -> tuple[int, int]:
+    """Channels and blocks of a network for ``game``, as a configuration wants them."""
+    if config.channels is not None and config.blocks is not None:
+        return config.channels, config.blocks
+    assert config.size is not None, "the configuration makes sure of it"
+    return network_size(network_shape(game), config.size)
 
 
 class NetworkAgent(Agent):

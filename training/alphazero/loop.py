@@ -17,7 +17,7 @@ import torch
 from ludarium.configs import AlphaZeroConfig
 from ludarium.models import InferenceEngine, build_network, save_checkpoint
 from ludarium.models.inference import torch_threads
-from ludarium.training.agents.network import NetworkAgent, network_shape
+from ludarium.training.agents.network import NetworkAgent, chosen_size, network_shape
 from ludarium.training.evaluation import play_match
 from ludarium.training.random_positions import random_observations
 from ludarium.training.runs.folder import RunFolder
@@ -66,9 +66,7 @@ class AlphaZeroTrainer(Trainer):
         saved = folder.load_state()
         seeds = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        network = build_network(
-            network_shape(self.game), config.network.channels, config.network.blocks
-        )
+        network = build_network(network_shape(self.game), *chosen_size(self.game, config.network))
         self.rng = np.random.default_rng(seeds[1])
         self.warm_up_seed = seeds[2]
         workers = config.self_play.workers or len(os.sched_getaffinity(0))

@@ -120,17 +120,17 @@ def measure(
 
     from ludarium.models import InferenceEngine, build_network
     from ludarium.models.inference import torch_threads
-    from ludarium.training.agents.network import network_shape
+    from ludarium.training.agents.network import chosen_size, network_shape
     from ludarium.training.alphazero.loop import search_settings
     from ludarium.training.alphazero.self_play import Harvest, SelfPlay, Worker
     from ludarium.training.random_positions import random_observations
 
     workers = config.self_play.workers or len(os.sched_getaffinity(0))
     batch = max(1, config.self_play.games // workers)
-    channels, blocks = config.network.channels, config.network.blocks
     if checkpoint is not None:
         channels, blocks, network = checkpoint.channels, checkpoint.blocks, checkpoint.network
     else:
+        channels, blocks = chosen_size(game, config.network)
         network = build_network(network_shape(game), channels, blocks)
     settings = search_settings(config, 0.0)
     self_play = SelfPlay(

@@ -25,7 +25,7 @@ from stable_baselines3.common.utils import set_random_seed
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import build_network, save_checkpoint
-from ludarium.training.agents.network import network_shape
+from ludarium.training.agents.network import chosen_size, network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Column, Reporter
 from ludarium.training.runs.trainer import (
@@ -71,7 +71,7 @@ class PPOTrainer(Trainer):
         seeds = np.random.SeedSequence(config.seed).spawn(2)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
         self.network = build_network(
-            network_shape(self.game), config.network.channels, config.network.blocks
+            network_shape(self.game), *chosen_size(self.game, config.network)
         )
         self.network.to(device).eval()
         if len(self.game.observation_shape) == 3:

@@ -17,7 +17,7 @@ from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent, network_shape
+from ludarium.training.agents.network import NetworkAgent, chosen_size, network_shape
 from ludarium.training.evaluation import (
     load_ratings,
     measure_ratings,
@@ -222,13 +222,14 @@ class Trainer(ABC):
     def _checkpoint(self, network: PolicyValueNetwork, step: int) -> Checkpoint:
         """A network of this run with its description."""
         config = self.config
+        channels, blocks = chosen_size(self.game, config.network)
         return Checkpoint(
             game=self.game.name,
             version=self.game.version,
             options=dict(self.game.options),
             shape=network_shape(self.game),
-            channels=config.network.channels,
-            blocks=config.network.blocks,
+            channels=channels,
+            blocks=blocks,
             step=step,
             network=network,
             notes={

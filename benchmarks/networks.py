@@ -1,0 +1,347 @@
+"""How large and fast the networks are, and which kind of trunk learns best for its time.
+
+    python benchmarks/networks.py                        # sizes and speeds, two minutes
+    python benchmarks/networks.py --games osiron onyx
+    python benchmarks/networks.py --compare osiron       # trunks, ten minutes
+    python benchmarks/networks.py --compare obelisk --seconds 20 --seeds 1 --positions 5000
+
+Without ``--compare``: a Markdown table of the named sizes of each game's network, positions/s on
+one core by ONNX Runtime, batches of 128, in float32 and with the trunk in eight-bit integers.
+
+With it: each kind of trunk gets the width at which it evaluates about as many positions/s as the
+present kind does (each in the faster of the two forms), then learns for the same processor time
+from the same positions, and is asked about others. Osiron: positions of random games and, a fifth,
+of games of UCT, values and good actions from the exact solution; "value kept" counts only
+positions in which some legal action loses value. Other games: searches of UCT, their policies and
+how the games ended. Losses are in nats; that of the policy is over the target's own entropy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.progress import Progress, track
+from torch.nn import functional as F
+from trunks import Make, candidates
+
+from ludarium.analysis import TableSolution, solution_of
+from ludarium.analysis.solution import ILLEGAL
+from ludarium.configs.schema import Learner as LearnerConfig
+from ludarium.envs import GAMES, make_game
+from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
+from ludarium.models import InferenceEngine, PolicyValueNetwork, build_network
+from ludarium.models.network import SIZES, network_size
+from ludarium.training.agents.network import network_shape
+from ludarium.training.alphazero.learner import Learner, Losses
+from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
+from ludarium.training.alphazero.warm_up import warm_up_samples
+from ludarium.training.random_positions import random_observations
+
+#: Options that differ from a game's defaults: those of the agents that come along.
+OPTIONS: dict[str, dict[str, Any]] = {"onyx": {"size": 6}, "obsidio": {"size": 7}}
+FORMS = ("onnx", "onnx-int8")
+BATCH = 128  # of inference
+_SECONDS_OF_TIMING = 2  # of each network
+_LEARNER_BATCH = 256
+_OPENING_PLIES = 4
+_CHANNELS = {3: 48, 1: 256}  # of the present kinds, with three blocks, by axes of observations
+_SAME_TIME = 1.25  # another trunk may take up to so much of the present one's time
+_PLIES_BETWEEN = 3  # positions kept of one random game
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--games", nargs="+", choices=list(GAMES), default=list(GAMES))
+    parser.add_argument("--compare", metavar="GAME", choices=list(GAMES))
+    parser.add_argument("--seconds", type=float, default=60, help="of learning, for each network")
+    parser.add_argument("--seeds", type=int, default=2, help="networks of each kind")
+    parser.add_argument("--positions", type=int, default=40_000, help="at least, from whole games")
+    parser.add_argument("--playouts", type=int, default=800, help="of each search")
+    parser.add_argument("--json", type=Path, help="file to write all figures to")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    if given.compare:
+        rows = compare(given.compare, given.seconds, given.seeds, given.positions, given.playouts)
+    else:
+        rows = [
+            row
+            for name in track(given.games, "sizes", console=Console(stderr=True))
+            for row in size_rows(name)
+        ]
+    print_markdown(rows)
+    if given.json:
+        given.json.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+def print_markdown(rows: list[dict[str, Any]]) -> None:
+    """A table whose columns are the keys of the first row."""
+    print("| " + " | ".join(rows[0]) + " |")
+    print("|" + "---|" * len(rows[0]))
+    for row in rows:
+        print("| " + " | ".join(map(_cell, row.values())) + " |")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# Sizes.
+
+
+def size_rows(name: str) -> list[dict[str, Any]]:
+    """Parameters and speeds of the named sizes of one game's network."""
+    options = OPTIONS.get(name, {})
+    game = make_game(name, **options)
+    shape = network_shape(game)
+    sizes = {size: network_size(shape, size) for size in SIZES[len(shape.observation)]}
+    networks = [build_network(shape, *size) for size in sizes.values()]
+    return [
+        {
+            "game": " ".join([name, *(f"{key} {value}" for key, value in options.items())]),
+            "size": f"{size}, {channels} x {blocks}",
+            "parameters": count_parameters(network),
+            "positions/s, float32": round(speeds["onnx"]),
+            "positions/s, int8": round(speeds["onnx-int8"]),
+        }
+        for (size, (channels, blocks)), network, speeds in zip(
+            sizes.items(), networks, form_speeds(game, *networks), strict=True
+        )
+    ]
+
+
+def count_parameters(network: PolicyValueNetwork) -> int:
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def form_speeds(game: Game, *networks: PolicyValueNetwork) -> list[dict[str, float]]:
+    """Positions/s on one core of each network in each form.
+
+    They take turns, and the best times count, as other work on the machine comes and goes.
+    """
+    examples = random_observations(game, 512, seed=1)
+    batch = examples[:BATCH]
+    engines = [
+        (form, InferenceEngine(network, game.observation_shape, BATCH, form, examples=examples))
+        for network in networks
+        for form in FORMS
+    ]
+    best = [float("inf")] * len(engines)
+    for _, engine in engines:
+        engine(batch)
+    deadline = time.perf_counter() + _SECONDS_OF_TIMING * len(networks)
+    while time.perf_counter() < deadline:
+        for number, (_, engine) in enumerate(engines):
+            started = time.perf_counter()
+            engine(batch)
+            best[number] = min(best[number], time.perf_counter() - started)
+    speeds = [(form, BATCH / seconds) for (form, _), seconds in zip(engines, best, strict=True)]
+    return [dict(speeds[start : start + len(FORMS)]) for start in range(0, len(speeds), len(FORMS))]
+
+
+# Comparison.
+
+
+def compare(
+    name: str, seconds: float, seeds: int, positions: int, playouts: int
+) -> list[dict[str, Any]]:
+    """A row for each kind of trunk, means over the seeds."""
+    game = make_game(name, **OPTIONS.get(name, {}))
+    kinds = candidates(game)
+    console = Console(stderr=True)
+    with Progress(console=console) as progress:
+        data = Data(game, positions, playouts, progress)
+        channels = choose_widths(game, kinds)
+        speeds = form_speeds(game, *(make(channels[kind]) for kind, (make, _) in kinds.items()))
+        console.print(f"channels: {channels}")
+        found: dict[str, list[dict[str, float]]] = {kind: [] for kind in kinds}
+        for seed in range(seeds):  # in turns, since the machine's speed varies
+            for kind, (make, _) in kinds.items():
+                torch.manual_seed(seed)
+                network = make(channels[kind])
+                found[kind].append(learn(network, data, seconds, seed, progress, kind))
+                console.print(f"{kind}, seed {seed}: {found[kind][-1]}")
+    return [
+        {
+            "trunk": f"{kind}: {blocks}",
+            "channels": channels[kind],
+            "parameters": count_parameters(make(channels[kind])),
+            "positions/s": round(max(of_forms.values())),
+            **{name: _each([result[name] for result in found[kind]]) for name in found[kind][0]},
+        }
+        for (kind, (make, blocks)), of_forms in zip(kinds.items(), speeds, strict=True)
+    ]
+
+
+def _each(values: list[float]) -> str:
+    """The figures of all seeds."""
+    return " / ".join(_cell(value) for value in values)
+
+
+def choose_widths(game: Game, kinds: dict[str, tuple[Make, str]]) -> dict[str, int]:
+    """Channels of each kind; the first one is the present kind, with which it is compared."""
+    first, *others = kinds
+    channels = {first: _CHANNELS[len(game.observation_shape)]}
+    present = kinds[first][0](channels[first])
+    for kind in others:
+        channels[kind] = width_of_equal_time(game, kinds[kind][0], present)
+    return channels
+
+
+def width_of_equal_time(game: Game, make: Make, present: PolicyValueNetwork) -> int:
+    """The most channels, in multiples of 8, with which a trunk is about as fast as ``present``."""
+    low, high = 1, 64  # multiples of 8: fast enough (or the least there is), too slow
+    while high - low > 1:
+        middle = (low + high) // 2
+        ours, theirs = form_speeds(game, make(8 * middle), present)
+        is_fast = max(ours.values()) * _SAME_TIME >= max(theirs.values())
+        low, high = (middle, high) if is_fast else (low, middle)
+    return 8 * low
+
+
+class Data:
+    """Positions to learn from, and others to be asked about.
+
+    Attributes:
+        train: structured array of `sample_dtype`.
+        batches: makes batches of them.
+        held_out: a batch of positions of other games, none of which is in ``train``.
+        matters: bool [N], which of them count for "value kept"; None without a solution.
+        legal: float32 [N, A], 1 for their legal actions, numbered as in ``held_out``.
+    """
+
+    def __init__(self, game: Game, positions: int, playouts: int, progress: Progress) -> None:
+        self.game = game
+        self.batches = BatchMaker(game, search_value=0.0)
+        exact = game.name == "osiron"
+        self.train, held_out = (
+            _samples(game, count, playouts, seed, exact, progress)
+            for seed, count in enumerate((positions, positions // 5))
+        )
+        self.matters: np.ndarray | None = None
+        self.legal: np.ndarray | None = None
+        held_out = held_out[~np.isin(self._keys(held_out), self._keys(self.train))]
+        self.held_out = self.batches(held_out, np.random.default_rng(0))
+        if exact:
+            legal = held_out.copy()
+            masks = np.empty((len(legal), game.num_actions), np.int8)
+            game.kernels.legal_actions(game.tables, np.ascontiguousarray(legal["state"]), masks)
+            legal["policy"] = masks
+            self.matters = ((masks > 0) & (held_out["policy"] == 0)).any(axis=1)
+            self.legal = self.batches(legal, np.random.default_rng(0)).policies > 0
+
+    def _keys(self, samples: np.ndarray) -> np.ndarray:
+        """What the network sees of each position, as bytes."""
+        states = np.ascontiguousarray(samples["state"])
+        planes = np.empty((len(states), *self.game.planes_shape), np.float32)
+        self.game.kernels.observe_movers(self.game.tables, states, planes)
+        bits = np.packbits(planes.reshape(len(states), -1) > 0, axis=1)
+        return bits.view(f"V{bits.shape[1]}").ravel()
+
+
+def _samples(
+    game: Game, count: int, playouts: int, seed: int, exact: bool, progress: Progress
+) -> np.ndarray:
+    """Positions of games of UCT; with ``exact`` targets a fifth, and others of random games."""
+    searched = count // 5 if exact else count
+    bar = progress.add_task("searching", total=searched)
+
+    def advance(done: int) -> None:
+        progress.advance(bar, done)
+
+    samples = warm_up_samples(
+        game, searched, playouts, _OPENING_PLIES, np.random.SeedSequence(seed), advance
+    )
+    progress.remove_task(bar)
+    if not exact:
+        return samples
+    others = _random_states(game, count - searched, seed)
+    return _with_exact_targets(game, np.concatenate([samples["state"], others]))
+
+
+def _random_states(game: Game, count: int, seed: int) -> np.ndarray:
+    """Positions of random games, some plies apart."""
+    games = BatchEnv(game, 512, threads=1, seed=seed)
+    found: list[np.ndarray] = []
+    while len(found) * games.num_envs < count:
+        for _ in range(_PLIES_BETWEEN):
+            games.step_random()
+        found.append(games.states[games.states["outcome"] == 0])
+    return np.concatenate(found)[:count]
+
+
+def _with_exact_targets(game: Game, states: np.ndarray) -> np.ndarray:
+    """Samples whose outcome is the exact value, and whose policy is even over what keeps it."""
+    solution = solution_of(game)
+    assert isinstance(solution, TableSolution)
+    states = np.ascontiguousarray(states)
+    signs = np.sign(solution.values(states)).astype(int)
+    of_actions = solution.action_values(states)
+    keeps = (np.sign(of_actions) == signs[:, None]) & (of_actions != ILLEGAL)
+    samples = np.zeros(len(states), sample_dtype(game))
+    samples["state"] = states
+    samples["policy"] = keeps / keeps.sum(axis=1, keepdims=True)
+    samples["outcome"] = np.array([PLAYER_1_WINS, DRAW, PLAYER_0_WINS])[
+        1 + signs * (1 - 2 * states["mover"].astype(int))
+    ]
+    return samples
+
+
+def learn(
+    network: PolicyValueNetwork,
+    data: Data,
+    seconds: float,
+    seed: int,
+    progress: Progress,
+    name: str,
+) -> dict[str, float]:
+    """Learn for so much processor time; then losses and the like on the held-out positions."""
+    config = LearnerConfig(batch=_LEARNER_BATCH)
+    learner = Learner(network, config, has_score=data.game.max_score > 0)
+    rng, losses = np.random.default_rng(seed), Losses()
+    bar = progress.add_task(f"{name}, seed {seed}", total=seconds)
+    started = time.process_time()  # the learner has a thread of its own
+    while (spent := time.process_time() - started) < seconds:
+        chosen = data.train[rng.integers(len(data.train), size=config.batch)]
+        learner.learn(data.batches(chosen, rng), spent / seconds, losses)
+        progress.update(bar, completed=spent)
+    progress.remove_task(bar)
+    learner.close()
+    return {"steps": learner.step, **held_out_measures(learner.averaged, data)}
+
+
+@torch.inference_mode()
+def held_out_measures(network: PolicyValueNetwork, data: Data) -> dict[str, float]:
+    """How good the network is where it has not learnt."""
+    observations, policies, outcomes, _ = (torch.from_numpy(array) for array in data.held_out)
+    outputs = [network(part) for part in observations.split(1024)]
+    policy = torch.cat([output.policy for output in outputs])
+    outcome = torch.cat([output.outcome for output in outputs])
+    entropy = -torch.xlogy(policies, policies).sum(1).mean()
+    right = outcome.argmax(1) == outcomes.argmax(1)
+    measures = {
+        "policy loss": float(F.cross_entropy(policy, policies) - entropy),
+        "result loss": float(F.cross_entropy(outcome, outcomes)),
+        "result right": float(right.float().mean()),
+    }
+    if data.matters is not None and data.legal is not None:
+        favourites = policy.masked_fill(~torch.from_numpy(data.legal), -torch.inf).argmax(1)
+        kept = policies[torch.arange(len(policies)), favourites] > 0
+        measures["value kept"] = float(kept[torch.from_numpy(data.matters)].float().mean())
+    return measures
+
+
+if __name__ == "__main__":
+    main()
