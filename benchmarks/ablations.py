@@ -68,6 +68,8 @@ VARIANTS: dict[str, list[str]] = {
     "network 48x4": ["network={channels: 48, blocks: 4}"],
     "network in float32": ["inference=onnx"],
     "no weight averaging": ["learner.average=0"],
+    "resignation": ["self_play.resign=0.05"],
+    "ownership": ["learner.ownership_weight=0.25"],
 }
 OPPONENTS = {
     "corso": ("uct:1000", "uct:10000"),

@@ -69,6 +69,10 @@ class SelfPlay(Section):
     without root noise, and is not learnt from; ``positions`` are those that are.
     ``temperature_plies``: from this ply of a game on the best action found is played, without
     ``temperature`` or root noise in the choice; none: never.
+
+    ``resign``: lost games are given up, so early that up to this share of those who resign would
+    not have lost; none: every game is played to the end. ``resign_free``: share of the games that
+    are played to the end all the same, to find out.
     """
 
     games: Positive = 256
@@ -90,6 +94,8 @@ class SelfPlay(Section):
     full_share: Annotated[float, Field(gt=0, le=1)] = 1.0
     fast_simulations: Positive = 8
     temperature_plies: Count | None = None
+    resign: Annotated[float, Field(gt=0, lt=1)] | None = None
+    resign_free: Annotated[float, Field(gt=0, lt=1)] = 0.1
 
     @model_validator(mode="after")
     def _check(self) -> SelfPlay:
@@ -152,6 +158,9 @@ class Learner(Section):
     ``uses``: how often each new position is learnt from, on average. ``search_value``: share
     of the search's value in the value target; the rest is the game's outcome. ``average``:
     share of the old weights that the averaged network keeps at each step.
+
+    ``ownership_weight``: above 0 the network also learns who will own each cell at the end of the
+    game, for Corso and Obsidio. What it learns for that is not kept in the agent.
     """
 
     batch: Positive = 512
@@ -164,6 +173,7 @@ class Learner(Section):
     search_value: Share = 0.5
     value_weight: Annotated[float, Field(ge=0)] = 1.0
     score_weight: Annotated[float, Field(ge=0)] = 0.5
+    ownership_weight: Annotated[float, Field(ge=0)] = 0.0
     average: Share = 0.995
 
 

@@ -142,6 +142,7 @@ class BoardNetwork(PolicyValueNetwork):
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
         super().__init__()
         planes, height, width = shape.observation
+        self.channels = channels
         self.stem = _Convolution(planes, channels, nn.ReLU())
         self.blocks = nn.Sequential(
             *[_Block(channels, pooled=index % 2 == 1) for index in range(blocks)]
@@ -161,12 +162,43 @@ class BoardNetwork(PolicyValueNetwork):
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, planes, height, width]."""
-        x = self.blocks(self.stem(observation))
+        return self.heads(self.trunk(observation))
+
+    def trunk(self, observation: Tensor) -> Tensor:
+        """What the heads look at: [B, planes, height, width] -> [B, channels, height, width]."""
+        return self.blocks(self.stem(observation))
+
+    def heads(self, x: Tensor) -> Output:
+        """Read off what `trunk` returned."""
         pooled = _pool(x)
         policy = self.policy(F.relu(self.policy_cells(x)), pooled)
         value_cells = F.relu(self.value_cells(x)).flatten(1)
         hidden = F.relu(self.value_hidden(torch.cat([pooled, value_cells], dim=1)))
         return Output(policy, self.outcome(hidden), torch.tanh(self.score(hidden)).flatten())
+
+
+class OwnershipNetwork(nn.Module):
+    """A board network with one more head, for training only: who will own each cell at the end.
+
+    The final position tells the trunk more about why a game was won than one bit of result
+    (Wu 2019, section 4.1). Attributes: ``network``, which does without this head, and the
+    ``ownership`` head, a 1 x 1 convolution.
+    """
+
+    def __init__(self, network: BoardNetwork) -> None:
+        super().__init__()
+        self.network = network
+        self.ownership = nn.Conv2d(network.channels, 1, 1)
+
+    def forward(self, observation: Tensor) -> tuple[Output, Tensor]:
+        """Evaluate float observations [B, planes, height, width].
+
+        Returns:
+            The network's output, and float [B, height * width]: the expected owner of each cell,
+            from 1, the observing player, to -1, the other one.
+        """
+        x = self.network.trunk(observation)
+        return self.network.heads(x), torch.tanh(self.ownership(x)).flatten(1)
 
 
 class VectorNetwork(PolicyValueNetwork):

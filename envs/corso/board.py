@@ -53,6 +53,7 @@ class Corso(Game):
         self.action_places = np.arange(cells)
         self.binary_observation = True
         self.max_plies = 2 * cells
+        self.has_owners = True
 
     def action_to_text(self, state: np.record, action: int) -> str:
         mark = "" if state.cells[action] == OPEN else "!"
@@ -83,6 +84,9 @@ class Corso(Game):
         if content >= DYE:
             return f"{cell_name(action, self.size)} is dyed, and dyed cells cannot be used"
         return f"the marble on {cell_name(action, self.size)} is the opponent's"
+
+    def owners(self, states: np.ndarray) -> np.ndarray:
+        return self.tables[0].owner[states["cells"]]
 
     def board_text(self, state: np.record) -> str:
         lines = []

@@ -63,6 +63,19 @@ class Symmetries:
             return self.actions[self.kind(states), numbers]
         return self.actions[np.broadcast_to(numbers, len(states))]
 
+    def of_cells(self, cells: int) -> np.ndarray:
+        """Table int32[symmetries, cells] for what lies on the cells as the planes do.
+
+        Raises:
+            ValueError: not every plane of the observation is relabelled cell by cell, and all of
+                them in the same way.
+        """
+        planes = self.observation.reshape(len(self), -1, cells)
+        table = planes[:, 0]
+        if (planes != table[:, None] + cells * np.arange(planes.shape[1])[:, None]).any():
+            raise ValueError(f"the symmetries relabel the planes in other ways than {cells} cells")
+        return table
+
 
 class Game(ABC):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
@@ -113,6 +126,8 @@ class Game(ABC):
         random_start: starts differ, by the seed.
         log_fields: names of record fields that only tell how the position came about, for
             pictures; no rule reads them but to write them.
+        has_owners: `owners` says who has which cell of the board. Only for observations that are
+            planes over the board and show it in one orientation.
     """
 
     name: ClassVar[str]
@@ -142,6 +157,7 @@ class Game(ABC):
     max_plies: int
     random_start: bool = False
     log_fields: tuple[str, ...] = ()
+    has_owners: bool = False
 
     def __init__(self, **options: Any) -> None:
         self.options = check_options(self.name, self.option_list, options)
@@ -185,6 +201,14 @@ class Game(ABC):
     def why_illegal(self, state: np.record, action: int) -> str:
         """Why a well-formed action is not legal in ``state``: the end of a sentence."""
         return "it is not legal in this position"
+
+    def owners(self, states: np.ndarray) -> np.ndarray:
+        """Who has each cell in positions [N], where the game has that: see ``has_owners``.
+
+        Returns:
+            int8[N, height * width]: 1 player 0, -1 player 1, 0 nobody.
+        """
+        raise NotImplementedError(f"cells of {self.name} have no owners")
 
     # What the engine makes of it.
 

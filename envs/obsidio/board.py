@@ -99,6 +99,7 @@ class Obsidio(Game):
         self.binary_observation = True
         # A token on every cell; each claim can be followed by a done, and by a pass; the swap.
         self.max_plies = cells + 2 * len(self.targets) + 1
+        self.has_owners = True
 
     def _runs(self) -> np.ndarray:
         """Cells in each direction before a target or the edge, uint8[cells + 1, 8]."""
@@ -194,6 +195,11 @@ class Obsidio(Game):
         if action in self.tables[0].too_near[int(state.last)]:
             return f"{name} is diagonally adjacent to the first light token ({first})"
         return f"{name} is not in line of sight of the first light token ({first})"
+
+    def owners(self, states: np.ndarray) -> np.ndarray:
+        claimed = states["cells"] >= CONTROL
+        players = (states["cells"] - CONTROL) ^ states["black"][:, None]
+        return np.where(claimed, 1 - 2 * players, 0).astype(np.int8)
 
     def board_text(self, state: np.record) -> str:
         lines = []

@@ -184,6 +184,30 @@ def test_symmetries_change_nothing_that_matters(game: Game) -> None:
                 image.play(image_of[action])
 
 
+def test_owners_of_cells_are_a_matter_of_the_board(game: Game) -> None:
+    """They move with the cells, and where a game ends, they are what the score counts."""
+    if not game.has_owners:
+        with pytest.raises(NotImplementedError, match=f"cells of {game.name} have no owners"):
+            game.owners(game.new_states(1))
+        return
+    assert len(game.observation_shape) == 3
+    assert game.orientation is None
+    symmetries = game.symmetries()
+    cells = symmetries.of_cells(game.planes_shape[1])
+    for number in range(len(symmetries)):
+        image = game.start()
+        for position, action in random_game(game, number):
+            owners = game.owners(position.states)
+            assert owners.dtype == np.int8
+            assert owners.shape == (1, game.planes_shape[1])
+            np.testing.assert_array_equal(game.owners(image.states)[0], owners[0, cells[number]])
+            if action is None:
+                assert owners.sum(dtype=int) == position.score
+            else:
+                seen_as = symmetries.actions_of(position.states, number)[0]
+                image.play(np.argsort(seen_as)[action])
+
+
 def test_symmetries_form_a_group(game: Game) -> None:
     symmetries = game.symmetries()
     tables = symmetries.observation

@@ -14,14 +14,18 @@ from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.envs import GAMES, make_game
+from ludarium.envs.batch import BatchEnv
 from ludarium.models import InferenceEngine, NetworkShape, build_network, load_checkpoint
 from ludarium.models.network import SIZES
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent, chosen_size, network_shape
+from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
+from ludarium.training.alphazero.resignation import TRIAL, Calibration, wrong_share
 from ludarium.training.alphazero.samples import Batch, BatchMaker, Replay, sample_dtype
 from ludarium.training.alphazero.self_play import Worker
+from ludarium.training.alphazero.warm_up import warm_up_samples
 from ludarium.training.evaluation import (
     load_ratings,
     measure_ratings,
@@ -122,9 +126,12 @@ def network(observations):
     return 2 * answers[:, 1:], 0.9 * answers[:, 0]
 
 
-def new_worker(settings: SearchSettings, positions: int = 400, cache: float = 0.0) -> Worker:
+def new_worker(
+    settings: SearchSettings, positions: int = 400, cache: float = 0.0, **stored: bool
+) -> Worker:
     game = make_game("corso", size=3)
-    return Worker(game, settings, 8, positions, 2, np.random.SeedSequence(3), cache)
+    dtype = sample_dtype(game, **stored)
+    return Worker(game, settings, 8, positions, 2, np.random.SeedSequence(3), cache, dtype, 0.5)
 
 
 def test_a_cache_changes_nothing_of_the_games_but_what_they_cost():
@@ -379,6 +386,279 @@ def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
     assert (own_marbles.argmax(axis=1) == corners).all()
 
 
+def test_samples_know_who_owned_the_board_when_their_game_ended():
+    """Dye is never open again, the score is the owners' sum, and positions agree on a game's."""
+    settings = SearchSettings(simulations=8, noise=1.0)
+    worker = new_worker(settings, ownership=True)
+    samples = np.concatenate([worker.play(settings, uniform).samples for _ in range(3)])
+    np.testing.assert_array_equal(samples["owners"].sum(axis=1, dtype=int), samples["score"])
+    assert (samples["owners"] != 0).all()
+    # A marble or dye that nobody can reach any more stays: on a board with one open cell and no
+    # marbles next to it, everything else has its owner already.
+    last = samples["state"]["open_cells"] == 1
+    without_marbles = ~np.isin(samples["state"]["cells"], (1, 2)).any(axis=1)
+    decided = samples[last & without_marbles]
+    assert len(decided)
+    now = worker.game.owners(decided["state"])
+    filled = np.where(now == 0, 1 - 2 * decided["state"]["mover"][:, None], now)
+    np.testing.assert_array_equal(decided["owners"], filled)
+    plain = new_worker(settings)
+    expected = plain.play(settings, uniform).samples
+    assert "owners" not in expected.dtype.names
+    for name in expected.dtype.names:
+        np.testing.assert_array_equal(samples[: len(expected)][name], expected[name])
+
+
+@pytest.mark.parametrize(("name", "size"), [("corso", 3), ("obsidio", 7)])
+def test_first_positions_know_the_owners_too(name, size):
+    game = make_game(name, size=size)
+    samples = warm_up_samples(
+        game, 200, 4, 2, np.random.SeedSequence(1), dtype=sample_dtype(game, True)
+    )
+    np.testing.assert_array_equal(samples["owners"].sum(axis=1, dtype=int), samples["score"])
+    plain = warm_up_samples(game, 200, 4, 2, np.random.SeedSequence(1))
+    assert "owners" not in plain.dtype.names
+    np.testing.assert_array_equal(samples["policy"], plain["policy"])
+
+
+@pytest.mark.parametrize(("name", "size"), [("corso", 4), ("obsidio", 7)])
+def test_owners_lie_as_the_observation_does_in_every_symmetry(name, size):
+    """Owners are taken from the position shown, so its planes say what the target must be."""
+    game = make_game(name, size=size)
+    own, other = ((0, 2), (1, 3)) if name == "corso" else ((2,), (3,))
+    batch = BatchEnv(game, 64, seed=1)
+    for _ in range(30 if name == "corso" else 45):
+        batch.step_random()
+    samples = np.zeros(64, sample_dtype(game, ownership=True))
+    samples["state"] = batch.states
+    samples["policy"][:, 0] = 1
+    samples["owners"] = game.owners(batch.states)
+    made = BatchMaker(game, search_value=0.5)(samples, np.random.default_rng(2))
+    planes = made.observations.reshape(64, game.planes_shape[0], -1)
+    expected = planes[:, own].sum(axis=1) - planes[:, other].sum(axis=1)
+    assert set(batch.states["mover"]) == {0, 1}
+    assert made.owners.dtype == np.float32
+    assert {-1, 1} <= set(made.owners.ravel())
+    np.testing.assert_array_equal(made.owners, expected)
+    unchanged = np.where(batch.states["mover"] == 0, 1, -1)[:, None] * samples["owners"]
+    assert (made.owners != unchanged).any()
+
+
+OWNERSHIP = "learner.ownership_weight=0.25"
+
+
+def board_batch(count: int = 32) -> Batch:
+    """Random observations of a 3x3 board, owned by whoever the first plane says."""
+    rng = np.random.default_rng(0)
+    policies = rng.random((count, 9), np.float32)
+    observations = rng.integers(2, size=(count, 5, 3, 3)).astype(np.float32)
+    return Batch(
+        observations=observations,
+        policies=policies / policies.sum(1, keepdims=True),
+        outcomes=np.full((count, 3), 1 / 3, np.float32),
+        scores=np.zeros(count, np.float32),
+        owners=2 * observations[:, 0].reshape(count, 9) - 1,
+        ended=np.ones(count, np.float32),
+    )
+
+
+def test_ownership_is_learnt_for_each_cell():
+    torch.manual_seed(0)
+    network = build_network(NetworkShape((5, 3, 3), 9), 16, 1)
+    config = LearnerConfig(warmup_steps=0, learning_rate=0.01, ownership_weight=1.0)
+    learner = Learner(network, config, True)
+    batch = board_batch()
+    first, last = Losses(), Losses()
+    learner.learn(batch, 0.0, first)
+    for _ in range(60):
+        last = Losses()
+        learner.learn(batch, 0.0, last)
+    learner.close()
+    assert first.ownership > 0.7
+    assert last.ownership < 0.1
+    assert learner.ownership is not None
+    # The head is in no network that plays.
+    assert learner.averaged.state_dict().keys() == network.state_dict().keys()
+    assert not any("ownership" in name for name in network.state_dict())
+
+
+def test_without_a_weight_there_is_no_head_and_the_trunk_learns_nothing_of_owners():
+    """The same first step as ever; with a weight it is another one."""
+    learnt = {}
+    for weight in (0.0, 0.25):
+        torch.manual_seed(0)
+        network = build_network(NetworkShape((5, 3, 3), 9), 8, 1)
+        learner = Learner(network, LearnerConfig(warmup_steps=0, ownership_weight=weight), True)
+        losses = Losses()
+        learner.learn(board_batch(), 0.0, losses)
+        learner.close()
+        learnt[weight] = network.stem[0].weight
+        assert (learner.ownership is None) == (weight == 0)
+        assert (losses.ownership == 0) == (weight == 0)
+    assert not torch.equal(learnt[0.0], learnt[0.25])
+
+
+def test_ownership_needs_a_board():
+    network = build_network(NetworkShape((7,), 6), 16, 2)
+    with pytest.raises(ValueError, match=r"ownership_weight: .* no board"):
+        Learner(network, LearnerConfig(ownership_weight=0.1), True)
+
+
+def test_games_without_owners_are_refused_before_anything_is_written(tmp_path):
+    config = apply_settings(load_config("onyx/default"), [OWNERSHIP])
+    folder = RunFolder(tmp_path / "run")
+    with pytest.raises(ValueError, match=r"ownership_weight is 0\.25, but the cells of onyx have"):
+        AlphaZeroTrainer(config, folder, Reporter())
+    assert not folder.path.exists()
+
+
+def test_a_run_that_learns_ownership_goes_on_and_its_agent_is_as_any(tmp_path):
+    settings = (OWNERSHIP, "warm_up={positions: 200, playouts: 8}", "budget={iterations: 2}")
+    whole = trained(tmp_path / "whole", *settings)
+    for stop in (1, 2):
+        parts = trained(tmp_path / "parts", *settings, iterations=stop)
+    assert same_weights(whole.learner.network, parts.learner.network)
+    assert whole.learner.ownership is not None
+    assert same_weights(whole.learner.ownership, parts.learner.ownership)
+    for a, b in zip(whole.replay.stretches, parts.replay.stretches, strict=True):
+        np.testing.assert_array_equal(a["owners"], b["owners"])
+        np.testing.assert_array_equal(a["owners"].sum(axis=1, dtype=int), a["score"])
+    lines = [json.loads(line) for line in whole.folder.metrics.read_text().splitlines()]
+    assert all(line["ownership_loss"] > 0 for line in lines)
+    plain = build_network(network_shape(whole.game), 8, 1)
+    saved = load_checkpoint(whole.folder.agent).network
+    assert saved.state_dict().keys() == plain.state_dict().keys()
+    assert same_weights(saved, whole.learner.averaged)
+
+
+def test_a_player_resigns_at_the_threshold_but_in_free_games():
+    settings = SearchSettings(simulations=8, noise=1.0)
+    worker = new_worker(settings, 2000, resignation=True, ownership=True)
+    harvest = worker.play(settings, network, resign_at=-0.3)
+    log, ended, owners = worker.log, harvest.games, worker.game.owners
+    assert harvest.resigned == log.ended_resigned[:ended].sum() > 20
+    free = log.ended_free[:ended]
+    assert abs(free.mean() - 0.5) < 4 * 0.5 / np.sqrt(ended)
+    assert not (free & log.ended_resigned[:ended]).any()
+    trials = iter(harvest.trials)
+    games = log.games[np.isin(log.games, log.ended_games[:ended])]  # of the samples
+    assert len(games) == len(harvest.samples)
+    for row, game in enumerate(log.ended_games[:ended]):
+        mine = log.games == game
+        values, movers = log.values[mine], log.states["mover"][mine]
+        outcome = log.ended_outcomes[row]
+        if log.ended_resigned[row]:
+            assert values[-1] <= -0.3 < values[:-1].min(initial=1)
+            assert outcome == (2, 1)[movers[-1]]
+            known = (0, 0)
+        else:
+            assert free[row] or values.min() > -0.3
+            last = log.ended_states[row : row + 1]
+            known = (owners(last).sum(), np.abs(owners(last)).sum())
+            assert known[1] == 9
+        if free[row]:
+            for player in (0, 1):
+                trial = next(trials)
+                assert trial["lowest"] == values[movers == player].min(initial=1)
+                assert trial["lost"] == (outcome == 2 - player)
+        samples = harvest.samples[games == game]
+        assert (samples["outcome"] == outcome).all()
+        assert (samples["resigned"] == log.ended_resigned[row]).all()
+        assert (samples["score"] == known[0]).all()
+        assert (np.abs(samples["owners"]).sum(axis=1, dtype=int) == known[1]).all()
+    assert next(trials, None) is None
+    resigned = harvest.samples["resigned"]
+    assert 0 < resigned.mean() < 1
+    assert (harvest.samples["score"][resigned] == 0).all()
+    assert (harvest.samples["score"][~resigned] != 0).all()
+    made = BatchMaker(worker.game, 0.5)(harvest.samples, np.random.default_rng(0))
+    np.testing.assert_array_equal(made.ended, ~resigned)
+    wins = made.outcomes[:, 0] > made.outcomes[:, 2]
+    assert wins[resigned].any()
+    assert not wins[resigned].all()
+
+
+def test_nobody_resigns_below_all_values():
+    settings = SearchSettings(simulations=8, noise=1.0)
+    harvest = new_worker(settings, resignation=True).play(settings, network)
+    assert harvest.resigned == 0
+    assert not harvest.samples["resigned"].any()
+    assert 0 < len(harvest.trials) < 2 * harvest.games
+    assert not len(new_worker(settings).play(settings, network).trials)
+
+
+@pytest.mark.parametrize("accepted", [0.02, 0.05, 0.3])
+def test_the_threshold_is_the_highest_that_is_wrong_seldom_enough(accepted):
+    rng = np.random.default_rng(1)
+    trials = np.zeros(1500, TRIAL)
+    trials["lowest"] = np.round(rng.uniform(-1, 1, 1500), 2)  # so that many are equal
+    trials["lost"] = rng.random(1500) < (1 - trials["lowest"]) / 2
+    calibration = Calibration(accepted)
+    calibration.add(trials[:150])
+    assert calibration.threshold == NEVER_RESIGN
+    calibration.add(trials[150:])
+    found = calibration.threshold
+    assert -1 <= found <= 0
+    assert wrong_share(trials, found) <= accepted
+    higher = [value for value in np.unique(trials["lowest"]) if found < value <= 0]
+    assert all(wrong_share(trials, value) > accepted for value in higher)
+    # The latest trials count.
+    never_lost = np.zeros(2000, TRIAL)
+    never_lost["lowest"] = -1
+    calibration.add(never_lost)
+    assert calibration.threshold == NEVER_RESIGN
+    assert wrong_share(trials[:0], 0.0) is None
+
+
+def test_unknown_scores_and_owners_teach_nothing():
+    """What stands in their place does not matter; elsewhere it does."""
+    batch = board_batch()
+    batch.ended[::2] = 0
+    learnt = []
+    for spoilt in (slice(0, 0), slice(0, None, 2), slice(1, None, 2)):
+        scores, owners = batch.scores.copy(), batch.owners.copy()
+        scores[spoilt], owners[spoilt] = 1, 0
+        torch.manual_seed(0)
+        network = build_network(NetworkShape((5, 3, 3), 9), 8, 1)
+        learner = Learner(network, LearnerConfig(warmup_steps=0, ownership_weight=0.25), True)
+        losses = Losses()
+        learner.learn(batch._replace(scores=scores, owners=owners), 0.0, losses)
+        learner.close()
+        learnt.append((network, losses.score, losses.ownership))
+    assert same_weights(learnt[0][0], learnt[1][0])
+    assert learnt[0][1:] == learnt[1][1:]
+    assert not same_weights(learnt[0][0], learnt[2][0])
+
+
+def test_a_run_with_resignation_goes_on_as_if_it_had_not_been_interrupted(tmp_path, monkeypatch):
+    monkeypatch.setattr("ludarium.training.alphazero.resignation._FEWEST", 10)
+    settings = (
+        "self_play.resign=0.3",
+        "self_play.resign_free=0.5",
+        "warm_up={positions: 100, playouts: 8}",
+    )
+    whole = trained(tmp_path / "whole", *settings)
+    for stop in (1, 2, 3):
+        parts = trained(tmp_path / "parts", *settings, iterations=stop)
+    assert same_weights(whole.learner.network, parts.learner.network)
+    np.testing.assert_array_equal(whole.calibration.trials, parts.calibration.trials)
+    assert len(whole.calibration.trials) >= 10
+    for a, b in zip(whole.replay.stretches, parts.replay.stretches, strict=True):
+        np.testing.assert_array_equal(a["resigned"], b["resigned"])
+    keys = ("resign_threshold", "resigned", "resigned_wrongly")
+    logs = [
+        [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
+        for trainer in (whole, parts)
+    ]
+    metrics = [[{key: line.get(key) for key in keys} for line in log] for log in logs]
+    assert metrics[0] == metrics[1]
+    assert metrics[0][0] == {"resign_threshold": -2, "resigned": 0, "resigned_wrongly": None}
+    last = metrics[0][2]
+    assert -1 <= last["resign_threshold"] <= 0
+    assert 0 < last["resigned"] < 1
+    assert 0 <= last["resigned_wrongly"] <= 1
+
+
 def test_learning_does_not_depend_on_the_number_of_workers():
     """Where nothing is normalised over the batch, shared work is the same work."""
     rng = np.random.default_rng(0)
@@ -389,6 +669,8 @@ def test_learning_does_not_depend_on_the_number_of_workers():
         policies=policies / policies.sum(1, keepdims=True),
         outcomes=outcomes / outcomes.sum(1, keepdims=True),
         scores=rng.random(32, np.float32),
+        owners=np.zeros((32, 0), np.float32),
+        ended=(rng.random(32) < 0.7).astype(np.float32),
     )
     learnt = []
     for workers in (1, 3):
@@ -407,7 +689,7 @@ def test_learning_does_not_depend_on_the_number_of_workers():
 
 def test_replay_keeps_the_latest_positions():
     game = make_game("corso", size=2)
-    replay = Replay(game)
+    replay = Replay(sample_dtype(game))
     for number in range(5):
         stretch = np.zeros(10, sample_dtype(game))
         stretch["score"] = number

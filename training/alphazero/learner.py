@@ -10,31 +10,36 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ludarium.configs.schema import Learner as LearnerConfig
-from ludarium.models.network import PolicyValueNetwork
+from ludarium.models.network import BoardNetwork, OwnershipNetwork, PolicyValueNetwork
 
 from .samples import Batch
 
-#: Policy, outcome and score loss.
-Terms = tuple[Tensor, Tensor, Tensor]
+#: Policy, outcome, score and ownership loss.
+Terms = tuple[Tensor, ...]
 
 
 @dataclass
 class Losses:
-    """Means over some learner steps; ``policy`` is the cross-entropy over the target's own."""
+    """Means over some learner steps; ``policy`` is the cross-entropy over the target's own.
+
+    Positions of resigned games count as 0 in ``score`` and ``ownership``.
+    """
 
     policy: float = 0.0
     outcome: float = 0.0
     score: float = 0.0
+    ownership: float = 0.0
     steps: int = 0
 
-    def add(self, policy: Tensor, outcome: Tensor, score: Tensor) -> None:
+    def add(self, policy: Tensor, outcome: Tensor, score: Tensor, ownership: Tensor) -> None:
         """Count one step."""
         self.steps += 1
-        for name, loss in (("policy", policy), ("outcome", outcome), ("score", score)):
+        losses = {"policy": policy, "outcome": outcome, "score": score, "ownership": ownership}
+        for name, loss in losses.items():
             mean = getattr(self, name)
             setattr(self, name, mean + (float(loss.detach()) - mean) / self.steps)
 
@@ -46,10 +51,16 @@ class Learner:
     copy of the normalisation statistics: for small networks that is faster than sharing out
     every layer, and does not stall when a core is busy elsewhere.
 
+    With an ``ownership_weight`` a head for ownership learns along; the averaged network has none.
+
     Attributes:
         network: the network that learns.
-        averaged: exponential moving average of it, which plays.
+        ownership: the head for ownership, if there is one.
+        averaged: exponential moving average of the network, which plays.
         step: gradient steps taken.
+
+    Raises:
+        ValueError: ownership is to be learnt by a network that sees no board.
     """
 
     def __init__(
@@ -68,12 +79,19 @@ class Learner:
         self.averaged = copy.deepcopy(self.network).eval().requires_grad_(False)
         self.has_score = has_score
         self.step = 0
-        self._replicas = [self.network]
+        self.ownership: nn.Module | None = None
+        self._learning: nn.Module = self.network
+        if config.ownership_weight:
+            if not isinstance(self.network, BoardNetwork):
+                raise ValueError("learner.ownership_weight: the game's observation is no board")
+            whole = OwnershipNetwork(self.network).to(self.device)
+            self.ownership, self._learning = whole.ownership, whole
+        self._replicas = [self._learning]
         if self.device.type == "cpu":
-            self._replicas += [_sharing_weights(self.network) for _ in range(workers - 1)]
+            self._replicas += [_sharing_weights(self._learning) for _ in range(workers - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
-        decayed = [weight for weight in self.network.parameters() if weight.ndim > 1]
-        others = [weight for weight in self.network.parameters() if weight.ndim <= 1]
+        decayed = [weight for weight in self._learning.parameters() if weight.ndim > 1]
+        others = [weight for weight in self._learning.parameters() if weight.ndim <= 1]
         self.optimizer = torch.optim.AdamW(
             [
                 {"params": decayed, "weight_decay": config.weight_decay},
@@ -96,7 +114,7 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(share)
         for replica in self._replicas[1:]:
-            _copy_statistics(self.network, replica)
+            _copy_statistics(self._learning, replica)
         parts = [
             Batch(*arrays)
             for arrays in zip(
@@ -105,12 +123,12 @@ class Learner:
         ]
         results = list(self._pool.map(self._gradients, self._replicas, parts))
         weights = [len(part.scores) / len(batch.scores) for part in parts]
-        for index, parameter in enumerate(self.network.parameters()):
+        for index, parameter in enumerate(self._learning.parameters()):
             # The fused step takes numbers as they lie in memory: gradients must lie as weights do.
             parameter.grad = torch.zeros_like(parameter)
             for (gradients, _), weight in zip(results, weights, strict=True):
                 parameter.grad.add_(gradients[index], alpha=weight)
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.gradient_clip)
+        torch.nn.utils.clip_grad_norm_(self._learning.parameters(), self.config.gradient_clip)
         self.optimizer.step()
         self.step += 1
         self._average()
@@ -121,25 +139,32 @@ class Learner:
             )
         )
 
-    def _gradients(self, network: PolicyValueNetwork, batch: Batch) -> tuple[list[Tensor], Terms]:
+    def _gradients(self, network: nn.Module, batch: Batch) -> tuple[list[Tensor], Terms]:
         """Gradients of the loss on a part of a batch, and the terms of the loss."""
         if len(self._replicas) > 1:
             torch.set_num_threads(1)
         tensors = [torch.from_numpy(array).to(self.device) for array in batch]
-        observations, policies, outcomes, scores = tensors
+        observations, policies, outcomes, scores, owners, ended = tensors
         if observations.ndim == 4:
             observations = observations.contiguous(memory_format=torch.channels_last)
         network.train()
-        output = network(observations)
+        ownership = torch.zeros((), device=self.device)
+        if self.ownership is None:
+            output = network(observations)
+        else:
+            output, expected = network(observations)
+            ownership = F.mse_loss(ended[:, None] * expected, ended[:, None] * owners)
         entropy = -torch.xlogy(policies, policies).sum(1).mean()
         policy = F.cross_entropy(output.policy, policies)
         outcome = F.cross_entropy(output.outcome, outcomes)
-        score = F.mse_loss(output.score, scores)
+        score = F.mse_loss(ended * output.score, ended * scores)
         loss = policy + self.config.value_weight * outcome
         # Without a score its weight is 0, so that every parameter still has a gradient.
         loss = loss + (self.config.score_weight if self.has_score else 0.0) * score
+        loss = loss + self.config.ownership_weight * ownership
         gradients = torch.autograd.grad(loss, list(network.parameters()))
-        return list(gradients), ((policy - entropy).detach(), outcome.detach(), score.detach())
+        terms = (policy - entropy, outcome, score, ownership)
+        return list(gradients), tuple(term.detach() for term in terms)
 
     @torch.no_grad()
     def _average(self) -> None:
@@ -165,7 +190,7 @@ class Learner:
         self._pool.shutdown()
 
 
-def _sharing_weights(network: PolicyValueNetwork) -> PolicyValueNetwork:
+def _sharing_weights(network: nn.Module) -> nn.Module:
     """A copy of a network with the very same parameters, but buffers of its own."""
     twin = copy.deepcopy(network)
     for ours, theirs in zip(twin.modules(), network.modules(), strict=True):
@@ -174,7 +199,7 @@ def _sharing_weights(network: PolicyValueNetwork) -> PolicyValueNetwork:
     return twin
 
 
-def _copy_statistics(source: PolicyValueNetwork, target: PolicyValueNetwork) -> None:
+def _copy_statistics(source: nn.Module, target: nn.Module) -> None:
     for ours, theirs in zip(target.buffers(), source.buffers(), strict=True):
         ours.copy_(theirs)
 

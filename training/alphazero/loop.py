@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from ludarium.configs import AlphaZeroConfig
+from ludarium.envs import make_game
 from ludarium.models import InferenceEngine, build_network, save_checkpoint
 from ludarium.models.inference import torch_threads
 from ludarium.training.agents.network import NetworkAgent, chosen_size, network_shape
@@ -32,7 +33,9 @@ from ludarium.training.runs.trainer import (
 from ludarium.training.search import SearchSettings
 from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 
+from .kernels.self_play import NEVER_RESIGN
 from .learner import Learner, Losses
+from .resignation import TRIAL, Calibration, wrong_share
 from .samples import BatchMaker, Replay, sample_dtype
 from .self_play import Harvest, SelfPlay, Worker
 from .warm_up import warm_up_samples
@@ -62,6 +65,7 @@ class AlphaZeroTrainer(Trainer):
     config: AlphaZeroConfig
 
     def __init__(self, config: AlphaZeroConfig, folder: RunFolder, reporter: Reporter) -> None:
+        _check_ownership(config)
         super().__init__(config, folder, reporter)
         saved = folder.load_state()
         seeds = np.random.SeedSequence(config.seed).spawn(4)
@@ -71,6 +75,11 @@ class AlphaZeroTrainer(Trainer):
         self.warm_up_seed = seeds[2]
         workers = config.self_play.workers or len(os.sched_getaffinity(0))
         workers = saved[0]["workers"] if saved else workers
+        resign = config.self_play.resign
+        self.calibration = Calibration(resign) if resign is not None else None
+        self.dtype = sample_dtype(
+            self.game, config.learner.ownership_weight > 0, self.calibration is not None
+        )
         largest = search_settings(config, 0.0)._replace(
             simulations=config.self_play.most_simulations
         )
@@ -89,12 +98,14 @@ class AlphaZeroTrainer(Trainer):
                     config.self_play.opening_plies,
                     seed,
                     config.self_play.cache / workers,
+                    self.dtype,
+                    config.self_play.resign_free,
                 )
                 for seed in seeds[3].spawn(workers)
             ]
         )
         self.batch_maker = BatchMaker(self.game, config.learner.search_value)
-        self.replay = Replay(self.game)
+        self.replay = Replay(self.dtype)
         self.stretches: list[int] = []  # iterations whose positions the replay holds
         if saved:
             self._restore(*saved)
@@ -118,6 +129,7 @@ class AlphaZeroTrainer(Trainer):
         """One turn of the loop."""
         started = time.perf_counter()
         share = self.share
+        resign_at = self.resign_at
         if self.iteration == 0 and self.config.warm_up.positions:
             harvest = self._warm_up()
             uses = self.config.warm_up.uses
@@ -125,6 +137,7 @@ class AlphaZeroTrainer(Trainer):
             harvest = self._play(share)
             uses = self.config.learner.uses
         played = time.perf_counter()
+        resignation = self._calibrate(harvest, resign_at)
         losses = self._learn(harvest.samples, uses, share)
         self.iteration += 1
         gate = self._pass_gate()
@@ -137,7 +150,7 @@ class AlphaZeroTrainer(Trainer):
         self._save(harvest.samples)
         self.seconds += time.perf_counter() - evaluated
         metrics = self._metrics(harvest, losses, played - started, learnt - played, share)
-        self._report(metrics | gate | evaluation)
+        self._report(metrics | resignation | gate | evaluation)
 
     def _warm_up(self) -> Harvest:
         warm_up = self.config.warm_up
@@ -149,6 +162,7 @@ class AlphaZeroTrainer(Trainer):
             self.config.self_play.opening_plies,
             self.warm_up_seed,
             self.reporter.advance,
+            self.dtype,
         )
         simulations = len(samples) * warm_up.playouts
         return Harvest(samples, positions=len(samples), simulations=simulations)
@@ -157,8 +171,32 @@ class AlphaZeroTrainer(Trainer):
         """Self-play with the network that plays."""
         self.reporter.begin("self-play", self.config.self_play.positions)
         return self.self_play.play(
-            search_settings(self.config, share), self.engine, self.reporter.advance
+            search_settings(self.config, share),
+            self.engine,
+            self.reporter.advance,
+            self.resign_at,
         )
+
+    @property
+    def resign_at(self) -> float:
+        """The value at which players give up."""
+        return NEVER_RESIGN if self.calibration is None else self.calibration.threshold
+
+    def _calibrate(self, harvest: Harvest, resign_at: float) -> dict[str, Any]:
+        """Choose the next threshold: metrics of the one that was played with, for the log.
+
+        Wrong ones are among those who would have resigned in games where nobody could: these
+        games had no part in the choice.
+        """
+        if self.calibration is None:
+            return {}
+        self.calibration.add(harvest.trials)
+        metrics = {
+            "resign_threshold": resign_at,
+            "resigned": harvest.resigned / max(1, harvest.games),
+        }
+        wrong = wrong_share(harvest.trials, resign_at)
+        return metrics if wrong is None else metrics | {"resigned_wrongly": wrong}
 
     def _learn(self, samples: np.ndarray, uses: float, share: float) -> Losses:
         """Learn from the replay, each new position ``uses`` times on average."""
@@ -240,6 +278,7 @@ class AlphaZeroTrainer(Trainer):
             "policy_loss": losses.policy,
             "outcome_loss": losses.outcome,
             "score_loss": losses.score,
+            "ownership_loss": losses.ownership,
             "form": self.engine.form,
             "policy_deviation": deviation.policy,
             "value_deviation": deviation.value,
@@ -258,8 +297,10 @@ class AlphaZeroTrainer(Trainer):
         }
         if self.player is not learner.averaged:
             groups["player"] = self.player.state_dict()
+        if learner.ownership is not None:
+            groups["ownership"] = learner.ownership.state_dict()
         tensors = flatten(groups)
-        description = {
+        description: dict[str, Any] = {
             "iteration": self.iteration,
             "seconds": self.seconds,
             "elo": self.elo,
@@ -267,6 +308,8 @@ class AlphaZeroTrainer(Trainer):
             "replay": self.stretches,
             "rng": self.rng.bit_generator.state,
         }
+        if self.calibration is not None:
+            description["trials"] = self.calibration.trials.tolist()
         self.folder.save_state(
             self.iteration,
             description,
@@ -286,15 +329,19 @@ class AlphaZeroTrainer(Trainer):
         self.elo = description.get("elo")  # none in a state of before there were ratings
         self.learner.step = description["step"]
         self.rng.bit_generator.state = description["rng"]
+        if self.calibration is not None:
+            self.calibration.add(np.array([tuple(t) for t in description["trials"]], TRIAL))
         self.learner.network.load_state_dict(unflatten(tensors, "network"))
         self.learner.averaged.load_state_dict(unflatten(tensors, "averaged"))
         if self.player is not self.learner.averaged:
             self.player.load_state_dict(unflatten(tensors, "player"))
+        if self.learner.ownership is not None:
+            self.learner.ownership.load_state_dict(unflatten(tensors, "ownership"))
         restore_optimizer(self.learner.optimizer, unflatten(tensors, "optimizer"))
         for worker, saved in zip(self.self_play.workers, arrays, strict=True):
             worker.restore(saved)
         for number in description["replay"]:
-            stretch = self.folder.load_stretch(number, sample_dtype(self.game))
+            stretch = self.folder.load_stretch(number, self.dtype)
             self.replay.add(stretch, 2**62)
             self.stretches.append(number)
         self.folder.cut_log(self.iteration)
@@ -303,6 +350,14 @@ class AlphaZeroTrainer(Trainer):
         """End the worker threads."""
         self.self_play.close()
         self.learner.close()
+
+
+def _check_ownership(config: AlphaZeroConfig) -> None:
+    if config.learner.ownership_weight and not make_game(config.game, **config.options).has_owners:
+        raise ValueError(
+            f"learner.ownership_weight is {config.learner.ownership_weight:g}, but the cells of "
+            f"{config.game} have no owners; leave it out"
+        )
 
 
 def search_settings(config: AlphaZeroConfig, share: float) -> SearchSettings:

@@ -10,20 +10,25 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
 
 
-def sample_dtype(game: Game) -> np.dtype:
+def sample_dtype(game: Game, ownership: bool = False, resignation: bool = False) -> np.dtype:
     """One position: its record, policy target, the search's value, and how its game ended.
 
-    ``search_value`` is in the mover's view, ``score`` in player 0's.
+    ``search_value`` is in the mover's view, ``score`` in player 0's. With ``ownership`` there are
+    ``owners`` too, of each cell at the end: see `Game.owners`. With ``resignation`` games may have
+    been ``resigned``; then there is an outcome, but score and owners are unknown, and 0.
     """
-    return np.dtype(
-        [
-            ("state", game.state_dtype),
-            ("policy", np.float16, (game.num_actions,)),
-            ("search_value", np.float32),
-            ("outcome", np.int8),
-            ("score", np.int32),
-        ]
-    )
+    fields: list[tuple] = [
+        ("state", game.state_dtype),
+        ("policy", np.float16, (game.num_actions,)),
+        ("search_value", np.float32),
+        ("outcome", np.int8),
+        ("score", np.int32),
+    ]
+    if ownership:
+        fields.append(("owners", np.int8, (game.planes_shape[1],)))
+    if resignation:
+        fields.append(("resigned", np.bool_))
+    return np.dtype(fields)
 
 
 class Batch(NamedTuple):
@@ -34,12 +39,18 @@ class Batch(NamedTuple):
         policies: float32 [B, A], actions numbered as the player to move sees them.
         outcomes: float32 [B, 3], probabilities of win, draw, loss.
         scores: float32 [B], final score as a share of the largest possible.
+        owners: float32 [B, cells], who owns each cell at the end: 1 the player to move, -1 the
+            other, 0 nobody. [B, 0] where the samples do not tell.
+        ended: float32 [B], 1 where the game was played to its end, 0 where it was resigned, so
+            that score and owners are not known.
     """
 
     observations: np.ndarray
     policies: np.ndarray
     outcomes: np.ndarray
     scores: np.ndarray
+    owners: np.ndarray
+    ended: np.ndarray
 
 
 class BatchMaker:
@@ -49,6 +60,7 @@ class BatchMaker:
         self.game = game
         self.search_value = search_value
         self.symmetries = game.symmetries()
+        self._cells = self.symmetries.of_cells(game.planes_shape[1]) if game.has_owners else None
 
     def __call__(self, samples: np.ndarray, rng: np.random.Generator) -> Batch:
         """The batch of structured array [B] of `sample_dtype`."""
@@ -71,6 +83,8 @@ class BatchMaker:
             policies=policies / policies.sum(axis=1, keepdims=True),
             outcomes=self._outcomes(samples, view),
             scores=self._scores(samples, view),
+            owners=self._owners(samples, view, chosen),
+            ended=_ended(samples),
         )
 
     def _scores(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
@@ -78,6 +92,12 @@ class BatchMaker:
         if not self.game.max_score:
             return np.zeros(len(samples), np.float32)
         return (view * samples["score"] / self.game.max_score).astype(np.float32)
+
+    def _owners(self, samples: np.ndarray, view: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Owners of the cells in the symmetries that are ``chosen``."""
+        if self._cells is None or "owners" not in (samples.dtype.names or ()):
+            return np.zeros((len(samples), 0), np.float32)
+        return view[:, None] * np.take_along_axis(samples["owners"], self._cells[chosen], axis=1)
 
     def _outcomes(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
         """Mix of how the game ended and of what the search expected."""
@@ -95,11 +115,18 @@ class BatchMaker:
         return ((1 - self.search_value) * ended + self.search_value * expected).astype(np.float32)
 
 
-class Replay:
-    """The latest positions, as stretches in the order they were played."""
+def _ended(samples: np.ndarray) -> np.ndarray:
+    """1 where the game was played to its end, float32 [B]."""
+    if "resigned" not in (samples.dtype.names or ()):
+        return np.ones(len(samples), np.float32)
+    return (~samples["resigned"]).astype(np.float32)
 
-    def __init__(self, game: Game) -> None:
-        self._empty = np.zeros(0, sample_dtype(game))
+
+class Replay:
+    """The latest positions (of a `sample_dtype`), as stretches in the order they were played."""
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self._empty = np.zeros(0, dtype)
         self.stretches: list[np.ndarray] = []
         self._joined = self._empty
 

@@ -30,18 +30,20 @@ def warm_up_samples(
     opening_plies: int,
     seed: np.random.SeedSequence,
     progress: Callable[[int], None] | None = None,
+    dtype: np.dtype | None = None,
 ) -> np.ndarray:
     """At least ``positions`` samples from whole games; structured array of `sample_dtype`.
 
     Policy targets are the shares of the playouts; moves are drawn from them, so that games
-    differ.
+    differ. ``dtype`` is another form of samples, with the owners of the cells, for example.
     """
+    dtype = sample_dtype(game) if dtype is None else dtype
     agent = UCTAgent(game, playouts, seed.spawn(1)[0])
     rng = np.random.default_rng(seed.spawn(1)[0])
     found: list[np.ndarray] = []
     total = 0
     while total < positions:
-        samples = _play_games(game, agent, opening_plies, rng, progress)
+        samples = _play_games(game, agent, opening_plies, rng, progress, dtype)
         found.append(samples)
         total += len(samples)
     return np.concatenate(found)
@@ -53,6 +55,7 @@ def _play_games(
     opening_plies: int,
     rng: np.random.Generator,
     progress: Callable[[int], None] | None,
+    dtype: np.dtype,
 ) -> np.ndarray:
     """Play `_GAMES` games to their ends."""
     play = specialise(match_kernels, game.rules).play
@@ -62,17 +65,17 @@ def _play_games(
             for child in np.random.SeedSequence(int(rng.integers(2**63))).spawn(_GAMES)
         ]
     )
-    stretches, owners = [], []
+    stretches, numbers = [], []
     while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
         now = states[going]
         result = agent.search(now)
         shares = result.visits / result.visits.sum(axis=1, keepdims=True)
-        stretch = np.zeros(len(going), sample_dtype(game))
+        stretch = np.zeros(len(going), dtype)
         stretch["state"] = now
         stretch["policy"] = shares
         stretch["search_value"] = result.values
         stretches.append(stretch)
-        owners.append(going)
+        numbers.append(going)
         marks = rng.random((len(going), 1))
         actions = (shares.cumsum(axis=1) < marks * shares.sum(axis=1, keepdims=True)).sum(axis=1)
         illegal = play(game.tables, now, actions, game.num_actions)
@@ -80,10 +83,12 @@ def _play_games(
         states[going] = now
         if progress is not None:
             progress(len(going))
-    samples, games = np.concatenate(stretches), np.concatenate(owners)
+    samples, games = np.concatenate(stretches), np.concatenate(numbers)
     scores = np.array(
         [game.kernels.score(game.tables, states[index : index + 1]) for index in range(len(states))]
     )
     samples["outcome"] = states["outcome"][games]
     samples["score"] = scores[games]
+    if "owners" in (dtype.names or ()):
+        samples["owners"] = game.owners(states)[games]
     return samples

@@ -11,7 +11,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action
-from ludarium.envs.engine.rule import ONGOING, random_below
+from ludarium.envs.engine.rule import ONGOING, PLAYER_1_WINS, random_below, random_bits
 from ludarium.training.search.cache import remember
 from ludarium.training.search.simulate import (
     absorb,
@@ -36,8 +36,12 @@ class Log(NamedTuple):
         values: float32 [C], root values in the mover's view.
         games: int64 [C], serial number of the position's game.
         ended_games: int64 [C], serial numbers of games that ended.
+        ended_states: structured [C], their last positions.
         ended_outcomes: int8 [C], their outcomes.
         ended_scores: int32 [C], their scores for player 0.
+        ended_resigned: bool [C], whether they were given up, and so have no final position.
+        ended_free: bool [C], whether nobody could resign in them.
+        ended_lowest: float32 [C, 2], the lowest value that each player met: see `Resignation`.
         counts: int64 [8]: positions, ended games, next serial number, simulations, plies of
             the ended games, searches finished, evaluations by the network, and from the cache.
     """
@@ -47,10 +51,32 @@ class Log(NamedTuple):
     values: np.ndarray
     games: np.ndarray
     ended_games: np.ndarray
+    ended_states: np.ndarray
     ended_outcomes: np.ndarray
     ended_scores: np.ndarray
+    ended_resigned: np.ndarray
+    ended_free: np.ndarray
+    ended_lowest: np.ndarray
     counts: np.ndarray
 
+
+class Resignation(NamedTuple):
+    """Who gives up when, in B games.
+
+    Attributes:
+        threshold: a player resigns when a search gives him a value this low, in his own view.
+        free_share: share of the games in which nobody resigns.
+        free: bool [B], whether this is one of them.
+        lowest: float32 [B, 2], the lowest value that searches gave each player.
+    """
+
+    threshold: float
+    free_share: float
+    free: np.ndarray
+    lowest: np.ndarray
+
+
+NEVER_RESIGN = -2.0  # a threshold below all values
 
 POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES, SEARCHES, EVALUATIONS, HITS = range(8)
 
@@ -62,8 +88,12 @@ def is_full(log):
 
 
 @part
-def start_game(table, state, log, games, b, rng, opening_plies, num_actions):
+def start_game(table, state, log, games, b, rng, opening_plies, resignation, num_actions):
     """A new game in ``state``, some random plies into it."""
+    if resignation.free_share < 1:
+        resignation.free[b] = random_bits(rng) < resignation.free_share * 4294967296.0
+    for player in range(2):
+        resignation.lowest[b, player] = 1
     rules.init(table, state, rng)
     games[b] = log.counts[NEXT_GAME]
     log.counts[NEXT_GAME] += 1
@@ -75,12 +105,26 @@ def start_game(table, state, log, games, b, rng, opening_plies, num_actions):
 
 
 @part
-def end_game(table, state, log, game):
+def gives_up(nodes, state, resignation, b):
+    """Whether the mover resigns after a finished search; remember its value either way."""
+    value = nodes[0].sign * node_value(nodes[0])
+    mover = int(state.mover)
+    resignation.lowest[b, mover] = min(resignation.lowest[b, mover], value)
+    return value <= resignation.threshold and not resignation.free[b]
+
+
+@part
+def end_game(table, state, log, game, resignation, b, resigned):
     """Write down how a game ended."""
     row = log.counts[ENDED]
     log.ended_games[row] = game
+    log.ended_states[row] = state
     log.ended_outcomes[row] = state.outcome
     log.ended_scores[row] = rules.score(table, state)
+    log.ended_resigned[row] = resigned
+    log.ended_free[row] = resignation.free[b]
+    for player in range(2):
+        log.ended_lowest[row, player] = resignation.lowest[b, player]
     log.counts[ENDED] += 1
     log.counts[PLIES] += state.ply
 
@@ -117,18 +161,33 @@ def move_root(table, root, nodes, states, settings, action, rng):
 
 
 @kernel
-def begin_games(tables, tree, log, games, rngs, opening_plies, planes):
+def begin_games(tables, tree, log, games, rngs, opening_plies, resignation, planes):
     """Start a game in every tree; each then waits for the network."""
     num_actions = log.policies.shape[1]
     for b in range(len(games)):
         states = tree.states[b]
-        start_game(tables[0], states[0], log, games, b, rngs[b], opening_plies, num_actions)
+        start_game(
+            tables[0], states[0], log, games, b, rngs[b], opening_plies, resignation, num_actions
+        )
         plant(tree.roots[b], tree.nodes[b], states)
         show(tables[0], states[0], planes[b])
 
 
 @kernel
-def play_on(tables, tree, cache, settings, log, games, rngs, opening_plies, logits, values, planes):
+def play_on(
+    tables,
+    tree,
+    cache,
+    settings,
+    log,
+    games,
+    rngs,
+    opening_plies,
+    resignation,
+    logits,
+    values,
+    planes,
+):
     """Take the network's answers and play on until each game needs it again, or the log is full.
 
     ``logits`` [B, A] and ``values`` [B] answer ``planes`` [B, planes, cells] of the call
@@ -162,9 +221,15 @@ def play_on(tables, tree, cache, settings, log, games, rngs, opening_plies, logi
             log.counts[SIMULATIONS] += root.simulation
             if not root.fast:
                 record(root, nodes, states[0], log, games[b])
-            move_root(table, root, nodes, states, settings, action, rng)
+            resigned = gives_up(nodes, states[0], resignation, b)
+            if resigned:
+                states[0].outcome = PLAYER_1_WINS - states[0].mover
+            else:
+                move_root(table, root, nodes, states, settings, action, rng)
             if states[0].outcome != ONGOING:
-                end_game(table, states[0], log, games[b])
-                start_game(table, states[0], log, games, b, rng, opening_plies, num_actions)
+                end_game(table, states[0], log, games[b], resignation, b, resigned)
+                start_game(
+                    table, states[0], log, games, b, rng, opening_plies, resignation, num_actions
+                )
                 plant(root, nodes, states)
     return is_full(log)
