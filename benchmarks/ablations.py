@@ -18,6 +18,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def train(
     from ludarium.training.runs.reporting import Reporter
 
     torch.set_num_threads(1)
-    settings = [*COMMON, *GAMES[game], f"budget.minutes={minutes}", *extra, *VARIANTS[variant]]
+    settings = [*COMMON, *GAMES[game], f"budget.minutes={minutes}", *VARIANTS[variant], *extra]
     config = apply_settings(load_config(f"{game}/default"), settings)
     time.perf_counter = time.process_time  # the run's clock
     trainer = AlphaZeroTrainer(config, RunFolder(folder), Reporter())
@@ -168,7 +169,13 @@ def main() -> None:
     root = given.folder / given.game
     root.mkdir(parents=True, exist_ok=True)
     folders = {name: root / name.replace(" ", "-").replace(":", "") for name in given.only}
-    with ProcessPoolExecutor(given.jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
+    with (
+        ProcessPoolExecutor(given.jobs, get_context("spawn"), max_tasks_per_child=1) as pool,
+        TemporaryDirectory() as scratch,
+    ):
+        # What is compiled once for this machine is nobody's time.
+        tiny = ["warm_up.positions=0", "self_play.positions=256"]
+        pool.submit(train, given.game, "base", 0.001, Path(scratch), tiny).result()
         runs = {
             pool.submit(train, given.game, name, given.minutes, folder, given.settings): name
             for name, folder in folders.items()
