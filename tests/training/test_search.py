@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Position, make_game
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
+from ludarium.training.search.tree import NO_NODE, node_dtype
 
 from .random_tree import RandomTree
 
@@ -190,3 +191,23 @@ def test_finished_games_and_empty_budgets_are_refused():
         Search(game, SearchSettings()).run(position.states, random_network(1, 9))
     with pytest.raises(ValueError, match="at least 1"):
         Search(game, SearchSettings(simulations=0))
+
+
+def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
+    """Actions 0 and 1 were visited and are closed; 2 and 3 are open, 4 is not legal."""
+    nodes = np.zeros(3, node_dtype(5))
+    nodes["visits"] = [7, 3, 3]
+    nodes["lower"][0], nodes["upper"][0] = -1, 1
+    nodes["children"][0] = [1, 2, NO_NODE, NO_NODE, NO_NODE]
+    nodes["open"][0] = [0, 0, 1, 1, 0]
+    policy = np.full(5, np.nan, np.float32)
+    for priors, expected in (
+        ([0.5, 0.2, 0.2, 0.1, 0], [0, 0, 2 / 3, 1 / 3, 0]),
+        ([1, 0, 0, 0, 0], [0, 0, 0.5, 0.5, 0]),
+    ):
+        nodes["priors"][0] = priors
+        puct.write_visit_policy(nodes, policy)
+        np.testing.assert_allclose(policy, expected, rtol=1e-6)
+    nodes["open"][0] = [0, 1, 1, 1, 0]
+    puct.write_visit_policy(nodes, policy)
+    np.testing.assert_array_equal(policy, [0, 1, 0, 0, 0])

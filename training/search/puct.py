@@ -14,6 +14,7 @@ from ludarium.envs.engine.rule import compiled, random_bits
 from .tree import NO_NODE, is_proven, node_value
 
 _UNIFORM = 1.0 / 4294967296.0
+_TINY = np.float32(1.1754944e-38)
 
 
 @compiled
@@ -48,7 +49,8 @@ def select(root, nodes, settings, number):
 def write_visit_policy(nodes, out):
     """Write the open root actions' shares of the visits into ``out`` [A].
 
-    Of a proven root, all actions that keep its value share equally.
+    Of a proven root, all actions that keep its value share equally. Where all actions that were
+    visited are closed, because they are proven to be worse, the priors of the others count.
     """
     node = nodes[0]
     total = np.float32(0)
@@ -58,6 +60,11 @@ def write_visit_policy(nodes, out):
         if child != NO_NODE and node.open[action]:
             out[action] = 1 if is_proven(node) else nodes[child].visits
         total += out[action]
+    if total == 0:
+        for action in range(len(node.children)):
+            if node.open[action]:
+                out[action] = max(node.priors[action], _TINY)
+            total += out[action]
     for action in range(len(node.children)):
         out[action] /= total
 
