@@ -192,7 +192,8 @@ def test_measured_statistics_normalise(policy):
     observations = torch.rand(3000, 5, 3, 3)
     measure_statistics(policy.network, observations)
     with torch.no_grad():
-        stem = policy.network.stem(observations)
+        convolution, normalisation, _ = policy.network.stem
+        stem = normalisation(convolution(observations))
     torch.testing.assert_close(stem.mean((0, 2, 3)), torch.zeros(8), atol=1e-2, rtol=0)
     torch.testing.assert_close(stem.std((0, 2, 3)), torch.ones(8), atol=2e-2, rtol=0)
 
