@@ -196,6 +196,22 @@ def test_agents_without_a_network_do_not_import_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+def test_positions_from_a_file_are_decided_though_they_are_the_first(tmp_path) -> None:
+    """Their type has lost the flag that it is aligned: another type to the compiler."""
+    np.save(tmp_path / "positions.npy", make_game("obelisk").start(seed=1).states)
+    code = (
+        "import sys, numpy as np\n"
+        "from ludarium.envs import make_game\n"
+        "from ludarium.training.agents import make_agent\n"
+        "states = np.load(sys.argv[1])\n"
+        "assert not states.dtype.isalignedstruct\n"
+        "game = make_game('obelisk')\n"
+        "assert make_agent('uct:5', game, seed=1).actions(states)[0] >= 0\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "positions.npy")]
+    subprocess.run(command, check=True)
+
+
 def test_a_game_without_score_has_no_greedy_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     game = TicTacToe()
     monkeypatch.delattr(game.rules, "score")

@@ -63,13 +63,17 @@ class Agent(ABC):
         return f"<agent {self.name} for {self.game}>"
 
     def _check(self, states: np.ndarray) -> np.ndarray:
-        """``states`` as the compiled functions want them: contiguous and writable."""
+        """``states`` as the compiled functions want them: contiguous, writable, of an aligned type.
+
+        A type that was read from a file has lost its aligned flag, and equals the game's all
+        the same.
+        """
         if not isinstance(states, np.ndarray) or states.dtype != self.game.state_dtype:
             kind = getattr(states, "dtype", type(states).__name__)
             raise ValueError(f"agent {self.name} needs positions of {self.game}, not {kind}")
         if states.ndim != 1:
             raise ValueError(f"positions are an array of shape [N], not {states.shape}")
-        return np.require(states, requirements=["C", "A", "W"])
+        return np.require(states, requirements=["C", "A", "W"]).view(self.game.state_dtype)
 
     def _random_streams(self, count: int) -> np.ndarray:
         """Generator states for ``engine.rule.random_below``, int64[count, 2]."""
