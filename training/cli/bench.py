@@ -70,7 +70,8 @@ def run(given: argparse.Namespace) -> int:
     from ludarium.training.agents.network import check_fits
 
     results = []
-    checkpoint = load_checkpoint(checkpoint_path(given.agent)) if given.agent else None
+    chosen = read_options(given.option)
+    checkpoint = load_checkpoint(checkpoint_path(given.agent, chosen)) if given.agent else None
     if checkpoint is not None:
         names = [given.game or checkpoint.game]
     else:
@@ -78,7 +79,7 @@ def run(given: argparse.Namespace) -> int:
     for name in names:
         config, _ = choose_config(name, given.config, given.settings, "alphazero")
         trained_on = checkpoint.options if checkpoint and checkpoint.game == name else {}
-        options = config.options | trained_on | read_options(given.option)
+        options = config.options | trained_on | chosen
         config = apply_settings(config, []).model_copy(update={"options": options})
         assert isinstance(config, AlphaZeroConfig)
         game = make_game(name, **options)
