@@ -78,6 +78,56 @@ def test_enough_simulations_prove_the_exact_value(algorithm):
             assert -exact_value(after) == exact_value(position)
 
 
+def wins_at_once(position: Position, action: int) -> bool:
+    after = position.copy()
+    after.play(action)
+    return after.is_over and after.rewards[position.mover] > 0
+
+
+def allows_a_win(position: Position, action: int) -> bool:
+    """Whether the other player can win at once after an action."""
+    after = position.copy()
+    after.play(action)
+    if after.is_over:
+        return after.rewards[position.mover] < 0
+    return any(wins_at_once(after, reply) for reply in after.legal_actions)
+
+
+@ALGORITHMS
+def test_a_win_at_once_is_not_overlooked(algorithm):
+    game = make_game("osiron")
+    positions = [
+        position
+        for position in random_positions(game, 20, 400)
+        if any(wins_at_once(position, action) for action in position.legal_actions)
+    ]
+    assert len(positions) >= 5
+    settings = SearchSettings(simulations=1, algorithm=algorithm)
+    found = Search(game, settings).run(states_of(positions), random_network(1, game.num_actions))
+    assert found.proven.all()
+    assert (found.values == 1).all()
+    assert found.evaluations == len(positions)
+    for position, action, policy in zip(positions, found.actions, found.policies, strict=True):
+        assert wins_at_once(position, int(action))
+        assert policy[action] == 1
+
+
+def test_no_action_that_loses_at_once_is_played_where_there_is_another():
+    game = make_game("osiron")
+    positions, safe = [], []
+    for position in random_positions(game, 20, 400):
+        allowing = [allows_a_win(position, action) for action in position.legal_actions]
+        if any(allowing) and not all(allowing):
+            positions.append(position)
+            safe.append(position.legal_actions[~np.array(allowing)])
+    assert len(positions) >= 5
+    settings = SearchSettings(simulations=32)
+    found = Search(game, settings).run(states_of(positions), random_network(1, game.num_actions))
+    for action, policy, kept in zip(found.actions, found.policies, safe, strict=True):
+        assert action in kept
+        assert policy[kept].sum() == pytest.approx(1, abs=1e-5)
+
+
 @ALGORITHMS
 def test_players_who_move_twice_in_a_row_are_searched_rightly(algorithm):
     settings = SearchSettings(simulations=1500, algorithm=algorithm)

@@ -2,9 +2,9 @@
 
 Score-bounded Monte-Carlo tree search (Cazenave and Saffidine, "Score Bounded Monte-Carlo Tree
 Search", 2010; MCTS-Solver, Winands et al. 2008): a finished position has its value as both
-bounds; a node's bounds are the best its mover has among its children's, where a child not yet
-visited may be worth anything. An action that is known to be worse than another is closed: it
-is not searched, not played and not learnt.
+bounds, and so has one that the mover can win at once; a node's bounds are the best its mover has
+among its children's, where a child not yet visited may be worth anything. An action that is
+known to be worse than another is closed: it is not searched, not played and not learnt.
 """
 
 from ludarium.envs.engine.rule import compiled

@@ -25,8 +25,8 @@ class SearchSettings(NamedTuple):
         dirichlet_alpha: PUCT: concentration of the root noise.
         temperature: PUCT: exponent 1/temperature on visit counts when the action is drawn;
             0 plays the most visited one.
-        prove: back up exact values of finished positions as proven bounds, and do not search
-            what is settled.
+        prove: back up exact values, of finished positions and of those that the mover can win at
+            once, as proven bounds, and do not search what is settled.
         full_share: share of searches that are full; the others are fast. Drawn for each.
         fast_simulations: simulations of a fast search, which has no root noise and plays the
             best action found: the playout-cap randomisation of Wu, "Accelerating Self-Play

@@ -15,7 +15,7 @@ from . import gumbel, puct
 from .cache import NO_SLOT, find, remember
 from .proof import update_bounds
 from .settings import GUMBEL
-from .tree import NO_NODE, back_up, is_proven, node_value
+from .tree import NO_ACTION, NO_NODE, back_up, is_proven, node_value
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
@@ -37,6 +37,7 @@ def clear_node(nodes, number, parent, mover):
     node.raw_value = 0
     node.lower = -1
     node.upper = 1
+    node.evaluated = 0
     for action in range(len(node.children)):
         node.children[action] = NO_NODE
         node.logits[action] = -np.inf
@@ -69,6 +70,7 @@ def evaluate_node(table, node, state, logits, value):
             total += node.priors[action]
     for action in range(len(node.children)):
         node.priors[action] /= total
+    node.evaluated = 1
     node.raw_value = value
     node.value = value
     node.visits = 1
@@ -87,6 +89,11 @@ def evaluate_root(table, root, nodes, states, settings, rng, logits, value):
         root.fast = random_bits(rng) >= settings.full_share * 4294967296.0
     root.greedy = root.fast or states[0].ply >= settings.temperature_plies
     draw_noise(root, nodes[0], settings, rng)
+    if settings.prove:
+        action = winning_action(table, states, 0, len(nodes[0].children))
+        if action != NO_ACTION:
+            child = add_child(table, root, nodes, states, 0, action)
+            count_exact(root, nodes, settings, child, nodes[0].sign)
 
 
 @part
@@ -141,11 +148,33 @@ def absorb(table, root, nodes, states, settings, rng, logits, value):
 @part
 def count_exact(root, nodes, settings, number, value):
     """A simulation that ended in a node whose value is exact, and so needs no network."""
-    nodes[number].visits += 1
+    node = nodes[number]
+    node.visits += 1
+    node.value = value
     back_up(nodes, number, value)
     root.simulation += 1
     if settings.prove:
+        node.lower = value
+        node.upper = value
         update_bounds(nodes, number)
+
+
+@part
+def winning_action(table, states, number, num_actions):
+    """An action that wins the game at once for a node's mover, or NO_ACTION.
+
+    To try them all costs far less than to ask the network, which may well overlook them. The
+    last of the ``states`` belongs to no node and is there to try them in.
+    """
+    state, trial = states[number], states[len(states) - 1]
+    mover = int(state.mover)
+    for action in range(num_actions):
+        if rules.is_legal(table, state, action):
+            states[len(states) - 1] = state
+            rules.step(table, trial, action)
+            if trial.outcome != ONGOING and reward(trial.outcome, mover) > 0:
+                return action
+    return NO_ACTION
 
 
 @part
@@ -182,16 +211,16 @@ def grow(table, root, nodes, states, settings, considered_visits):
             if child == NO_NODE:
                 child = add_child(table, root, nodes, states, number, action)
                 outcome = states[child].outcome
-                if outcome == ONGOING:
-                    root.waiting = child
-                    return child
-                value = np.float32(reward(outcome, 0))
-                nodes[child].value = value
+                if outcome != ONGOING:
+                    count_exact(root, nodes, settings, child, np.float32(reward(outcome, 0)))
+                    break
                 if settings.prove:
-                    nodes[child].lower = value
-                    nodes[child].upper = value
-                count_exact(root, nodes, settings, child, value)
-                break
+                    win = winning_action(table, states, child, len(nodes[child].children))
+                    if win != NO_ACTION:
+                        count_exact(root, nodes, settings, child, nodes[child].sign)
+                        break
+                root.waiting = child
+                return child
             if states[child].outcome != ONGOING or is_proven(nodes[child]):
                 count_exact(root, nodes, settings, child, node_value(nodes[child]))
                 break

@@ -16,18 +16,19 @@ from ludarium.envs.engine.rule import compiled
 from .settings import SearchSettings
 
 NO_NODE = -1
+NO_ACTION = -1
 PAUSED = -2  # in `waiting`: the search is finished and its result not taken yet
 
 
 def node_dtype(actions: int) -> np.dtype:
     """One node of a tree, its position aside.
 
-    ``parent`` NO_NODE for the root; ``sign`` +1 where player 0 is to move, else -1; ``visits``
-    how many values were backed up through the node, its own included; ``value`` their mean;
-    ``raw_value`` the network's value; ``lower``, ``upper`` bounds of the exact value, proven
-    where they meet. For each action: ``children`` node number or NO_NODE; ``logits`` of the
-    network, -inf where illegal; ``priors`` their softmax; ``open`` whether it is legal and
-    not known to be worse than another (see `proof`).
+    ``parent`` NO_NODE for the root; ``sign`` +1 where player 0 is to move, else -1; ``visits`` how
+    many values were backed up through the node, its own included; ``value`` their mean;
+    ``raw_value`` the network's value; ``lower``, ``upper`` bounds of the exact value, proven where
+    they meet; ``evaluated`` whether the network was asked. For each action: ``children`` node
+    number or NO_NODE; ``logits`` of the network, -inf where illegal; ``priors`` their softmax;
+    ``open`` whether it is legal and not known to be worse than another (see `proof`).
     """
     return np.dtype(
         [
@@ -38,6 +39,7 @@ def node_dtype(actions: int) -> np.dtype:
             ("raw_value", np.float32),
             ("lower", np.int8),
             ("upper", np.int8),
+            ("evaluated", np.int8),
             ("children", np.int32, (actions,)),
             ("logits", np.float32, (actions,)),
             ("priors", np.float32, (actions,)),
@@ -75,7 +77,7 @@ class Tree(NamedTuple):
     """B searches of at most M nodes.
 
     Attributes:
-        states: structured [B, M], the position of each node.
+        states: structured [B, M + 1], the position of each node, and room to try an action in.
         nodes: structured [B, M] of `node_dtype`.
         roots: structured [B] of `root_dtype`.
         considered_visits: int32 [2, max_considered + 1, simulations], of full and of fast
@@ -92,7 +94,7 @@ def new_tree(game: Game, batch: int, settings: SearchSettings) -> Tree:
     """Room for ``batch`` searches with these settings, or with fewer simulations."""
     simulations = max(settings.simulations, settings.fast_simulations)
     tree = Tree(
-        states=np.zeros((batch, simulations + 1), game.state_dtype),
+        states=np.zeros((batch, simulations + 2), game.state_dtype),
         nodes=np.zeros((batch, simulations + 1), node_dtype(game.num_actions)),
         roots=np.zeros(batch, root_dtype(game.num_actions)),
         considered_visits=np.zeros((2, settings.max_considered + 1, simulations), np.int32),

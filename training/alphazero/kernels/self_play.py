@@ -148,7 +148,7 @@ def move_root(table, root, nodes, states, settings, action, rng):
     Without one the new root waits for the network.
     """
     child = nodes[0].children[action]
-    evaluated = child != NO_NODE and states[child].outcome == ONGOING
+    evaluated = child != NO_NODE and nodes[child].evaluated
     raw_value = np.float32(0)
     if evaluated:
         raw_value = nodes[child].raw_value
