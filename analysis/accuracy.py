@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -36,8 +37,9 @@ _MEMORY = 1 << 28  # bytes of a solver's table
 
 #: Called with the number of positions found so far.
 Progress = Callable[[int], None]
-#: The exact result of every action of a position, int8 [A], or None where it is not found out.
-Oracle = Callable[[Position], np.ndarray | None]
+#: The legal actions of a position with +1 a win of the mover, 0 a draw, -1 a loss, None not known.
+Found = Iterator[tuple[int, int | None]]
+Outcomes = Callable[[Position], Found]
 
 
 @dataclass(frozen=True)
@@ -151,10 +153,11 @@ def _known_results(game: Game, limit: int) -> Known:
     if isinstance(solution, TableSolution):
         return lambda played: _looked_up(solution, played)
     if game.name == "corso" and game.num_actions <= 25:
-        oracle = _corso_oracle(CorsoSolver(game, _MEMORY), limit)
+        outcomes = partial(_corso_outcomes, CorsoSolver(game, _MEMORY), limit)
     else:
-        oracle = _search_oracle(EndgameSolver(game, memory=_MEMORY, leads=False), limit)
-    return lambda played: _walk_back(game, oracle, played)
+        solver = EndgameSolver(game, memory=_MEMORY, leads=False)
+        outcomes = partial(_search_outcomes, solver, limit)
+    return lambda played: _walk_back(game, outcomes, played)
 
 
 def _looked_up(
@@ -165,41 +168,29 @@ def _looked_up(
 
 
 def _walk_back(
-    game: Game, oracle: Oracle, played: np.ndarray
+    game: Game, outcomes: Outcomes, played: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """From the last position back to the first one that is not found out."""
+    """From the last position back to the first one in which an action is not found out."""
     for state in played[::-1]:
-        results = oracle(Position.of_state(game, state))
-        if results is None:
-            return
+        results = np.full(game.num_actions, ILLEGAL, np.int8)
+        for action, outcome in outcomes(Position.of_state(game, state)):
+            if outcome is None:
+                return
+            results[action] = outcome
         yield state, results
 
 
-def _corso_oracle(solver: CorsoSolver, limit: int) -> Oracle:
-    def results(position: Position) -> np.ndarray | None:
-        found = np.full(solver.game.num_actions, ILLEGAL, np.int8)
-        left = limit
-        for action in position.legal_actions.tolist():
-            answer = solver.answer_all([after(position, action)], False, limit=left)[0]
-            left = max(1, left - answer.nodes)
-            if answer.outcome is None:
-                return None
-            found[action] = -answer.outcome
-        return found
-
-    return results
+def _corso_outcomes(solver: CorsoSolver, limit: int, position: Position) -> Found:
+    left = limit
+    for action in position.legal_actions.tolist():
+        answer = solver.answer_all([after(position, action)], False, limit=left)[0].reversed()
+        left = max(1, left - answer.nodes)
+        yield action, answer.outcome
 
 
-def _search_oracle(solver: EndgameSolver, limit: int) -> Oracle:
-    def results(position: Position) -> np.ndarray | None:
-        found = np.full(solver.game.num_actions, ILLEGAL, np.int8)
-        for action, answer in solver.actions(position, limit).items():
-            if answer.outcome is None:
-                return None
-            found[action] = answer.outcome
-        return found
-
-    return results
+def _search_outcomes(solver: EndgameSolver, limit: int, position: Position) -> Found:
+    for action, answer in solver.actions(position, limit).items():
+        yield action, answer.outcome
 
 
 def _play_games(

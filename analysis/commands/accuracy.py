@@ -6,9 +6,6 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.cli.common import (
     add_json,
@@ -17,6 +14,7 @@ from ludarium.training.cli.common import (
     print_json,
     read_options,
 )
+from ludarium.training.cli.progress import bars
 
 from ..accuracy import (
     LIMIT,
@@ -90,15 +88,7 @@ def run(given: argparse.Namespace) -> int:
     game, agent = game_and_agent(
         given.checkpoint, read_options(given.option), given.simulations, given.game
     )
-    with Progress(
-        TextColumn("positions with exact results"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task("", total=given.positions)
+    with bars() as bar:
         test = make_exact_test(
             game,
             given.positions,
@@ -106,7 +96,7 @@ def run(given: argparse.Namespace) -> int:
             make_agent(given.by, game),
             only_choices=given.only_choices,
             limit=given.limit,
-            progress=lambda found: progress.update(task, completed=found),
+            progress=bar("positions with exact results", given.positions),
         )
     rows = {agent.name: agent}
     calibration = None

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
-
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ludarium.envs.engine.threads import available_cores
 from ludarium.envs.registry import make_game
 from ludarium.training.cli.common import add_json, print_json
+from ludarium.training.cli.progress import status
 
 from ..corso import SIZES, Answer, CorsoSolver, Strategy, first_actions
 from ..corso.solver import EAGER, Show, after
 from ..corso.strategy import PLIES
 from ..corso.strategy import Show as ShowStrategy
+from .arguments import add_resources
 
 _SOLVE = """\
 Compute what each first action of Corso is worth with best play: alpha-beta search with a
@@ -42,16 +39,6 @@ first. Seconds, except in the first few plies of 5 x 5.
   ludarium probe corso --moves "c3 b2 b3 c3!"
   ludarium probe corso --size 4                the start
   ludarium probe corso --moves "c3 b2" --outcome        who wins only: sooner"""
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-def read_bytes(text: str) -> int:
-    """An amount of memory: a number with KiB, MiB or GiB, such as ``2GiB``."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(?:([KMG])i?B?|B?)", text.strip(), re.IGNORECASE)
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of memory: write 2GiB or 512MiB")
-    return int(float(match[1]) * _UNITS[(match[2] or "").upper()])
 
 
 def add_solve(games: argparse._SubParsersAction) -> None:
@@ -105,14 +92,7 @@ def _add_search(parser: argparse.ArgumentParser, memory: str) -> None:
     parser.add_argument(
         "--size", type=int, choices=SIZES, default=5, help="of the board (default 5)"
     )
-    parser.add_argument(
-        "--memory",
-        type=read_bytes,
-        default=memory,
-        metavar="BYTES",
-        help=f"that the table may take (default {memory})",
-    )
-    parser.add_argument("--threads", type=int, help="default: as many as there are cores")
+    add_resources(parser, memory)
     parser.add_argument(
         "--seed", type=int, default=0, help="of the places in the table (default 0)"
     )
@@ -136,7 +116,7 @@ def solve(given: argparse.Namespace) -> int:
     else:
         actions = first_actions(solver.game)
     started = time.perf_counter()
-    with _progress() as say:
+    with status() as say:
         positions = [after(start, action) for action in actions]
         found = solver.answer_all(positions, given.score, _counted(say, len(actions)))
     seconds = time.perf_counter() - started
@@ -179,7 +159,7 @@ def make_strategy(given: argparse.Namespace) -> int:
     if given.score or given.first_move:
         raise ValueError("--strategy takes neither --score nor --first-move")
     started = time.perf_counter()
-    with _progress() as say:
+    with status() as say:
 
         def show(task: str) -> ShowStrategy:
             return lambda ply, answered, questions, nodes: say(
@@ -228,7 +208,7 @@ def probe(given: argparse.Namespace) -> int:
             f"{position.board_text()}"
         )
     started = time.perf_counter()
-    with _progress() as say:
+    with status() as say:
         show = _counted(say, len(position.legal_actions))
         worth = solver.actions(position, not given.outcome, show)
     seconds = time.perf_counter() - started
@@ -280,17 +260,3 @@ def _counted(say: Callable[[str], None], questions: int) -> Show:
     return lambda nodes, answered: say(
         f"{answered} of {questions} answered, {nodes / 1e6:,.0f} M positions"
     )
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A line on the terminal that says what is going on."""
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task("compiling")
-        yield lambda text: progress.update(task, description=text)

@@ -7,12 +7,10 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 from ludarium.envs.engine.position import Position
 from ludarium.envs.osiron import Osiron
 from ludarium.training.cli.common import add_json, print_json
+from ludarium.training.cli.progress import status
 
 from ..osiron import OsironSolution, Totals, rule_set, solution_of, table_path
 from ..solution import Value
@@ -91,19 +89,12 @@ def solve(given: argparse.Namespace) -> int:
     game = Osiron(setup=given.setup)
     started = time.perf_counter()
     layers = 0
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task("looking for finished games")
+    with status("looking for finished games") as say:
 
         def show(layer: int, changed: int) -> None:
             nonlocal layers
             layers = layer
-            progress.update(task, description=f"decided in {layer} plies: {changed:,} colourings")
+            say(f"decided in {layer} plies: {changed:,} colourings")
 
         solution = OsironSolution.solve(game, show, given.threads)
         start = solution.value(game.start())

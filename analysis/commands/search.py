@@ -6,13 +6,9 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -21,9 +17,10 @@ from ludarium.envs.engine.threads import available_cores
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import make_agent
 from ludarium.training.cli.common import add_json, add_options, print_json, read_options
+from ludarium.training.cli.progress import status
 
 from ..search import Answer, EndgameSolver, LatePosition, exact_positions, positions
-from .corso import read_bytes
+from .arguments import add_resources
 
 _SOLVE = """\
 Play games of {title}, walk back from their ends, and say what each legal action of a late position
@@ -44,6 +41,8 @@ best first. Nothing is guessed: what --limit positions do not decide is said to 
 
 #: Options of the board on which most can be decided.
 _SMALL = {"onyx": " --option size=6", "obsidio": " --option size=7"}
+#: A first move. Written down, because to find one the game has to be compiled.
+_FIRST_MOVES = {"onyx": "a1", "obsidio": "a1", "obelisk": "choose yellow-flat"}
 
 
 def add_solve(games: argparse._SubParsersAction, name: str) -> None:
@@ -88,13 +87,14 @@ def add_solve(games: argparse._SubParsersAction, name: str) -> None:
 
 def add_probe(games: argparse._SubParsersAction, name: str) -> None:
     """Describe ``ludarium probe GAME``."""
-    start = GAMES[name]().start(0)
-    first = start.action_to_text(int(start.legal_actions[0]))
     parser = games.add_parser(
         name,
         help=f"a late position of {GAMES[name].title}",
         description=_PROBE.format(
-            name=name, title=GAMES[name].title, option=_SMALL.get(name, ""), moves=first
+            name=name,
+            title=GAMES[name].title,
+            option=_SMALL.get(name, ""),
+            moves=_FIRST_MOVES.get(name, "MOVE"),
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -127,14 +127,7 @@ def _add_search(parser: argparse.ArgumentParser, limit: int, what: str) -> None:
     parser.add_argument(
         "--outcome", action="store_true", help="who wins only, not by how much: sooner"
     )
-    parser.add_argument(
-        "--memory",
-        type=read_bytes,
-        default="256MiB",
-        metavar="BYTES",
-        help="that the table may take (default 256MiB)",
-    )
-    parser.add_argument("--threads", type=int, help="default: as many as there are cores")
+    add_resources(parser, "256MiB")
     add_json(parser)
 
 
@@ -156,7 +149,7 @@ def solve(given: argparse.Namespace) -> int:
     solver.value(game.start(given.seed), limit=1)  # compiles, which shall not be timed
     started, processor = time.perf_counter(), time.process_time()
     late_positions = []
-    with _progress() as show:
+    with status() as show:
         for late in exact_positions(
             solver,
             given.positions,
@@ -241,7 +234,7 @@ def probe(given: argparse.Namespace) -> int:
     started = time.perf_counter()
     count = len(position.legal_actions)
     try:
-        with _progress() as show:
+        with status() as show:
             worth = solver.actions(
                 position,
                 given.limit,
@@ -351,16 +344,3 @@ def _as_json(answer: Answer, effort: bool = True) -> dict[str, object]:
 def _solver(given: argparse.Namespace, game: Game) -> EndgameSolver:
     threads = given.threads or available_cores()
     return EndgameSolver(game, not given.outcome, given.memory, threads)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task("compiling")
-        yield lambda text: progress.update(task, description=text)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 
+from ..side_by_side import answer_side_by_side
 from . import kernels
 from .board import NO_LIMIT, Cells, board_record, cells_of, check_game, new_table, new_workers
 
 #: From which gain on an expansion comes before placements; the default of the search.
 EAGER = 5
-
-_POLL = 0.2  # seconds between two looks at the threads
 
 #: Called now and then with the positions searched so far and how many questions are answered.
 Show = Callable[[int, int], None]
@@ -224,50 +221,30 @@ class CorsoSolver:
         `outcome`. Interrupting the search (Ctrl-C) ends the threads before the exception goes on.
         """
         positions = list(positions)
-        answers: list[Answer | None] = [None] * len(positions)
-        waiting: SimpleQueue[int] = SimpleQueue()
-        failures: list[BaseException] = []
+        answers: dict[int, Answer] = {}
         for number, position in enumerate(positions):
             if position.game != self.game:
                 raise ValueError(f"this solves {self.game}, not {position.game}")
             if position.is_over:
                 lead = position.score * (1 - 2 * position.mover)
                 answers[number] = Answer(lead, lead, 0, 0.0)
-            else:
-                waiting.put(number)
-
-        def work(thread: int) -> None:
-            try:
-                while not self._workers["stop"][thread]:
-                    number = waiting.get_nowait()
-                    cells = cells_of(positions[number])
-                    answers[number] = self._answer(thread, cells, exact, limit)
-            except Empty:
-                pass
-            except BaseException as failure:
-                failures.append(failure)
-
+        finished = len(answers)
+        waiting = [number for number in range(len(positions)) if number not in answers]
         self._workers["stop"] = 0
-        threads = [
-            threading.Thread(target=work, args=(thread,), daemon=True)
-            for thread in range(min(self.threads, waiting.qsize()))
-        ]
-        for thread in threads:
-            thread.start()
         try:
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(_POLL)
-                    if show is not None:
-                        show(self.nodes, sum(answer is not None for answer in answers))
+            found = answer_side_by_side(
+                range(self.threads),
+                waiting,
+                lambda thread, number: self._answer(
+                    thread, cells_of(positions[number]), exact, limit
+                ),
+                lambda: self._workers["stop"].fill(1),
+                lambda answered: show(self.nodes, finished + answered) if show else None,
+            )
         finally:
-            self._workers["stop"] = 1
-            for thread in threads:
-                thread.join()
             self._workers["stop"] = 0
-        if failures:
-            raise failures[0]
-        return [answer for answer in answers if answer is not None]
+        answers |= zip(waiting, found, strict=True)
+        return [answers[number] for number in range(len(positions))]
 
     def _answer(self, thread: int, cells: Cells, exact: bool, limit: int) -> Answer:
         """Narrow the bounds until they tell who wins, or until they meet.

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 
 import numpy as np
 
@@ -15,13 +14,13 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import reward
 
+from ..side_by_side import answer_side_by_side
 from . import kernels
 
 #: Positions that a question may take unless told otherwise, and bytes of the table.
 LIMIT = 10_000_000
 MEMORY = 1 << 28
 
-_POLL = 0.1  # seconds between two looks at the threads
 _SHARE = 1 << 16  # positions that a thread searches between two looks at the limit
 
 #: Called now and then with the positions searched so far and how many questions are answered.
@@ -226,43 +225,14 @@ class EndgameSolver:
             if position.game != self.game:
                 raise ValueError(f"this solves {self.game}, not {position.game}")
         pool = _Pool(limit)
-        waiting: SimpleQueue[int] = SimpleQueue()
-        for number in range(len(positions)):
-            waiting.put(number)
-        answers: list[Answer | None] = [None] * len(positions)
-        failures: list[BaseException] = []
-
-        def work(thread: _Thread) -> None:
-            try:
-                while True:
-                    number = waiting.get_nowait()
-                    answers[number] = self._answer(thread, positions[number], pool)
-            except Empty:
-                pass
-            except BaseException as failure:
-                failures.append(failure)
-
         before = self.nodes
-        workers = [
-            threading.Thread(target=work, args=(thread,), daemon=True)
-            for thread in self._threads[: len(positions)]
-        ]
-        for worker in workers:
-            worker.start()
-        try:
-            for worker in workers:
-                while worker.is_alive():
-                    worker.join(_POLL)
-                    if show is not None:
-                        answered = sum(answer is not None for answer in answers)
-                        show(self.nodes - before, answered)
-        finally:
-            pool.close()
-            for worker in workers:
-                worker.join()
-        if failures:
-            raise failures[0]
-        return [answer for answer in answers if answer is not None]
+        return answer_side_by_side(
+            self._threads,
+            positions,
+            lambda thread, position: self._answer(thread, position, pool),
+            pool.close,
+            lambda answered: show(self.nodes - before, answered) if show else None,
+        )
 
     def _answer(self, thread: _Thread, position: Position, pool: _Pool) -> Answer:
         """Narrow the bounds until they meet, or the pool is empty.

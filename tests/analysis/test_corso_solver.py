@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from ludarium.analysis.commands import corso as command
+from ludarium.analysis.commands.arguments import read_bytes
 from ludarium.analysis.corso import SIZES, Answer, CorsoSolver, first_actions
 from ludarium.analysis.corso.board import board_record, new_workers, smallest_table
 from ludarium.analysis.corso.kernels import _write_keys, scramble
@@ -277,6 +278,6 @@ def test_probe_prints_each_action(capsys: pytest.CaptureFixture[str]) -> None:
 def test_amounts_of_memory(text: str, size: int | None) -> None:
     if size is None:
         with pytest.raises(argparse.ArgumentTypeError, match="write 2GiB or 512MiB"):
-            command.read_bytes(text)
+            read_bytes(text)
     else:
-        assert command.read_bytes(text) == size
+        assert read_bytes(text) == size

@@ -457,3 +457,9 @@ def test_counts(text: str, number: int | None) -> None:
             command.read_count(text)
     else:
         assert command.read_count(text) == number
+
+
+@pytest.mark.parametrize("name", list(command._FIRST_MOVES))
+def test_the_helps_first_moves_are_moves(name: str) -> None:
+    start = make_game(name).start(0)
+    assert start.text_to_action(command._FIRST_MOVES[name]) in start.legal_actions

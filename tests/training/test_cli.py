@@ -67,6 +67,22 @@ def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     assert game.options["size"] == agent.game.options["size"] == 3
 
 
+def test_asking_for_help_compiles_no_game():
+    """A new machine would compile for seconds, and any other look for what is compiled."""
+    code = (
+        "from ludarium.envs.engine import compile\n"
+        "def refuse(*arguments): raise AssertionError(arguments)\n"
+        "compile.specialise = refuse\n"
+        "from ludarium.envs.engine.game import Game\n"
+        "Game.start = Game.new_states = refuse\n"
+        "from ludarium.training.cli import main\n"
+        "main(['probe', 'onyx', '--help'])\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert 'probe onyx --option size=6 --moves "a1, ..."' in run.stdout
+
+
 def test_train_writes_what_it_promises(run_folder):
     for name in ("agent.safetensors", "config.yaml", "metrics.jsonl", "tensorboard"):
         assert (run_folder / name).exists(), name

@@ -238,7 +238,7 @@ class AlphaZeroTrainer(Trainer):
             old,
             gate.games,
             seed=self.config.seed,
-            progress=lambda done, _: self.reporter.reach(done),
+            progress=self._reach,
         )
         passed = match.score >= gate.score
         if passed:

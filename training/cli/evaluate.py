@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import play_match, table
 
 from .common import add_json, add_options, game_and_agent, print_json, read_options
+from .progress import bars
 
 _DEFAULT_OPPONENTS = ["random", "greedy", "uct:1000", "alphabeta:4"]
 
@@ -74,34 +64,21 @@ def run(given: argparse.Namespace) -> int:
         given.checkpoint, read_options(given.option), given.simulations, given.game
     )
     opponents = [make_agent(spec, game) for spec in given.against or _DEFAULT_OPPONENTS]
-    results = []
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        for opponent in opponents:
-            task = progress.add_task(f"{agent.name} against {opponent.name}", total=given.games)
-            results.append(
-                play_match(
-                    game,
-                    agent,
-                    opponent,
-                    given.games,
-                    seed=given.seed,
-                    opening_plies=given.opening_plies,
-                    progress=partial(_show, progress, task),
-                )
+    with bars() as bar:
+        results = [
+            play_match(
+                game,
+                agent,
+                opponent,
+                given.games,
+                seed=given.seed,
+                opening_plies=given.opening_plies,
+                progress=bar(f"{agent.name} against {opponent.name}", given.games),
             )
+            for opponent in opponents
+        ]
     if given.json:
         print_json([result.to_dict() for result in results])
     else:
         print(table(results))
     return 0
-
-
-def _show(progress: Progress, task: TaskID, done: int, total: int) -> None:
-    progress.update(task, completed=done, total=total)

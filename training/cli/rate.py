@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.evaluation import load_ratings, measure_ratings, save_ratings
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
 
 from .common import add_json, add_options, print_json, read_options
+from .progress import bars
 
 _DESCRIPTION = f"""\
 Play a round robin of fixed opponents and rate them: {REFERENCE} has {REFERENCE_ELO:,.0f} Elo points
@@ -62,21 +60,13 @@ def run(given: argparse.Namespace) -> int:
     players = given.player or _PLAYERS
     if given.output is not None:
         load_ratings(game, given.output)  # a file that cannot be added to is refused at once
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task("games", total=len(pairs_to_rate(players, {})) * given.games)
+    with bars() as bar:
         ratings = measure_ratings(
             game,
             players,
             given.games,
             seed=given.seed,
-            progress=lambda done, _: progress.update(task, completed=done),
+            progress=bar("games", len(pairs_to_rate(players, {})) * given.games),
         )
     if given.output is not None:
         save_ratings(ratings, given.output)

@@ -146,7 +146,7 @@ class Trainer(ABC):
             make_agent(opponent, self.game),
             self.config.evaluation.games,
             seed=self.config.seed,
-            progress=lambda done, _: self.reporter.reach(done),
+            progress=self._reach,
         )
         low, high = match.interval
         return {
@@ -165,7 +165,7 @@ class Trainer(ABC):
             self.config.evaluation.games,
             guess=self.elo,
             seed=self.config.seed,
-            progress=lambda done, _: self.reporter.reach(done),
+            progress=self._reach,
         )
         self.elo = result.rating.elo
         return {
@@ -181,6 +181,10 @@ class Trainer(ABC):
                 for match in result.matches
             },
         }
+
+    def _reach(self, done: int, total: int) -> None:
+        """Tell how many games of a task are done."""
+        self.reporter.reach(done)
 
     def _rated_anchors(self) -> dict[str, float]:
         """The ratings of the anchors; those that nobody knows are measured, once for a run."""
@@ -203,7 +207,7 @@ class Trainer(ABC):
                 _ANCHOR_GAMES,
                 known,
                 self.config.seed,
-                lambda done, _: self.reporter.reach(done),
+                self._reach,
             )
             save_ratings(measured, folder.ratings)
             known |= measured.elo
