@@ -14,7 +14,7 @@ import numpy as np
 from ludarium.envs.engine.rule import compiled
 
 from .settings import SearchSettings
-from .tree import NO_NODE, is_proven, node_value
+from .tree import NO_ACTION, NO_NODE, is_proven, node_value
 
 _TINY = np.float32(1.1754944e-38)
 _NEVER = np.float32(-np.inf)
@@ -54,41 +54,55 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 
 
 @compiled
-def write_completed_values(nodes, settings, number, out):
-    """Write sigma(completed Q) of every open action into ``out`` [A]; others get 0.
+def look_over(root, nodes, settings, number):
+    """Find sigma(completed Q) of every open action of a node.
 
-    An action not visited has the mixed value (equation 33): of the network's value and the
-    policy-weighted mean of the visited actions' Q-values. Returns sigma of the mixed value.
+    Those visited are listed in ``root.visited``, and ``root.values`` has theirs. One not visited
+    has the mixed value (equation 33): of the network's value and the policy-weighted mean of the
+    visited actions' Q-values. Of those not visited, ``root.favourite`` is the one with the
+    largest prior, or NO_ACTION, and ``root.rest`` the sum of their priors.
+
+    Returns:
+        How many were visited, and sigma of the mixed value.
     """
     node = nodes[number]
-    num_actions = len(node.children)
+    visited = 0
+    root.favourite = NO_ACTION
+    root.rest = 0
+    for action in range(len(node.children)):
+        if not node.open[action]:
+            continue
+        if node.children[action] != NO_NODE:
+            root.visited[visited] = action
+            visited += 1
+            continue
+        prior = node.priors[action]
+        root.rest += max(prior, _TINY)
+        if root.favourite == NO_ACTION or prior > node.priors[root.favourite]:
+            root.favourite = action
     visited_prior = np.float32(0)
     visited_value = np.float32(0)
     sum_visits = 0
     max_visits = 0
-    num_visited = 0
     low = np.float32(np.inf)
     high = np.float32(-np.inf)
-    for action in range(num_actions):
-        out[action] = 0
-        child = node.children[action]
-        if child != NO_NODE and node.open[action]:
-            value = node.sign * node_value(nodes[child])
-            prior = max(node.priors[action], _TINY)
-            visits = nodes[child].visits
-            visited_prior += prior
-            visited_value += prior * value
-            sum_visits += visits
-            max_visits = max(max_visits, visits)
-            num_visited += 1
-            low = min(low, value)
-            high = max(high, value)
-            out[action] = value
+    for index in range(visited):
+        action = root.visited[index]
+        child = nodes[node.children[action]]
+        value = node.sign * node_value(child)
+        prior = max(node.priors[action], _TINY)
+        visited_prior += prior
+        visited_value += prior * value
+        sum_visits += child.visits
+        max_visits = max(max_visits, child.visits)
+        low = min(low, value)
+        high = max(high, value)
+        root.values[action] = value
     mixed = node.sign * node.raw_value
-    if num_visited > 0:
+    if visited > 0:
         mean = visited_value / visited_prior
         mixed = (mixed + sum_visits * mean) / np.float32(sum_visits + 1)
-    if num_visited < num_actions:
+    if visited < len(node.children):
         # As in mctx, an illegal action counts as an unvisited one for the range of values.
         low = min(low, mixed)
         high = max(high, mixed)
@@ -97,41 +111,53 @@ def write_completed_values(nodes, settings, number, out):
     if settings.rescale_values:
         base = low
         scale /= max(high - low, np.float32(1e-8))
-    mixed = scale * (mixed - base)
-    for action in range(num_actions):
-        if node.open[action]:
-            if node.children[action] == NO_NODE:
-                out[action] = mixed
-            else:
-                out[action] = scale * (out[action] - base)
-    return mixed
+    for index in range(visited):
+        action = root.visited[index]
+        root.values[action] = scale * (root.values[action] - base)
+    return visited, scale * (mixed - base)
 
 
 @compiled
-def write_improved_policy(nodes, settings, number, out):
-    """Write softmax(logits + sigma(completed Q)) of the open actions into ``out`` [A].
+def improve(root, nodes, settings, number):
+    """Find softmax(logits + sigma(completed Q)) of every open action of a node.
 
     That is the prior times exp(sigma(completed Q)), normalised; the actions not visited share
-    one exponential.
+    one exponential. The visited ones' are left in ``root.values``; see also `look_over`.
+
+    Returns:
+        How many were visited, and the factor of the others' priors.
     """
-    mixed = write_completed_values(nodes, settings, number, out)
+    visited, mixed = look_over(root, nodes, settings, number)
     node = nodes[number]
-    num_actions = len(node.children)
-    best = _NEVER
-    for action in range(num_actions):
+    best = _NEVER if root.favourite == NO_ACTION else mixed
+    for index in range(visited):
+        best = max(best, root.values[root.visited[index]])
+    factor = np.float32(0)
+    if root.favourite != NO_ACTION:
+        factor = np.float32(math.exp(mixed - best))
+    total = root.rest * factor
+    for index in range(visited):
+        action = root.visited[index]
+        gain = np.float32(math.exp(root.values[action] - best))
+        root.values[action] = max(node.priors[action], _TINY) * gain
+        total += root.values[action]
+    for index in range(visited):
+        root.values[root.visited[index]] /= total
+    return visited, factor / total
+
+
+@compiled
+def write_improved_policy(root, nodes, settings):
+    """Write the root's improved policy into ``root.policy``; 0 for actions not open."""
+    visited, factor = improve(root, nodes, settings, 0)
+    node = nodes[0]
+    for action in range(len(node.children)):
+        root.policy[action] = 0
         if node.open[action]:
-            best = max(best, out[action])
-    unvisited = np.float32(math.exp(min(mixed - best, np.float32(0))))
-    total = np.float32(0)
-    for action in range(num_actions):
-        if node.open[action]:
-            gain = unvisited
-            if node.children[action] != NO_NODE:
-                gain = np.float32(math.exp(out[action] - best))
-            out[action] = max(node.priors[action], _TINY) * gain
-            total += out[action]
-    for action in range(num_actions):
-        out[action] /= total
+            root.policy[action] = max(node.priors[action], _TINY) * factor
+    for index in range(visited):
+        action = root.visited[index]
+        root.policy[action] = root.values[action]
 
 
 @compiled
@@ -141,28 +167,34 @@ def choose_at_root(root, nodes, settings, considered_visits):
     When no action has that many visits (some are closed, so the schedule runs ahead), the
     least visited ones count.
     """
-    write_completed_values(nodes, settings, 0, root.values)
+    visited, mixed = look_over(root, nodes, settings, 0)
     node = nodes[0]
-    wanted = -1
-    for action in range(len(node.children)):
-        if node.open[action]:
-            child = node.children[action]
-            visits = nodes[child].visits if child != NO_NODE else 0
-            if visits == considered_visits:
-                wanted = visits
-                break
-            if wanted < 0 or visits < wanted:
-                wanted = visits
-    best_action = -1
+    has_wanted = False
+    least = -1
+    for index in range(visited):
+        visits = nodes[node.children[root.visited[index]]].visits
+        has_wanted = has_wanted or visits == considered_visits
+        if least < 0 or visits < least:
+            least = visits
+    best_action = NO_ACTION
     best_score = _NEVER
-    for action in range(len(node.children)):
-        if node.open[action]:
-            child = node.children[action]
-            visits = nodes[child].visits if child != NO_NODE else 0
-            score = root.noise[action] + node.logits[action] + root.values[action]
-            if visits == wanted and (best_action < 0 or score > best_score):
-                best_action = action
-                best_score = score
+    if root.favourite != NO_ACTION and not has_wanted:  # those without a visit are wanted
+        for action in range(len(node.children)):
+            if node.open[action] and node.children[action] == NO_NODE:
+                score = root.noise[action] + node.logits[action] + mixed
+                if best_action == NO_ACTION or score > best_score:
+                    best_action = action
+                    best_score = score
+        return best_action
+    wanted = considered_visits if has_wanted else least
+    for index in range(visited):
+        action = root.visited[index]
+        score = root.noise[action] + node.logits[action] + root.values[action]
+        if nodes[node.children[action]].visits == wanted and (
+            best_action == NO_ACTION or score > best_score
+        ):
+            best_action = action
+            best_score = score
     return best_action
 
 
@@ -177,26 +209,24 @@ def select_root(root, nodes, settings, considered_visits):
 @compiled
 def select_inside(root, nodes, settings, number):
     """The action below the root whose visits lag most behind the improved policy (eq. 14)."""
-    write_improved_policy(nodes, settings, number, root.policy)
+    visited, factor = improve(root, nodes, settings, number)
     node = nodes[number]
     sum_visits = 0
-    for action in range(len(node.children)):
-        child = node.children[action]
-        if child != NO_NODE and node.open[action]:
-            sum_visits += nodes[child].visits
+    for index in range(visited):
+        sum_visits += nodes[node.children[root.visited[index]]].visits
     share = np.float32(1) / np.float32(1 + sum_visits)
-    best_action = -1
+    best_action = root.favourite
     best_score = _NEVER
-    for action in range(len(node.children)):
-        if not node.open[action]:
+    if best_action != NO_ACTION:
+        best_score = max(node.priors[best_action], _TINY) * factor
+    for index in range(visited):
+        action = root.visited[index]
+        child = nodes[node.children[action]]
+        if is_proven(child):
             continue
-        child = node.children[action]
-        score = root.policy[action]
-        if child != NO_NODE:
-            if is_proven(nodes[child]):
-                continue
-            score -= share * nodes[child].visits
-        if best_action < 0 or score > best_score:
+        score = root.values[action] - share * child.visits
+        first = action < best_action
+        if best_action == NO_ACTION or score > best_score or (first and score == best_score):
             best_action = action
             best_score = score
     return best_action

@@ -28,7 +28,7 @@ def show(table, state, planes):
 
 @part
 def clear_node(nodes, number, parent, mover):
-    """Make a node fresh: no children, nothing known."""
+    """Make a node fresh: no children, nothing known; `evaluate_node` fills in the rest."""
     node = nodes[number]
     node.parent = parent
     node.visits = 0
@@ -40,9 +40,6 @@ def clear_node(nodes, number, parent, mover):
     node.evaluated = 0
     for action in range(len(node.children)):
         node.children[action] = NO_NODE
-        node.logits[action] = -np.inf
-        node.priors[action] = 0
-        node.open[action] = 0
 
 
 @part
@@ -59,15 +56,14 @@ def evaluate_node(table, node, state, logits, value):
     """Give a node its evaluation: ``logits`` [A] and ``value`` in player 0's view."""
     best = np.float32(-np.inf)
     for action in range(len(node.children)):
-        if rules.is_legal(table, state, action):
-            node.open[action] = 1
-            node.logits[action] = logits[action]
-            best = max(best, logits[action])
+        legal = rules.is_legal(table, state, action)
+        node.open[action] = legal
+        node.logits[action] = logits[action] if legal else np.float32(-np.inf)
+        best = max(best, node.logits[action])
     total = np.float32(0)
     for action in range(len(node.children)):
-        if node.open[action]:
-            node.priors[action] = math.exp(node.logits[action] - best)
-            total += node.priors[action]
+        node.priors[action] = math.exp(node.logits[action] - best) if node.open[action] else 0
+        total += node.priors[action]
     for action in range(len(node.children)):
         node.priors[action] /= total
     node.evaluated = 1
@@ -275,7 +271,7 @@ def decide(root, nodes, settings, rng):
     """Write the policy target of a finished search into ``root.policy``; return the action."""
     if settings.algorithm == GUMBEL:
         action = gumbel.choose_action(root, nodes, settings)
-        gumbel.write_improved_policy(nodes, settings, 0, root.policy)
+        gumbel.write_improved_policy(root, nodes, settings)
     else:
         action = puct.choose_action(root, nodes, settings, rng)
         puct.write_visit_policy(nodes, root.policy)

@@ -55,7 +55,8 @@ def root_dtype(actions: int) -> np.dtype:
     ``size`` nodes in use; ``simulation`` simulations done; ``waiting`` node that waits for
     the network, NO_NODE or PAUSED; ``legal`` number of legal root actions; ``fast`` whether it
     is a fast search, ``greedy`` whether the best action found is played, see `SearchSettings`;
-    ``noise`` of the root; ``values`` and ``policy`` working room.
+    ``noise`` of the root; ``policy`` what the network should learn; ``visited``, ``values``,
+    ``favourite`` and ``rest`` working room of `gumbel`.
     """
     return np.dtype(
         [
@@ -65,7 +66,10 @@ def root_dtype(actions: int) -> np.dtype:
             ("legal", np.int32),
             ("fast", np.int8),
             ("greedy", np.int8),
+            ("favourite", np.int32),
+            ("rest", np.float32),
             ("noise", np.float32, (actions,)),
+            ("visited", np.int32, (actions,)),
             ("values", np.float32, (actions,)),
             ("policy", np.float32, (actions,)),
         ],
