@@ -74,7 +74,7 @@ VARIANTS: dict[str, list[str]] = {
 }
 OPPONENTS = {
     "corso": ("uct:1000", "uct:10000"),
-    "onyx": ("uct:1000", "uct:3000"),
+    "onyx": ("uct:1000",),
     "osiron": ("uct:200", "uct:1000"),
     "obsidio": ("uct:1000", "uct:3000"),
     "obelisk": ("uct:1000", "uct:3000"),
@@ -114,7 +114,7 @@ def exact_test(game_name: str, file: Path) -> Any:
     if file.exists():
         with np.load(file) as arrays:
             return ExactTest(game, arrays["states"], arrays["results"])
-    count = 2000 if game_name == "osiron" else 500
+    count = {"osiron": 2000, "onyx": 150}.get(game_name, 500)  # as many as can be had soon
     test = make_exact_test(game, count, 1, make_agent("uct:200", game), only_choices=True)
     np.savez(file, states=test.states, results=test.results)
     return test
