@@ -16,7 +16,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation.kernels import match as match_kernels
@@ -129,9 +129,9 @@ def make_exact_test(
             ]
             for index in lots.permutation(len(found))[:per_game]:
                 state, result = found[index]
-                if _contents(state) not in seen and len(seen) < count:
+                if contents_of(state) not in seen and len(seen) < count:
                     states[len(seen)], results[len(seen)] = state, result
-                    seen.add(_contents(state))
+                    seen.add(contents_of(state))
             if progress is not None:
                 progress(len(seen))
         fruitless = 0 if len(seen) > before else fruitless + 1
@@ -212,11 +212,6 @@ def _play_games(
         play(game.tables, now, agent.actions(now), game.num_actions)
         states[going] = now
     return [np.array(positions, game.state_dtype) for positions in played]
-
-
-def _contents(state: np.void) -> bytes:
-    """What is in a record, without the padding between its fields."""
-    return b"".join(state[name].tobytes() for name in state.dtype.names or ())
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.record import make_record
 from ludarium.training.agents import Agent, RandomAgent
 
@@ -106,7 +106,7 @@ def exact_positions(
         wanted = [late for late in found if len(late.best_actions) < len(late.actions)]
         taken = 0
         for late in reversed(wanted if only_choices else found):
-            content = late.position.states.tobytes()
+            content = contents_of(late.position.states[0])
             if content not in seen and taken < per_game and len(seen) < count:
                 seen.add(content)
                 taken += 1

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 _NO_RNG = np.ones((1, 2), np.int64)
 
 
+def contents_of(state: np.void) -> bytes:
+    """What is in the record of a position: equal bytes for equal positions of one game.
+
+    The record's own bytes are not, for numpy leaves out the padding between fields when it copies.
+    """
+    return b"".join(state[name].tobytes() for name in state.dtype.names or ())
+
+
 class Position:
     """A game being played.
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from ludarium.envs import GAMES, Game, Position, make_game
 from ludarium.envs.engine.description import describe_game
+from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import (
     DRAW,
     ONGOING,
@@ -42,6 +43,18 @@ def test_start_writes_every_field(game: Game) -> None:
         states = garbage(game.new_states(1), seed)
         game.kernels.start(game.tables, states, seed_rng(seed))
         assert (states == game.start(seed).states).all()
+
+
+def test_contents_of_a_position_are_without_what_lies_between_its_fields(game: Game) -> None:
+    for position in random_positions(game, 5):
+        other = garbage(game.new_states(1), seed=1)
+        for name in game.state_dtype.names:
+            other[name] = position.states[name]
+        assert contents_of(other[0]) == contents_of(position.states[0])
+        if not position.is_over:
+            before = contents_of(position.states[0])
+            position.play(position.legal_actions[0])
+            assert contents_of(position.states[0]) != before
 
 
 def test_start_depends_on_the_seed_only_where_starts_are_random(game: Game) -> None:

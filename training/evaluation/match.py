@@ -12,7 +12,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 
 from ..agents import Agent
@@ -175,7 +175,7 @@ def play_match(
     states = np.repeat(draw_openings(game, games // 2, opening_plies, seeds[0]), 2)
     seats = np.arange(games) % 2  # which player the first agent is
     play = specialise(templates, game.rules).play
-    histories: list[list[bytes]] = [[state.tobytes()] for state in states]
+    histories: list[list[bytes]] = [[contents_of(state)] for state in states]
     while True:
         unfinished = np.flatnonzero(states["outcome"] == ONGOING)
         if progress is not None:

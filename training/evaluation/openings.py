@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.position import Position, contents_of
 
 MOST_DEFAULT_PLIES = 3
 _TRIES = 100  # draws before a repeated opening is accepted
@@ -41,7 +41,7 @@ def draw_openings(
         for _ in range(_TRIES):
             length = int(random.integers(MOST_DEFAULT_PLIES + 1)) if plies is None else plies
             position = _random_opening(game, length, random)
-            key = position.states.tobytes()
+            key = contents_of(position.states[0])
             if key not in seen:
                 break
         seen.add(key)
