@@ -129,9 +129,10 @@ def make_exact_test(
             ]
             for index in lots.permutation(len(found))[:per_game]:
                 state, result = found[index]
-                if contents_of(state) not in seen and len(seen) < count:
+                content = contents_of(state)
+                if content not in seen and len(seen) < count:
                     states[len(seen)], results[len(seen)] = state, result
-                    seen.add(contents_of(state))
+                    seen.add(content)
             if progress is not None:
                 progress(len(seen))
         fruitless = 0 if len(seen) > before else fruitless + 1
