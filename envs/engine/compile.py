@@ -67,7 +67,7 @@ class _Disjoint(Compiler):
         super().__init__(typing, target, library, args, result, flags, local_types)
 
 
-_PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _OPTIONS: dict[str, dict[str, Any]] = {
     "kernel": _PLAIN,
     "part": _PLAIN,
@@ -128,7 +128,7 @@ def _fill_in(rules: ModuleType) -> ModuleType:
     """The rule module with every function that kernels call, each compiled as a `leaf`."""
     filled_in = ModuleType(rules.__name__)
     vars(filled_in).update(rule_module.DEFAULTS | vars(rules))
-    for name in ("init", "is_legal", "step", "observe", "score", "seen_action"):
+    for name in ("init", "is_legal", "step", "observe", "score", "seen_action", "may_end"):
         function = getattr(filled_in, name)
         plain = getattr(function, "py_func", function)
         setattr(filled_in, name, njit(**_OPTIONS["leaf"])(plain))

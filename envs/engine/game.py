@@ -106,8 +106,11 @@ class Game(ABC):
             ``seen_action(tables, state, player, action) -> int``, where ``player`` sees the
             board turned to a canonical orientation: the number that ``action`` has as seen
             from there, which is how networks number it. A permutation for each position and
-            player, which commutes with every symmetry.
-            The last two may be left out: no score, and every action seen as it is.
+            player, which commutes with every symmetry;
+            ``may_end(tables, state) -> bool``, false only where no legal action of an unfinished
+            game ends it: searches then need not try each action for a win.
+            The last three may be left out: no score, every action seen as it is, and a game
+            that may end at any time.
 
     Instance attributes:
         options: every option with its value.

@@ -10,11 +10,13 @@ from functools import cache
 import numpy as np
 from numba import njit
 
+# Without ``_nrt`` compiled code does not count who uses an array: nothing here makes one, and the
+# caller keeps those that it gives. The counts are locked, so that threads wait for each other.
 #: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
-rule = njit(nogil=True, error_model="numpy", forceinline=True)
+rule = njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)
 
 #: The same for functions that are large, or called in many places: the compiler may decide.
-compiled = njit(nogil=True, error_model="numpy")
+compiled = njit(nogil=True, error_model="numpy", _nrt=False)
 
 # state.outcome: how a game stands. Rewards are +1/-1, or 0/0 for the last two.
 ONGOING = 0
@@ -121,5 +123,10 @@ def _same_action(tables, state, player, action):
     return action
 
 
-#: Rule functions that a game may leave out.
-DEFAULTS = {"score": _no_score, "seen_action": _same_action}
+@rule
+def _at_any_time(tables, state):
+    return True
+
+
+#: Rule functions that a game may leave out, see `engine.game.Game`.
+DEFAULTS = {"score": _no_score, "seen_action": _same_action, "may_end": _at_any_time}

@@ -202,6 +202,12 @@ def step(tables, state, action):
 
 
 @rule
+def may_end(tables, state):
+    """Once the second block is placed, or at the ply cap."""
+    return (state.phase >= PLACE_PASSIVE) | (state.ply + 1 >= tables.max_plies)
+
+
+@rule
 def observe(tables, state, player, planes):
     """One row of features (constants above, then by the sizes of the catalogue)."""
     other = 1 - player

@@ -101,6 +101,22 @@ def test_rewards_follow_the_outcome(game: Game) -> None:
                 assert abs(position.score) <= game.max_score
 
 
+def test_a_game_ends_only_where_the_rules_say_that_it_may(game: Game) -> None:
+    may_end = getattr(game.rules, "may_end", None)
+    answers = set()
+    for seed in range(20):
+        for position, action in random_game(game, seed):
+            if action is None or may_end is None:
+                continue
+            may = bool(may_end(game.tables[0], position.states[0]))
+            answers.add(may)
+            for tried in position.legal_actions if not may else ():
+                after = position.copy()
+                after.play(tried)
+                assert not after.is_over
+    assert answers == ({True, False} if may_end else set())
+
+
 def test_the_made_up_game_has_what_it_was_made_up_for() -> None:
     outcomes, movers = set(), set()
     for seed in range(40):
