@@ -10,7 +10,7 @@ import pytest
 from ludarium.envs import Position, make_game
 from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
-from ludarium.training.search.tree import NO_NODE, node_dtype
+from ludarium.training.search.tree import EDGE, NO_NODE, NODE
 
 from .random_tree import RandomTree
 
@@ -245,19 +245,21 @@ def test_finished_games_and_empty_budgets_are_refused():
 
 def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
     """Actions 0 and 1 were visited and are closed; 2 and 3 are open, 4 is not legal."""
-    nodes = np.zeros(3, node_dtype(5))
+    nodes, edges = np.zeros(3, NODE), np.zeros(4, EDGE)
     nodes["visits"] = [7, 3, 3]
     nodes["lower"][0], nodes["upper"][0] = -1, 1
-    nodes["children"][0] = [1, 2, NO_NODE, NO_NODE, NO_NODE]
-    nodes["open"][0] = [0, 0, 1, 1, 0]
+    nodes["end"][0] = 4
+    edges["action"] = [0, 1, 2, 3]
+    edges["child"] = [1, 2, NO_NODE, NO_NODE]
+    edges["open"] = [0, 0, 1, 1]
     policy = np.full(5, np.nan, np.float32)
     for priors, expected in (
-        ([0.5, 0.2, 0.2, 0.1, 0], [0, 0, 2 / 3, 1 / 3, 0]),
-        ([1, 0, 0, 0, 0], [0, 0, 0.5, 0.5, 0]),
+        ([0.5, 0.2, 0.2, 0.1], [0, 0, 2 / 3, 1 / 3, 0]),
+        ([1, 0, 0, 0], [0, 0, 0.5, 0.5, 0]),
     ):
-        nodes["priors"][0] = priors
-        puct.write_visit_policy(nodes, policy)
+        edges["prior"] = priors
+        puct.write_visit_policy(nodes, edges, policy)
         np.testing.assert_allclose(policy, expected, rtol=1e-6)
-    nodes["open"][0] = [0, 1, 1, 1, 0]
-    puct.write_visit_policy(nodes, policy)
+    edges["open"] = [0, 1, 1, 1]
+    puct.write_visit_policy(nodes, edges, policy)
     np.testing.assert_array_equal(policy, [0, 1, 0, 0, 0])

@@ -10,6 +10,7 @@ from ludarium.training.random_positions import random_observations
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.cache import (
     NO_SLOT,
+    ask,
     empty,
     find,
     hash_of,
@@ -84,6 +85,7 @@ def filled(observations: np.ndarray, megabytes: float):
     """A cache that was told, for each observation, its row as the answer."""
     cache = new_cache(observations, 3, megabytes)
     for row in range(len(observations)):
+        ask(cache, row)
         remember(cache, row, np.full(3, row, np.float32), np.float32(row))
     return cache
 
@@ -94,9 +96,9 @@ def test_answers_are_found_by_the_observation_until_the_cache_is_emptied():
     for row in range(len(observations)):
         slot = find(cache, row)
         assert slot != NO_SLOT
-        assert cache.values[slot] == row
-        np.testing.assert_array_equal(cache.logits[slot], row)
+        np.testing.assert_array_equal(cache.answers[slot], row)
     observations[0, 0, 0, 0] += 1
+    ask(cache, 0)
     assert find(cache, 0) == NO_SLOT
     empty(cache)
     assert {find(cache, row) for row in range(len(observations))} == {NO_SLOT}
@@ -105,19 +107,21 @@ def test_answers_are_found_by_the_observation_until_the_cache_is_emptied():
 def test_a_full_cache_keeps_what_was_used_last():
     observations = np.random.default_rng(0).random((2000, 7), np.float32)
     cache = filled(observations, 0.01)
-    slots = len(cache.keys)
+    slots = len(cache.answers)
     assert 0 < slots <= 0.01 * 2**20 / 32 < 400
     kept = [row for row in range(2000) if find(cache, row) != NO_SLOT]
     assert len(kept) == slots
     assert min(kept) > 2000 - 4 * slots
     for row in kept:
-        assert cache.values[find(cache, row)] == row
+        assert cache.answers[find(cache, row), -1] == row
 
 
 def test_the_answer_not_used_longest_makes_room():
     observations = np.random.default_rng(0).random((6, 7), np.float32)
     cache = new_cache(observations, 3, 4 * 32 / 2**20)
-    assert len(cache.keys) == 4
+    assert len(cache.answers) == 4
+    for row in range(6):
+        ask(cache, row)
     answer = np.zeros(3, np.float32)
     for row in (0, 1, 2, 3):
         remember(cache, row, answer, np.float32(row))
@@ -132,7 +136,7 @@ def test_the_answer_not_used_longest_makes_room():
 
 def test_without_room_nothing_is_remembered():
     cache = filled(np.ones((2, 5), np.float32), 0.0)
-    assert len(cache.keys) == 0
+    assert len(cache.answers) == 0
     assert find(cache, 0) == NO_SLOT
 
 

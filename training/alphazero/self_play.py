@@ -18,7 +18,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
 from ludarium.models.inference import torch_threads
-from ludarium.training.search.cache import empty, new_cache
+from ludarium.training.search.cache import ask, empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.search import Evaluator
 from ludarium.training.search.settings import SearchSettings
@@ -151,6 +151,7 @@ class Worker:
         self.kernels.begin_games(
             game.tables,
             self.tree,
+            self.cache,
             self.log,
             self.games,
             self.rngs,
@@ -270,6 +271,8 @@ class Worker:
                 if array.shape != arrays[name].shape or array.dtype != arrays[name].dtype:
                     raise ValueError(f"the saved self-play does not fit this run: {name}")
                 array[...] = arrays[name]
+        for search in range(len(self.games)):
+            ask(self.cache, search)
 
 
 class SelfPlay:

@@ -22,7 +22,12 @@ from ludarium.envs.engine.rule import compiled
 
 NO_SLOT = -1
 _WAYS = 4  # slots that a key can be in
+_LINE = 64  # bytes that the processor fetches at a time
 CLOCK, EMPTIED = range(2)
+
+#: Slots that a key can be in: ``keys``, hashes of observations; ``stamps``, when each answer was
+#: last used; one as old as ``EMPTIED`` is void.
+_SET = np.dtype([("keys", np.uint64, (_WAYS,)), ("stamps", np.int64, (_WAYS,))])
 
 
 class Cache(NamedTuple):
@@ -31,19 +36,17 @@ class Cache(NamedTuple):
     Attributes:
         words: uint32 [B, W], the observations that the searches wait for, bit by bit: a view.
         multipliers: uint64 [W], of the hash.
-        keys: uint64 [S], hash of the observation.
-        stamps: int64 [S], when the answer was last used; one as old as ``EMPTIED`` is void.
-        logits: float32 [S, A].
-        values: float32 [S].
+        asked: uint64 [B], hashes of these observations, see `ask`.
+        sets: structured [S / 4], which answers there are; each in one line of memory.
+        answers: float32 [S, A + 1], logits and then the value.
         counts: int64 [2]: the time, in answers used, and when the cache was emptied.
     """
 
     words: np.ndarray
     multipliers: np.ndarray
-    keys: np.ndarray
-    stamps: np.ndarray
-    logits: np.ndarray
-    values: np.ndarray
+    asked: np.ndarray
+    sets: np.ndarray
+    answers: np.ndarray
     counts: np.ndarray
 
 
@@ -56,18 +59,24 @@ def new_cache(observations: np.ndarray, num_actions: int, megabytes: float) -> C
         megabytes: size of the table. Memory is only taken as answers come in.
     """
     words = observations.reshape(len(observations), -1).view(np.uint32)
-    bytes_each = 8 + 8 + 4 + 4 * num_actions
-    slots = int(megabytes * 2**20) // (bytes_each * _WAYS) * _WAYS
+    answer = np.dtype((np.float32, num_actions + 1))
+    sets = int(megabytes * 2**20) // (_SET.itemsize + _WAYS * answer.itemsize)
     rng = np.random.default_rng(20260101)
     return Cache(
         words=words,
         multipliers=rng.integers(2**64, size=words.shape[1], dtype=np.uint64),
-        keys=np.zeros(slots, np.uint64),
-        stamps=np.zeros(slots, np.int64),
-        logits=np.zeros((slots, num_actions), np.float32),
-        values=np.zeros(slots, np.float32),
+        asked=np.zeros(len(words), np.uint64),
+        sets=_in_lines(sets, _SET),
+        answers=np.zeros(sets * _WAYS, answer),
         counts=np.zeros(2, np.int64),
     )
+
+
+def _in_lines(count: int, dtype: np.dtype) -> np.ndarray:
+    """Zeros whose first byte begins a line of memory."""
+    room = np.zeros(count * dtype.itemsize + _LINE, np.uint8)
+    start = -room.ctypes.data % _LINE
+    return room[start : start + count * dtype.itemsize].view(dtype)
 
 
 def empty(cache: Cache) -> None:
@@ -90,44 +99,53 @@ def hash_of(words, multipliers):
 
 
 @compiled
-def first_slot(cache, key):
-    """The first of the slots that a key can be in."""
-    sets = np.uint64(len(cache.keys) // _WAYS)
-    return int(((key >> np.uint64(32)) * sets) >> np.uint64(32)) * _WAYS
+def set_of(cache, key):
+    """The number of the set that a key belongs to."""
+    return int(((key >> np.uint64(32)) * np.uint64(len(cache.sets))) >> np.uint64(32))
+
+
+@compiled
+def ask(cache, search):
+    """Take down what ``search`` waits for, once its observation is written."""
+    if len(cache.sets) > 0:
+        cache.asked[search] = hash_of(cache.words[search], cache.multipliers)
 
 
 @compiled
 def find(cache, search):
-    """The slot with the answer to what ``search`` waits for, or NO_SLOT."""
-    if len(cache.keys) == 0:
+    """The slot with the answer to what ``search`` asked, or NO_SLOT."""
+    if len(cache.sets) == 0:
         return NO_SLOT
-    key = hash_of(cache.words[search], cache.multipliers)
-    first = first_slot(cache, key)
-    for slot in range(first, first + _WAYS):
-        if cache.keys[slot] == key and cache.stamps[slot] > cache.counts[EMPTIED]:
+    key = cache.asked[search]
+    number = set_of(cache, key)
+    slots = cache.sets[number]
+    for way in range(_WAYS):
+        if slots.keys[way] == key and slots.stamps[way] > cache.counts[EMPTIED]:
             cache.counts[CLOCK] += 1
-            cache.stamps[slot] = cache.counts[CLOCK]
-            return slot
+            slots.stamps[way] = cache.counts[CLOCK]
+            return number * _WAYS + way
     return NO_SLOT
 
 
 @compiled
 def remember(cache, search, logits, value):
-    """Keep the answer to what ``search`` waited for, in the place of the one not used longest."""
-    if len(cache.keys) == 0:
+    """Keep the answer to what ``search`` asked, in the place of the one not used longest."""
+    if len(cache.sets) == 0:
         return
-    key = hash_of(cache.words[search], cache.multipliers)
-    first = first_slot(cache, key)
-    chosen = first
-    for slot in range(first, first + _WAYS):
-        if cache.keys[slot] == key and cache.stamps[slot] > cache.counts[EMPTIED]:
-            chosen = slot
+    key = cache.asked[search]
+    number = set_of(cache, key)
+    slots = cache.sets[number]
+    chosen = 0
+    for way in range(_WAYS):
+        if slots.keys[way] == key and slots.stamps[way] > cache.counts[EMPTIED]:
+            chosen = way
             break
-        if cache.stamps[slot] < cache.stamps[chosen]:
-            chosen = slot
+        if slots.stamps[way] < slots.stamps[chosen]:
+            chosen = way
     cache.counts[CLOCK] += 1
-    cache.stamps[chosen] = cache.counts[CLOCK]
-    cache.keys[chosen] = key
-    cache.values[chosen] = value
+    slots.stamps[chosen] = cache.counts[CLOCK]
+    slots.keys[chosen] = key
+    answer = cache.answers[number * _WAYS + chosen]
     for action in range(len(logits)):
-        cache.logits[chosen, action] = logits[action]
+        answer[action] = logits[action]
+    answer[len(logits)] = value

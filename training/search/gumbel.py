@@ -14,7 +14,7 @@ import numpy as np
 from ludarium.envs.engine.rule import compiled
 
 from .settings import SearchSettings
-from .tree import NO_ACTION, NO_NODE, is_proven, node_value
+from .tree import NO_EDGE, NO_NODE, is_proven, node_value
 
 _TINY = np.float32(1.1754944e-38)
 _NEVER = np.float32(-np.inf)
@@ -54,32 +54,36 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 
 
 @compiled
-def look_over(root, nodes, settings, number):
-    """Find sigma(completed Q) of every open action of a node.
+def look_over(root, nodes, edges, settings, number):
+    """Find sigma(completed Q) of every open edge of a node.
 
-    Those visited are listed in ``root.visited``, and ``root.values`` has theirs. One not visited
-    has the mixed value (equation 33): of the network's value and the policy-weighted mean of the
-    visited actions' Q-values. Of those not visited, ``root.favourite`` is the one with the
-    largest prior, or NO_ACTION, and ``root.rest`` the sum of their priors.
+    Those visited are listed in ``root.visited``, and ``root.values`` has theirs, place by place.
+    One not visited has the mixed value (equation 33): of the network's value and the
+    policy-weighted mean of the visited edges' Q-values. Of those not visited, ``root.favourite``
+    is the one with the largest prior, or NO_EDGE, and ``root.rest`` the sum of their priors.
 
     Returns:
         How many were visited, and sigma of the mixed value.
     """
     node = nodes[number]
     visited = 0
-    root.favourite = NO_ACTION
-    root.rest = 0
-    for action in range(len(node.children)):
-        if not node.open[action]:
+    favourite = NO_EDGE
+    largest = np.float32(0)
+    rest = np.float32(0)
+    for edge in range(node.first, node.end):
+        if not edges[edge].open:
             continue
-        if node.children[action] != NO_NODE:
-            root.visited[visited] = action
+        if edges[edge].child != NO_NODE:
+            root.visited[visited] = edge
             visited += 1
             continue
-        prior = node.priors[action]
-        root.rest += max(prior, _TINY)
-        if root.favourite == NO_ACTION or prior > node.priors[root.favourite]:
-            root.favourite = action
+        prior = edges[edge].prior
+        rest += max(prior, _TINY)
+        if favourite == NO_EDGE or prior > largest:
+            favourite = edge
+            largest = prior
+    root.favourite = favourite
+    root.rest = rest
     visited_prior = np.float32(0)
     visited_value = np.float32(0)
     sum_visits = 0
@@ -87,22 +91,22 @@ def look_over(root, nodes, settings, number):
     low = np.float32(np.inf)
     high = np.float32(-np.inf)
     for index in range(visited):
-        action = root.visited[index]
-        child = nodes[node.children[action]]
+        edge = root.visited[index]
+        child = nodes[edges[edge].child]
         value = node.sign * node_value(child)
-        prior = max(node.priors[action], _TINY)
+        prior = max(edges[edge].prior, _TINY)
         visited_prior += prior
         visited_value += prior * value
         sum_visits += child.visits
         max_visits = max(max_visits, child.visits)
         low = min(low, value)
         high = max(high, value)
-        root.values[action] = value
+        root.values[index] = value
     mixed = node.sign * node.raw_value
     if visited > 0:
         mean = visited_value / visited_prior
         mixed = (mixed + sum_visits * mean) / np.float32(sum_visits + 1)
-    if visited < len(node.children):
+    if visited < len(root.policy):
         # As in mctx, an illegal action counts as an unvisited one for the range of values.
         low = min(low, mixed)
         high = max(high, mixed)
@@ -112,129 +116,125 @@ def look_over(root, nodes, settings, number):
         base = low
         scale /= max(high - low, np.float32(1e-8))
     for index in range(visited):
-        action = root.visited[index]
-        root.values[action] = scale * (root.values[action] - base)
+        root.values[index] = scale * (root.values[index] - base)
     return visited, scale * (mixed - base)
 
 
 @compiled
-def improve(root, nodes, settings, number):
-    """Find softmax(logits + sigma(completed Q)) of every open action of a node.
+def improve(root, nodes, edges, settings, number):
+    """Find softmax(logits + sigma(completed Q)) of every open edge of a node.
 
-    That is the prior times exp(sigma(completed Q)), normalised; the actions not visited share
-    one exponential. The visited ones' are left in ``root.values``; see also `look_over`.
+    That is the prior times exp(sigma(completed Q)), normalised; the edges not visited share one
+    exponential. The visited ones' are left in ``root.values``; see also `look_over`.
 
     Returns:
         How many were visited, and the factor of the others' priors.
     """
-    visited, mixed = look_over(root, nodes, settings, number)
-    node = nodes[number]
-    best = _NEVER if root.favourite == NO_ACTION else mixed
+    visited, mixed = look_over(root, nodes, edges, settings, number)
+    best = _NEVER if root.favourite == NO_EDGE else mixed
     for index in range(visited):
-        best = max(best, root.values[root.visited[index]])
+        best = max(best, root.values[index])
     factor = np.float32(0)
-    if root.favourite != NO_ACTION:
+    if root.favourite != NO_EDGE:
         factor = np.float32(math.exp(mixed - best))
     total = root.rest * factor
     for index in range(visited):
-        action = root.visited[index]
-        gain = np.float32(math.exp(root.values[action] - best))
-        root.values[action] = max(node.priors[action], _TINY) * gain
-        total += root.values[action]
+        gain = np.float32(math.exp(root.values[index] - best))
+        root.values[index] = max(edges[root.visited[index]].prior, _TINY) * gain
+        total += root.values[index]
     for index in range(visited):
-        root.values[root.visited[index]] /= total
+        root.values[index] /= total
     return visited, factor / total
 
 
 @compiled
-def write_improved_policy(root, nodes, settings):
+def write_improved_policy(root, nodes, edges, settings):
     """Write the root's improved policy into ``root.policy``; 0 for actions not open."""
-    visited, factor = improve(root, nodes, settings, 0)
+    visited, factor = improve(root, nodes, edges, settings, 0)
     node = nodes[0]
-    for action in range(len(node.children)):
+    for action in range(len(root.policy)):
         root.policy[action] = 0
-        if node.open[action]:
-            root.policy[action] = max(node.priors[action], _TINY) * factor
+    for edge in range(node.first, node.end):
+        if edges[edge].open:
+            root.policy[edges[edge].action] = max(edges[edge].prior, _TINY) * factor
     for index in range(visited):
-        action = root.visited[index]
-        root.policy[action] = root.values[action]
+        root.policy[edges[root.visited[index]].action] = root.values[index]
 
 
 @compiled
-def choose_at_root(root, nodes, settings, considered_visits):
-    """Best open root action by noise + logit + sigma(completed Q), at a given visit count.
+def choose_at_root(root, nodes, edges, settings, considered_visits):
+    """Best open root edge by noise + logit + sigma(completed Q), at a given visit count.
 
-    When no action has that many visits (some are closed, so the schedule runs ahead), the
-    least visited ones count.
+    When no edge has that many visits (some are closed, so the schedule runs ahead), the least
+    visited ones count.
     """
-    visited, mixed = look_over(root, nodes, settings, 0)
+    visited, mixed = look_over(root, nodes, edges, settings, 0)
     node = nodes[0]
     has_wanted = False
     least = -1
     for index in range(visited):
-        visits = nodes[node.children[root.visited[index]]].visits
+        visits = nodes[edges[root.visited[index]].child].visits
         has_wanted = has_wanted or visits == considered_visits
         if least < 0 or visits < least:
             least = visits
-    best_action = NO_ACTION
+    best_edge = NO_EDGE
     best_score = _NEVER
-    if root.favourite != NO_ACTION and not has_wanted:  # those without a visit are wanted
-        for action in range(len(node.children)):
-            if node.open[action] and node.children[action] == NO_NODE:
-                score = root.noise[action] + node.logits[action] + mixed
-                if best_action == NO_ACTION or score > best_score:
-                    best_action = action
+    if root.favourite != NO_EDGE and not has_wanted:  # those without a visit are wanted
+        for edge in range(node.first, node.end):
+            if edges[edge].open and edges[edge].child == NO_NODE:
+                score = root.noise[edges[edge].action] + edges[edge].logit + mixed
+                if best_edge == NO_EDGE or score > best_score:
+                    best_edge = edge
                     best_score = score
-        return best_action
+        return best_edge
     wanted = considered_visits if has_wanted else least
     for index in range(visited):
-        action = root.visited[index]
-        score = root.noise[action] + node.logits[action] + root.values[action]
-        if nodes[node.children[action]].visits == wanted and (
-            best_action == NO_ACTION or score > best_score
+        edge = root.visited[index]
+        score = root.noise[edges[edge].action] + edges[edge].logit + root.values[index]
+        if nodes[edges[edge].child].visits == wanted and (
+            best_edge == NO_EDGE or score > best_score
         ):
-            best_action = action
+            best_edge = edge
             best_score = score
-    return best_action
+    return best_edge
 
 
 @compiled
-def select_root(root, nodes, settings, considered_visits):
-    """The root action to simulate next, by sequential halving."""
-    considered = min(settings.max_considered, root.legal)
+def select_root(root, nodes, edges, settings, considered_visits):
+    """The root edge to simulate next, by sequential halving."""
+    considered = min(settings.max_considered, nodes[0].end - nodes[0].first)
     visits = considered_visits[root.fast, considered, root.simulation]
-    return choose_at_root(root, nodes, settings, visits)
+    return choose_at_root(root, nodes, edges, settings, visits)
 
 
 @compiled
-def select_inside(root, nodes, settings, number):
-    """The action below the root whose visits lag most behind the improved policy (eq. 14)."""
-    visited, factor = improve(root, nodes, settings, number)
-    node = nodes[number]
+def select_inside(root, nodes, edges, settings, number):
+    """The edge below the root whose visits lag most behind the improved policy (eq. 14)."""
+    visited, factor = improve(root, nodes, edges, settings, number)
     sum_visits = 0
     for index in range(visited):
-        sum_visits += nodes[node.children[root.visited[index]]].visits
+        sum_visits += nodes[edges[root.visited[index]].child].visits
     share = np.float32(1) / np.float32(1 + sum_visits)
-    best_action = root.favourite
+    best_edge = root.favourite
     best_score = _NEVER
-    if best_action != NO_ACTION:
-        best_score = max(node.priors[best_action], _TINY) * factor
+    if best_edge != NO_EDGE:
+        best_score = max(edges[best_edge].prior, _TINY) * factor
     for index in range(visited):
-        action = root.visited[index]
-        child = nodes[node.children[action]]
+        edge = root.visited[index]
+        child = nodes[edges[edge].child]
         if is_proven(child):
             continue
-        score = root.values[action] - share * child.visits
-        first = action < best_action
-        if best_action == NO_ACTION or score > best_score or (first and score == best_score):
-            best_action = action
+        score = root.values[index] - share * child.visits
+        first = edge < best_edge
+        if best_edge == NO_EDGE or score > best_score or (first and score == best_score):
+            best_edge = edge
             best_score = score
-    return best_action
+    return best_edge
 
 
 @compiled
-def choose_action(root, nodes, settings):
-    """The action to play: the best of the most visited open ones, with the root noise.
+def choose_edge(root, nodes, edges, settings):
+    """The edge to play: the best of the most visited open ones, with the root noise.
 
     A greedy search leaves out the noise here, where it makes play vary, but not before: which
     actions are tried must vary all the same, or those that the network thinks little of would
@@ -245,8 +245,8 @@ def choose_action(root, nodes, settings):
         for action in range(len(root.noise)):
             root.noise[action] = 0
     most = 0
-    for action in range(len(node.children)):
-        child = node.children[action]
-        if child != NO_NODE and node.open[action]:
+    for edge in range(node.first, node.end):
+        child = edges[edge].child
+        if child != NO_NODE and edges[edge].open:
             most = max(most, nodes[child].visits)
-    return choose_at_root(root, nodes, settings, most)
+    return choose_at_root(root, nodes, edges, settings, most)

@@ -25,7 +25,7 @@ def high_for(node, sign):
 
 
 @compiled
-def update_bounds(nodes, leaf):
+def update_bounds(nodes, edges, leaf):
     """Carry new bounds of ``leaf`` up the tree, as far as they change anything."""
     number = nodes[leaf].parent
     while number != NO_NODE:
@@ -33,35 +33,31 @@ def update_bounds(nodes, leaf):
         sign = node.sign
         low = -1  # in the mover's view: what is certain, and what is possible
         high = -1
-        for action in range(len(node.children)):
-            if node.logits[action] == -float("inf"):
-                continue
-            child = node.children[action]
+        for edge in range(node.first, node.end):
+            child = edges[edge].child
             low = max(low, low_for(nodes[child], sign) if child != NO_NODE else -1)
             high = max(high, high_for(nodes[child], sign) if child != NO_NODE else 1)
         changed = low != low_for(node, sign) or high != high_for(node, sign)
         node.lower = low if sign > 0 else -high
         node.upper = high if sign > 0 else -low
-        close_actions(nodes, node, low, high)
+        close_edges(nodes, edges, node, low, high)
         if not changed:
             return
         number = node.parent
 
 
 @compiled
-def close_actions(nodes, node, low, high):
-    """Close the actions known to be worse than what the mover has for certain (``low``).
+def close_edges(nodes, edges, node, low, high):
+    """Close the edges known to be worse than what the mover has for certain (``low``).
 
     Of a proven node only the actions that keep its value stay open.
     """
-    for action in range(len(node.children)):
-        if node.logits[action] == -float("inf"):
-            continue
-        child = node.children[action]
+    for edge in range(node.first, node.end):
+        child = edges[edge].child
         if child == NO_NODE:
-            node.open[action] = low != high
+            edges[edge].open = low != high
         elif low == high:
-            node.open[action] = low_for(nodes[child], node.sign) == low
+            edges[edge].open = low_for(nodes[child], node.sign) == low
         else:
             best = high_for(nodes[child], node.sign)
-            node.open[action] = best > -1 and best >= low
+            edges[edge].open = best > -1 and best >= low

@@ -11,26 +11,26 @@ import numpy as np
 
 from ludarium.envs.engine.rule import compiled, random_bits
 
-from .tree import NO_NODE, is_proven, node_value
+from .tree import NO_EDGE, NO_NODE, is_proven, node_value
 
 _UNIFORM = 1.0 / 4294967296.0
 _TINY = np.float32(1.1754944e-38)
 
 
 @compiled
-def select(root, nodes, settings, number):
-    """The open action with the largest Q + c_puct * prior * sqrt(visits) / (1 + visits)."""
+def select(root, nodes, edges, settings, number):
+    """The open edge with the largest Q + c_puct * prior * sqrt(visits) / (1 + visits)."""
     node = nodes[number]
     explore = np.float32(settings.c_puct * math.sqrt(node.visits))
-    best_action = -1
+    best_edge = NO_EDGE
     best_score = np.float32(-np.inf)
-    for action in range(len(node.children)):
-        if not node.open[action]:
+    for edge in range(node.first, node.end):
+        if not edges[edge].open:
             continue
-        prior = node.priors[action]
+        prior = edges[edge].prior
         if number == 0:
-            prior += np.float32(settings.noise) * (root.noise[action] - prior)
-        child = node.children[action]
+            prior += np.float32(settings.noise) * (root.noise[edges[edge].action] - prior)
+        child = edges[edge].child
         value = node.sign * node.raw_value
         visits = 0
         if child != NO_NODE:
@@ -39,62 +39,69 @@ def select(root, nodes, settings, number):
             value = node.sign * node_value(nodes[child])
             visits = nodes[child].visits
         score = value + explore * prior / np.float32(1 + visits)
-        if best_action < 0 or score > best_score:
-            best_action = action
+        if best_edge == NO_EDGE or score > best_score:
+            best_edge = edge
             best_score = score
-    return best_action
+    return best_edge
 
 
 @compiled
-def write_visit_policy(nodes, out):
+def write_visit_policy(nodes, edges, out):
     """Write the open root actions' shares of the visits into ``out`` [A].
 
     Of a proven root, all actions that keep its value share equally. Where all actions that were
     visited are closed, because they are proven to be worse, the priors of the others count.
     """
     node = nodes[0]
-    total = np.float32(0)
-    for action in range(len(node.children)):
+    for action in range(len(out)):
         out[action] = 0
-        child = node.children[action]
-        if child != NO_NODE and node.open[action]:
-            out[action] = 1 if is_proven(node) else nodes[child].visits
-        total += out[action]
+    total = np.float32(0)
+    for edge in range(node.first, node.end):
+        child = edges[edge].child
+        if child != NO_NODE and edges[edge].open:
+            visits = nodes[child].visits
+            out[edges[edge].action] = 1 if is_proven(node) else visits
+            total += out[edges[edge].action]
     if total == 0:
-        for action in range(len(node.children)):
-            if node.open[action]:
-                out[action] = max(node.priors[action], _TINY)
-            total += out[action]
-    for action in range(len(node.children)):
-        out[action] /= total
+        for edge in range(node.first, node.end):
+            if edges[edge].open:
+                out[edges[edge].action] = max(edges[edge].prior, _TINY)
+                total += out[edges[edge].action]
+    for edge in range(node.first, node.end):
+        out[edges[edge].action] /= total
 
 
 @compiled
-def choose_action(root, nodes, settings, rng):
+def choose_edge(root, nodes, edges, settings, rng):
     """Draw from the visit counts to the power 1/temperature; 0 takes the most visited.
 
     So does a greedy search.
     """
-    weights = root.policy
-    write_visit_policy(nodes, weights)
+    node = nodes[0]
+    write_visit_policy(nodes, edges, root.policy)
     best = 0
-    for action in range(len(weights)):
-        if weights[action] > weights[best]:
-            best = action
+    for edge in range(node.first, node.end):
+        if root.policy[edges[edge].action] > root.policy[edges[best].action]:
+            best = edge
     if root.greedy or settings.temperature <= 0:
         return best
+    top = root.policy[edges[best].action]
     total = np.float32(0)
-    top = weights[best]
-    for action in range(len(weights)):
-        if weights[action] > 0:
-            weights[action] = math.pow(weights[action] / top, 1 / settings.temperature)
-        total += weights[action]
+    for edge in range(node.first, node.end):
+        root.values[edge] = tempered(root.policy[edges[edge].action] / top, settings)
+        total += root.values[edge]
     mark = np.float32(random_bits(rng) * _UNIFORM) * total
-    for action in range(len(weights)):
-        mark -= weights[action]
-        if mark < 0 and weights[action] > 0:
-            return action
+    for edge in range(node.first, node.end):
+        mark -= root.values[edge]
+        if mark < 0 and root.values[edge] > 0:
+            return edge
     return best
+
+
+@compiled
+def tempered(weight, settings):
+    """A weight to the power 1/temperature; 0 stays 0."""
+    return math.pow(weight, 1 / settings.temperature) if weight > 0 else 0.0
 
 
 @compiled

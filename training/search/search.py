@@ -126,7 +126,7 @@ class Search:
         count, tree, tables = len(states), self.tree, self.game.tables
         tree.roots["noise"][:count] = 0 if noise is None else noise
         tree.states[:count, 0] = states
-        self.kernels.begin(tables, tree, self._planes, 0, count)
+        self.kernels.begin(tables, tree, self.cache, self._planes, 0, count)
         evaluations = 0
         logits = np.zeros((count, self.game.num_actions), np.float32)
         values = np.zeros(count, np.float32)
@@ -150,15 +150,14 @@ class Search:
                 count,
             )
         actions = np.zeros(count, np.int64)
-        self.kernels.results(tree, self.settings, self._rngs, actions, values, 0, count)
+        visits = np.zeros((count, self.game.num_actions), np.int32)
+        self.kernels.results(tree, self.settings, self._rngs, actions, values, visits, 0, count)
         root_nodes = tree.nodes[:count, 0]
-        children = root_nodes["children"]
-        visits = np.take_along_axis(tree.nodes["visits"][:count], children.clip(0), axis=1)
         return SearchResult(
             actions=actions,
             policies=tree.roots["policy"][:count].copy(),
             values=values,
-            visits=np.where(children >= 0, visits, 0),
+            visits=visits,
             proven=root_nodes["lower"] == root_nodes["upper"],
             simulations=int(tree.roots["simulation"][:count].sum()),
             evaluations=evaluations,

@@ -12,60 +12,68 @@ from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 
 from . import gumbel, puct
-from .cache import NO_SLOT, find, remember
+from .cache import NO_SLOT, ask, find, remember
+from .prefetch import prefetch_tree
 from .proof import update_bounds
 from .settings import GUMBEL
-from .tree import NO_ACTION, NO_NODE, back_up, is_proven, node_value
+from .tree import NO_EDGE, NO_NODE, back_up, is_over, is_proven, node_value
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
 
 @part
-def show(table, state, planes):
-    """Write what the player to move in a position sees."""
-    rules.observe(table, state, int(state.mover), planes)
+def show(table, state, cache, planes, search):
+    """Write what the player to move in a position sees, as what a search asks."""
+    rules.observe(table, state, int(state.mover), planes[search])
+    ask(cache, search)
 
 
 @part
-def clear_node(nodes, number, parent, mover):
-    """Make a node fresh: no children, nothing known; `evaluate_node` fills in the rest."""
-    node = nodes[number]
+def fresh_node(table, root, nodes, edges, states, number, parent):
+    """Make a node for the position in ``states[number]``; the evaluation is yet to come."""
+    node, state = nodes[number], states[number]
     node.parent = parent
     node.visits = 0
-    node.sign = 1 - 2 * int(mover)
+    node.sign = 1 - 2 * int(state.mover)
     node.value = 0
     node.raw_value = 0
     node.lower = -1
     node.upper = 1
     node.evaluated = 0
-    for action in range(len(node.children)):
-        node.children[action] = NO_NODE
+    node.first = root.edges
+    if state.outcome == ONGOING:
+        next_edge = root.edges
+        for action in range(len(root.policy)):  # each one is written, and kept if it is legal
+            edges[next_edge].action = action
+            edges[next_edge].child = NO_NODE
+            edges[next_edge].open = 1
+            next_edge += int(rules.is_legal(table, state, action))
+        root.edges = next_edge
+    node.end = root.edges
 
 
 @part
-def plant(root, nodes, states):
+def plant(table, root, nodes, edges, states):
     """Begin a search from the position in the root, which then waits for the network."""
-    clear_node(nodes, 0, NO_NODE, states[0].mover)
     root.size = 1
+    root.edges = 0
+    fresh_node(table, root, nodes, edges, states, 0, NO_NODE)
     root.simulation = 0
     root.waiting = 0
 
 
 @part
-def evaluate_node(table, node, state, logits, value):
-    """Give a node its evaluation: ``logits`` [A] and ``value`` in player 0's view."""
+def evaluate_node(node, edges, value):
+    """Take the evaluation of a node whose logits are there: ``value`` in player 0's view."""
     best = np.float32(-np.inf)
-    for action in range(len(node.children)):
-        legal = rules.is_legal(table, state, action)
-        node.open[action] = legal
-        node.logits[action] = logits[action] if legal else np.float32(-np.inf)
-        best = max(best, node.logits[action])
+    for edge in range(node.first, node.end):
+        best = max(best, edges[edge].logit)
     total = np.float32(0)
-    for action in range(len(node.children)):
-        node.priors[action] = math.exp(node.logits[action] - best) if node.open[action] else 0
-        total += node.priors[action]
-    for action in range(len(node.children)):
-        node.priors[action] /= total
+    for edge in range(node.first, node.end):
+        edges[edge].prior = math.exp(edges[edge].logit - best)
+        total += edges[edge].prior
+    for edge in range(node.first, node.end):
+        edges[edge].prior /= total
     node.evaluated = 1
     node.raw_value = value
     node.value = value
@@ -73,27 +81,19 @@ def evaluate_node(table, node, state, logits, value):
 
 
 @part
-def evaluate_root(table, root, nodes, states, settings, rng, logits, value):
-    """Give the root its evaluation, and draw what kind of search it gets, and its noise."""
-    evaluate_node(table, nodes[0], states[0], logits, value)
+def evaluate_root(root, nodes, edges, states, settings, rng, value):
+    """The same for the root; draw what kind of search it gets, and its noise."""
+    evaluate_node(nodes[0], edges, value)
     root.waiting = NO_NODE
-    root.legal = 0
-    for action in range(len(nodes[0].children)):
-        root.legal += nodes[0].open[action]
     root.fast = 0
     if settings.full_share < 1:
         root.fast = random_bits(rng) >= settings.full_share * 4294967296.0
     root.greedy = root.fast or states[0].ply >= settings.temperature_plies
-    draw_noise(root, nodes[0], settings, rng)
-    if settings.prove:
-        action = winning_action(table, states, 0, len(nodes[0].children))
-        if action != NO_ACTION:
-            child = add_child(table, root, nodes, states, 0, action)
-            count_exact(root, nodes, settings, child, nodes[0].sign)
+    draw_noise(root, nodes[0], edges, settings, rng)
 
 
 @part
-def draw_noise(root, node, settings, rng):
+def draw_noise(root, node, edges, settings, rng):
     """Root noise over the legal actions: scaled Gumbel, or Dirichlet for PUCT.
 
     With ``settings.noise`` 0 the search keeps the noise that it was given. A fast search has
@@ -101,16 +101,14 @@ def draw_noise(root, node, settings, rng):
     """
     if settings.noise == 0:
         return
-    if root.fast:
-        for action in range(len(root.noise)):
-            root.noise[action] = 0 if settings.algorithm == GUMBEL else node.priors[action]
-        return
-    total = np.float32(0)
     for action in range(len(root.noise)):
         root.noise[action] = 0
-        if not node.open[action]:
-            continue
-        if settings.algorithm == GUMBEL:
+    total = np.float32(0)
+    for edge in range(node.first, node.end):
+        action = edges[edge].action
+        if root.fast:
+            root.noise[action] = 0 if settings.algorithm == GUMBEL else edges[edge].prior
+        elif settings.algorithm == GUMBEL:
             uniform = (random_bits(rng) + 0.5) / 4294967296.0
             root.noise[action] = -settings.noise * math.log(-math.log(uniform))
         else:
@@ -122,27 +120,33 @@ def draw_noise(root, node, settings, rng):
 
 
 @part
-def absorb(table, root, nodes, states, settings, rng, logits, value):
+def absorb(table, root, nodes, edges, states, settings, rng, logits, value):
     """Give the waiting node its evaluation: ``logits`` [A] and ``value`` in its mover's view.
 
     The network numbers actions as the mover sees them; the tree, as the game does.
     """
     number = root.waiting
-    state = states[number]
-    for action in range(len(root.values)):
-        root.values[action] = logits[rules.seen_action(table, state, int(state.mover), action)]
-    value *= nodes[number].sign
+    node, state = nodes[number], states[number]
+    for edge in range(node.first, node.end):
+        action = int(edges[edge].action)
+        edges[edge].logit = logits[rules.seen_action(table, state, int(state.mover), action)]
+    value *= node.sign
     if number == 0:
-        evaluate_root(table, root, nodes, states, settings, rng, root.values, value)
+        evaluate_root(root, nodes, edges, states, settings, rng, value)
+        if settings.prove:
+            edge = winning_edge(table, nodes, edges, states, 0)
+            if edge != NO_EDGE:
+                child = add_child(table, root, nodes, edges, states, 0, edge)
+                count_exact(root, nodes, edges, settings, child, node.sign)
         return
-    evaluate_node(table, nodes[number], state, root.values, value)
+    evaluate_node(node, edges, value)
     root.waiting = NO_NODE
     root.simulation += 1
     back_up(nodes, number, value)
 
 
 @part
-def count_exact(root, nodes, settings, number, value):
+def count_exact(root, nodes, edges, settings, number, value):
     """A simulation that ended in a node whose value is exact, and so needs no network."""
     node = nodes[number]
     node.visits += 1
@@ -152,95 +156,96 @@ def count_exact(root, nodes, settings, number, value):
     if settings.prove:
         node.lower = value
         node.upper = value
-        update_bounds(nodes, number)
+        update_bounds(nodes, edges, number)
 
 
 @part
-def winning_action(table, states, number, num_actions):
-    """An action that wins the game at once for a node's mover, or NO_ACTION.
+def winning_edge(table, nodes, edges, states, number):
+    """An edge that wins the game at once for a node's mover, or NO_EDGE.
 
     To try them all costs far less than to ask the network, which may well overlook them. The
     last of the ``states`` belongs to no node and is there to try them in.
     """
-    state, trial = states[number], states[len(states) - 1]
+    node, state, trial = nodes[number], states[number], states[len(states) - 1]
+    if not rules.may_end(table, state):
+        return NO_EDGE
     mover = int(state.mover)
-    for action in range(num_actions):
-        if rules.is_legal(table, state, action):
-            states[len(states) - 1] = state
-            rules.step(table, trial, action)
-            if trial.outcome != ONGOING and reward(trial.outcome, mover) > 0:
-                return action
-    return NO_ACTION
+    for edge in range(node.first, node.end):
+        states[len(states) - 1] = state
+        rules.step(table, trial, int(edges[edge].action))
+        if trial.outcome != ONGOING and reward(trial.outcome, mover) > 0:
+            return edge
+    return NO_EDGE
 
 
 @part
-def add_child(table, root, nodes, states, number, action):
-    """A new node for the position after ``action``; return its number."""
+def add_child(table, root, nodes, edges, states, number, edge):
+    """A new node for the position after an edge's action; return its number."""
     child = root.size
     root.size += 1
-    nodes[number].children[action] = child
+    edges[edge].child = child
     states[child] = states[number]
-    rules.step(table, states[child], action)
-    clear_node(nodes, child, number, states[child].mover)
+    rules.step(table, states[child], int(edges[edge].action))
+    fresh_node(table, root, nodes, edges, states, child, number)
     return child
 
 
 @part
-def select(root, nodes, settings, considered_visits, number):
-    """The action to follow from a node."""
+def select(root, nodes, edges, settings, considered_visits, number):
+    """The edge to follow from a node."""
     if settings.algorithm != GUMBEL:
-        return puct.select(root, nodes, settings, number)
+        return puct.select(root, nodes, edges, settings, number)
     if number == 0:
-        return gumbel.select_root(root, nodes, settings, considered_visits)
-    return gumbel.select_inside(root, nodes, settings, number)
+        return gumbel.select_root(root, nodes, edges, settings, considered_visits)
+    return gumbel.select_inside(root, nodes, edges, settings, number)
 
 
 @part
-def grow(table, root, nodes, states, settings, considered_visits):
+def grow(table, root, nodes, edges, states, settings, considered_visits):
     """Run simulations until a new leaf needs the network; return it, or NO_NODE when done."""
     budget = settings.fast_simulations if root.fast else settings.simulations
     while root.simulation < budget and not is_proven(nodes[0]):
         number = 0
         while True:
-            action = select(root, nodes, settings, considered_visits, number)
-            child = nodes[number].children[action]
+            edge = select(root, nodes, edges, settings, considered_visits, number)
+            child = edges[edge].child
             if child == NO_NODE:
-                child = add_child(table, root, nodes, states, number, action)
+                child = add_child(table, root, nodes, edges, states, number, edge)
                 outcome = states[child].outcome
                 if outcome != ONGOING:
-                    count_exact(root, nodes, settings, child, np.float32(reward(outcome, 0)))
+                    count_exact(root, nodes, edges, settings, child, np.float32(reward(outcome, 0)))
                     break
-                if settings.prove:
-                    win = winning_action(table, states, child, len(nodes[child].children))
-                    if win != NO_ACTION:
-                        count_exact(root, nodes, settings, child, nodes[child].sign)
-                        break
+                if settings.prove and winning_edge(table, nodes, edges, states, child) != NO_EDGE:
+                    count_exact(root, nodes, edges, settings, child, nodes[child].sign)
+                    break
                 root.waiting = child
                 return child
-            if states[child].outcome != ONGOING or is_proven(nodes[child]):
-                count_exact(root, nodes, settings, child, node_value(nodes[child]))
+            if is_over(nodes[child]) or is_proven(nodes[child]):
+                count_exact(root, nodes, edges, settings, child, node_value(nodes[child]))
                 break
             number = child
     return NO_NODE
 
 
 @part
-def answer_from_cache(table, root, nodes, states, settings, rng, cache, planes, search):
+def answer_from_cache(table, root, nodes, edges, states, settings, rng, cache, planes, search):
     """Show the waiting node; where the cache has the answer, absorb it and return True."""
-    show(table, states[root.waiting], planes[search])
+    show(table, states[root.waiting], cache, planes, search)
     slot = find(cache, search)
     if slot == NO_SLOT:
         return False
-    absorb(table, root, nodes, states, settings, rng, cache.logits[slot], cache.values[slot])
+    answer = cache.answers[slot]
+    logits, value = answer[: len(answer) - 1], answer[len(answer) - 1]
+    absorb(table, root, nodes, edges, states, settings, rng, logits, value)
     return True
 
 
 @kernel
-def begin(tables, tree, planes, first, last):
+def begin(tables, tree, cache, planes, first, last):
     """Begin searches ``first`` to ``last`` from ``tree.states[:, 0]``; show the roots."""
     for b in range(first, last):
-        plant(tree.roots[b], tree.nodes[b], tree.states[b])
-        show(tables[0], tree.states[b, 0], planes[b])
+        plant(tables[0], tree.roots[b], tree.nodes[b], tree.edges[b], tree.states[b])
+        show(tables[0], tree.states[b, 0], cache, planes, b)
 
 
 @kernel
@@ -253,35 +258,44 @@ def advance(tables, tree, cache, settings, rngs, logits, values, planes, first, 
     table = tables[0]
     waiting = 0
     for b in range(first, last):
-        root, nodes, states = tree.roots[b], tree.nodes[b], tree.states[b]
+        prefetch_tree(tree, cache, logits, b + 1)
+        root, nodes, edges, states = tree.roots[b], tree.nodes[b], tree.edges[b], tree.states[b]
         if root.waiting < 0:
             continue
         rng = rngs[b]
         remember(cache, b, logits[b], values[b])
-        absorb(table, root, nodes, states, settings, rng, logits[b], values[b])
-        while grow(table, root, nodes, states, settings, tree.considered_visits) != NO_NODE:
-            if not answer_from_cache(table, root, nodes, states, settings, rng, cache, planes, b):
+        absorb(table, root, nodes, edges, states, settings, rng, logits[b], values[b])
+        while grow(table, root, nodes, edges, states, settings, tree.considered_visits) != NO_NODE:
+            if not answer_from_cache(
+                table, root, nodes, edges, states, settings, rng, cache, planes, b
+            ):
                 waiting += 1
                 break
     return waiting
 
 
 @part
-def decide(root, nodes, settings, rng):
-    """Write the policy target of a finished search into ``root.policy``; return the action."""
+def decide(root, nodes, edges, settings, rng):
+    """Write a finished search's policy target into ``root.policy``; return the edge to play."""
     if settings.algorithm == GUMBEL:
-        action = gumbel.choose_action(root, nodes, settings)
-        gumbel.write_improved_policy(root, nodes, settings)
+        edge = gumbel.choose_edge(root, nodes, edges, settings)
+        gumbel.write_improved_policy(root, nodes, edges, settings)
     else:
-        action = puct.choose_action(root, nodes, settings, rng)
-        puct.write_visit_policy(nodes, root.policy)
-    return action
+        edge = puct.choose_edge(root, nodes, edges, settings, rng)
+    return edge
 
 
 @kernel
-def results(tree, settings, rngs, actions, values, first, last):
-    """Read finished searches: action and value (mover's view); policies stay in the roots."""
+def results(tree, settings, rngs, actions, values, visits, first, last):
+    """Read finished searches: action, value (mover's view) and visits of the root actions.
+
+    ``visits`` int32 [B, A] comes with zeros; policies stay in the roots.
+    """
     for b in range(first, last):
-        nodes = tree.nodes[b]
-        actions[b] = decide(tree.roots[b], nodes, settings, rngs[b])
-        values[b] = nodes[0].sign * node_value(nodes[0])
+        nodes, edges = tree.nodes[b], tree.edges[b]
+        root = nodes[0]
+        actions[b] = edges[decide(tree.roots[b], nodes, edges, settings, rngs[b])].action
+        values[b] = root.sign * node_value(root)
+        for edge in range(root.first, root.end):
+            if edges[edge].child != NO_NODE:
+                visits[b, edges[edge].action] = nodes[edges[edge].child].visits

@@ -16,54 +16,61 @@ from ludarium.envs.engine.rule import compiled
 from .settings import SearchSettings
 
 NO_NODE = -1
-NO_ACTION = -1
+NO_EDGE = -1
 PAUSED = -2  # in `waiting`: the search is finished and its result not taken yet
 
 
-def node_dtype(actions: int) -> np.dtype:
-    """One node of a tree, its position aside.
+#: One node of a tree, its position and its edges aside. ``parent`` NO_NODE for the root; ``visits``
+#: how many values were backed up through the node, its own included; ``sign`` +1 where player 0 is
+#: to move, else -1; ``value`` the mean of the values; ``raw_value`` the network's; ``lower``,
+#: ``upper`` bounds of the exact value, proven where they meet; ``evaluated`` whether the network
+#: was asked. Its edges, one for each legal action, are numbered from ``first`` to before ``end``.
+NODE = np.dtype(
+    [
+        ("parent", np.int32),
+        ("visits", np.int32),
+        ("sign", np.float32),
+        ("value", np.float32),
+        ("raw_value", np.float32),
+        ("first", np.int32),
+        ("end", np.int32),
+        ("lower", np.int8),
+        ("upper", np.int8),
+        ("evaluated", np.int8),
+    ],
+    align=True,
+)
 
-    ``parent`` NO_NODE for the root; ``sign`` +1 where player 0 is to move, else -1; ``visits`` how
-    many values were backed up through the node, its own included; ``value`` their mean;
-    ``raw_value`` the network's value; ``lower``, ``upper`` bounds of the exact value, proven where
-    they meet; ``evaluated`` whether the network was asked. For each action: ``children`` node
-    number or NO_NODE; ``logits`` of the network, -inf where illegal; ``priors`` their softmax;
-    ``open`` whether it is legal and not known to be worse than another (see `proof`).
-    """
-    return np.dtype(
-        [
-            ("parent", np.int32),
-            ("visits", np.int32),
-            ("sign", np.float32),
-            ("value", np.float32),
-            ("raw_value", np.float32),
-            ("lower", np.int8),
-            ("upper", np.int8),
-            ("evaluated", np.int8),
-            ("children", np.int32, (actions,)),
-            ("logits", np.float32, (actions,)),
-            ("priors", np.float32, (actions,)),
-            ("open", np.int8, (actions,)),
-        ],
-        align=True,
-    )
+#: One legal action in a node. ``child`` is the number of the node it leads to or NO_NODE, ``logit``
+#: the network's, ``prior`` the softmax of the node's logits, ``open`` whether the action is not
+#: known to be worse than another (see `proof`).
+EDGE = np.dtype(
+    [
+        ("action", np.int16),
+        ("open", np.int8),
+        ("child", np.int32),
+        ("logit", np.float32),
+        ("prior", np.float32),
+    ],
+    align=True,
+)
 
 
 def root_dtype(actions: int) -> np.dtype:
     """One search.
 
-    ``size`` nodes in use; ``simulation`` simulations done; ``waiting`` node that waits for
-    the network, NO_NODE or PAUSED; ``legal`` number of legal root actions; ``fast`` whether it
-    is a fast search, ``greedy`` whether the best action found is played, see `SearchSettings`;
-    ``noise`` of the root; ``policy`` what the network should learn; ``visited``, ``values``,
-    ``favourite`` and ``rest`` working room of `gumbel`.
+    ``size`` nodes and ``edges`` edges in use; ``simulation`` simulations done; ``waiting`` node
+    that waits for the network, NO_NODE or PAUSED; ``fast`` whether it is a fast search,
+    ``greedy`` whether the best action found is played, see `SearchSettings`. For each action:
+    ``noise`` of the root, and ``policy``, what the network should learn. ``visited``, ``values``,
+    ``favourite`` and ``rest`` are working room of `gumbel`, for the edges of one node.
     """
     return np.dtype(
         [
             ("size", np.int32),
+            ("edges", np.int32),
             ("simulation", np.int32),
             ("waiting", np.int32),
-            ("legal", np.int32),
             ("fast", np.int8),
             ("greedy", np.int8),
             ("favourite", np.int32),
@@ -82,7 +89,10 @@ class Tree(NamedTuple):
 
     Attributes:
         states: structured [B, M + 1], the position of each node, and room to try an action in.
-        nodes: structured [B, M] of `node_dtype`.
+        nodes: structured [B, M] of `NODE`.
+        edges: structured [B, M * A] of `EDGE`. Those of a node follow each other in increasing
+            order of the action, and the nodes' in the order in which they were made, so that a
+            small tree takes little memory.
         roots: structured [B] of `root_dtype`.
         considered_visits: int32 [2, max_considered + 1, simulations], of full and of fast
             searches, see `gumbel`.
@@ -90,6 +100,7 @@ class Tree(NamedTuple):
 
     states: np.ndarray
     nodes: np.ndarray
+    edges: np.ndarray
     roots: np.ndarray
     considered_visits: np.ndarray
 
@@ -99,12 +110,19 @@ def new_tree(game: Game, batch: int, settings: SearchSettings) -> Tree:
     simulations = max(settings.simulations, settings.fast_simulations)
     tree = Tree(
         states=np.zeros((batch, simulations + 2), game.state_dtype),
-        nodes=np.zeros((batch, simulations + 1), node_dtype(game.num_actions)),
+        nodes=np.zeros((batch, simulations + 1), NODE),
+        edges=np.zeros((batch, (simulations + 1) * game.num_actions), EDGE),
         roots=np.zeros(batch, root_dtype(game.num_actions)),
         considered_visits=np.zeros((2, settings.max_considered + 1, simulations), np.int32),
     )
     tree.roots["waiting"] = NO_NODE
     return tree
+
+
+@compiled
+def is_over(node):
+    """Whether a node's position is finished: it has no edges."""
+    return node.first == node.end
 
 
 @compiled

@@ -13,6 +13,7 @@ from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action
 from ludarium.envs.engine.rule import ONGOING, PLAYER_1_WINS, random_below, random_bits
 from ludarium.training.search.cache import remember
+from ludarium.training.search.prefetch import prefetch_tree
 from ludarium.training.search.simulate import (
     absorb,
     answer_from_cache,
@@ -142,26 +143,23 @@ def record(root, nodes, state, log, game):
 
 
 @part
-def move_root(table, root, nodes, states, settings, action, rng):
-    """Play ``action``; the child's evaluation, if there is one, becomes the new root's.
+def move_root(table, root, nodes, edges, states, settings, edge, rng):
+    """Play an edge's action; the child's evaluation, if there is one, becomes the new root's.
 
     Without one the new root waits for the network.
     """
-    child = nodes[0].children[action]
-    evaluated = child != NO_NODE and nodes[child].evaluated
-    raw_value = np.float32(0)
-    if evaluated:
-        raw_value = nodes[child].raw_value
-        for a in range(len(root.values)):
-            root.values[a] = nodes[child].logits[a]
-    rules.step(table, states[0], action)
-    plant(root, nodes, states)
-    if evaluated:
-        evaluate_root(table, root, nodes, states, settings, rng, root.values, raw_value)
+    child = edges[edge].child
+    rules.step(table, states[0], int(edges[edge].action))
+    plant(table, root, nodes, edges, states)
+    if child != NO_NODE and nodes[child].evaluated:  # and looked over for a win at once
+        first = nodes[child].first  # the edges are further on than the root's, their logits intact
+        for edge in range(nodes[0].end):
+            edges[edge].logit = edges[first + edge].logit
+        evaluate_root(root, nodes, edges, states, settings, rng, nodes[child].raw_value)
 
 
 @kernel
-def begin_games(tables, tree, log, games, rngs, opening_plies, resignation, planes):
+def begin_games(tables, tree, cache, log, games, rngs, opening_plies, resignation, planes):
     """Start a game in every tree; each then waits for the network."""
     num_actions = log.policies.shape[1]
     for b in range(len(games)):
@@ -169,8 +167,8 @@ def begin_games(tables, tree, log, games, rngs, opening_plies, resignation, plan
         start_game(
             tables[0], states[0], log, games, b, rngs[b], opening_plies, resignation, num_actions
         )
-        plant(tree.roots[b], tree.nodes[b], states)
-        show(tables[0], states[0], planes[b])
+        plant(tables[0], tree.roots[b], tree.nodes[b], tree.edges[b], states)
+        show(tables[0], states[0], cache, planes, b)
 
 
 @kernel
@@ -197,26 +195,28 @@ def play_on(
     table = tables[0]
     num_actions = log.policies.shape[1]
     for b in range(len(games)):
-        root, nodes, states, rng = tree.roots[b], tree.nodes[b], tree.states[b], rngs[b]
+        prefetch_tree(tree, cache, logits, b + 1)
+        root, nodes, edges = tree.roots[b], tree.nodes[b], tree.edges[b]
+        states, rng = tree.states[b], rngs[b]
         if root.waiting >= 0:
             log.counts[EVALUATIONS] += 1
             remember(cache, b, logits[b], values[b])
-            absorb(table, root, nodes, states, settings, rng, logits[b], values[b])
+            absorb(table, root, nodes, edges, states, settings, rng, logits[b], values[b])
         while True:
             if root.waiting >= 0:
                 if not answer_from_cache(
-                    table, root, nodes, states, settings, rng, cache, planes, b
+                    table, root, nodes, edges, states, settings, rng, cache, planes, b
                 ):
                     break
                 log.counts[HITS] += 1
             if root.waiting != PAUSED:
-                leaf = grow(table, root, nodes, states, settings, tree.considered_visits)
+                leaf = grow(table, root, nodes, edges, states, settings, tree.considered_visits)
                 if leaf != NO_NODE:
                     continue
             if is_full(log):
                 root.waiting = PAUSED
                 break
-            action = decide(root, nodes, settings, rng)
+            edge = decide(root, nodes, edges, settings, rng)
             log.counts[SEARCHES] += 1
             log.counts[SIMULATIONS] += root.simulation
             if not root.fast:
@@ -225,11 +225,11 @@ def play_on(
             if resigned:
                 states[0].outcome = PLAYER_1_WINS - states[0].mover
             else:
-                move_root(table, root, nodes, states, settings, action, rng)
+                move_root(table, root, nodes, edges, states, settings, edge, rng)
             if states[0].outcome != ONGOING:
                 end_game(table, states[0], log, games[b], resignation, b, resigned)
                 start_game(
                     table, states[0], log, games, b, rng, opening_plies, resignation, num_actions
                 )
-                plant(root, nodes, states)
+                plant(table, root, nodes, edges, states)
     return is_full(log)
