@@ -14,6 +14,7 @@ import torch
 from .forms import ANY_SIZE, FORMS, Answer, Form, prepare, usable_forms
 from .network import PolicyValueNetwork
 
+_SECONDS_OF_A_FORM = 0.3  # to find the fastest
 _measured: dict[tuple, Form] = {}
 
 
@@ -120,19 +121,26 @@ class InferenceEngine:
         shapes = tuple(tuple(weight.shape) for weight in self._network.parameters())
         key = (shapes, self.batch, str(self.device), self._threads, *forms)
         if key not in _measured:
-            _measured[key] = min(forms, key=self._seconds)
+            seconds = self._seconds(forms)
+            _measured[key] = min(forms, key=lambda form: seconds[form])
         return _measured[key]
 
-    def _seconds(self, form: Form) -> float:
-        """Best time of a batch, over about a third of a second."""
+    def _seconds(self, forms: list[Form]) -> dict[Form, float]:
+        """Best time of a batch in each form.
+
+        They take turns, so that a machine that is slow for a while is slow for all of them.
+        """
         example = np.zeros((self.batch, *self._observation_shape), np.float32)
-        answer = self._prepared(form, self.batch)
-        answer(example)
-        best, deadline = float("inf"), time.perf_counter() + 0.3
-        while time.perf_counter() < deadline:
-            start = time.perf_counter()
+        answers = {form: self._prepared(form, self.batch) for form in forms}
+        best = dict.fromkeys(forms, float("inf"))
+        for answer in answers.values():
             answer(example)
-            best = min(best, time.perf_counter() - start)
+        deadline = time.perf_counter() + _SECONDS_OF_A_FORM * len(forms)
+        while time.perf_counter() < deadline:
+            for form, answer in answers.items():
+                start = time.perf_counter()
+                answer(example)
+                best[form] = min(best[form], time.perf_counter() - start)
         return best
 
     def __call__(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

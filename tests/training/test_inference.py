@@ -97,7 +97,11 @@ def test_auto_takes_integers_only_with_examples(monkeypatch):
     network, observations = network_and_observations("corso")
     shape = observations.shape[1:]
     speed = {"onnx-int8": 1.0, "onnx": 2.0}
-    monkeypatch.setattr(InferenceEngine, "_seconds", lambda self, form: speed.get(form, 3.0))
+    monkeypatch.setattr(
+        InferenceEngine,
+        "_seconds",
+        lambda self, forms: {form: speed.get(form, 3.0) for form in forms},
+    )
     assert InferenceEngine(network, shape, 7, examples=observations).form == "onnx-int8"
     assert InferenceEngine(network, shape, 7).form == "onnx"
 
