@@ -67,11 +67,10 @@ class _Disjoint(Compiler):
         super().__init__(typing, target, library, args, result, flags, local_types)
 
 
-_PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "kernel": _PLAIN,
-    "part": _PLAIN,
-    "leaf": _PLAIN | {"forceinline": True, "pipeline_class": _Disjoint},
+    "kernel": rule_module.COMPILE,
+    "part": rule_module.COMPILE,
+    "leaf": rule_module.COMPILE | {"forceinline": True, "pipeline_class": _Disjoint},
 }
 
 

@@ -6,17 +6,21 @@ recursion and no Python randomness; every integer is computed as a plain ``int``
 """
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-# Without ``_nrt`` compiled code does not count who uses an array: nothing here makes one, and the
-# caller keeps those that it gives. The counts are locked, so that threads wait for each other.
+#: How everything is compiled. Without ``_nrt`` compiled code does not count who uses an array:
+#: nothing here makes one, and callers keep those that they give. The counts are locked, so that
+#: threads that share an array would wait for each other.
+COMPILE: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
 #: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
-rule = njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)
+rule = njit(forceinline=True, **COMPILE)
 
 #: The same for functions that are large, or called in many places: the compiler may decide.
-compiled = njit(nogil=True, error_model="numpy", _nrt=False)
+compiled = njit(**COMPILE)
 
 # state.outcome: how a game stands. Rewards are +1/-1, or 0/0 for the last two.
 ONGOING = 0
