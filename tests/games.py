@@ -75,11 +75,6 @@ def random_positions(game: Game, count: int, seed: int = 0) -> list[Position]:
     return [positions[0], *(positions[index] for index in between), positions[-1]]
 
 
-def contents(states: np.ndarray) -> bytes:
-    """The bytes of the fields of positions, without the padding between them."""
-    return b"".join(states[name].tobytes() for name in states.dtype.names or ())
-
-
 def garbage(array: np.ndarray, seed: int) -> np.ndarray:
     """The array, filled with random bytes."""
     array.view(np.uint8).reshape(-1)[:] = np.random.default_rng(seed).integers(

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 _NO_RNG = np.ones((1, 2), np.int64)
 
 
-def contents_of(state: np.void) -> bytes:
-    """What is in the record of a position: equal bytes for equal positions of one game.
+def contents_of(state: np.void | np.ndarray) -> bytes:
+    """What is in the record of a position, or in those of an array of positions.
 
-    The record's own bytes are not, for numpy leaves out the padding between fields when it copies.
+    Equal bytes for equal positions of one game. The records' own bytes are not, for numpy leaves
+    out the padding between fields when it copies.
     """
     return b"".join(state[name].tobytes() for name in state.dtype.names or ())
 

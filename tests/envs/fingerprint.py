@@ -11,8 +11,9 @@ import json
 import numpy as np
 
 from ludarium.envs import Game
+from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import seed_rng
-from tests.games import CASES, Batch, contents, random_game
+from tests.games import CASES, Batch, random_game
 
 RANDOM_GAMES = 3
 
@@ -24,9 +25,9 @@ def fingerprint(game: Game) -> dict[str, object]:
     counts = np.zeros(5, np.int64)
     states = game.new_states(1)
     plies = kernels.random_games(tables, states, rng[0], game.num_actions, RANDOM_GAMES, counts)
-    digest = hashlib.sha256(contents(states))
+    digest = hashlib.sha256(contents_of(states))
     for position, _ in random_game(game, seed=1):
-        digest.update(contents(position.states))
+        digest.update(contents_of(position.states))
         digest.update(position.mask.tobytes())
         digest.update(position.observation(0).tobytes())
         digest.update(position.observation(1).tobytes())
@@ -37,7 +38,7 @@ def fingerprint(game: Game) -> dict[str, object]:
     for _ in range(30):
         kernels.batch_step_random(batch.batch, batch.actions, 0, batch.count)
         drawn.append(batch.actions.tolist())
-        digest.update(contents(batch.states))
+        digest.update(contents_of(batch.states))
         for array in (batch.masks, batch.planes, batch.rewards, batch.rngs):
             digest.update(array.tobytes())
     return {

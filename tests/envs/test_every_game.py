@@ -32,7 +32,7 @@ from ludarium.envs.engine.rule import (
     seed_rng,
 )
 from tests.envs.fingerprint import all_fingerprints
-from tests.games import Batch, contents, garbage, random_game, random_positions
+from tests.games import Batch, garbage, random_game, random_positions
 from tests.oddity import Oddity
 
 # The rules.
@@ -58,7 +58,7 @@ def test_contents_of_a_position_are_without_what_lies_between_its_fields(game: G
 
 
 def test_start_depends_on_the_seed_only_where_starts_are_random(game: Game) -> None:
-    starts = {contents(game.start(seed).states) for seed in range(20)}
+    starts = {contents_of(game.start(seed).states) for seed in range(20)}
     assert (len(starts) > 1) == game.random_start
     assert game.start(7) == game.start(7)
 
@@ -414,7 +414,7 @@ def test_board_text_shows_different_positions_differently(default_game: Game) ->
         text = position.board_text()
         assert text == str(position)
         assert all(line == line.rstrip() for line in text.splitlines())
-        texts[text] = contents(position.states)
+        texts[text] = contents_of(position.states)
     assert len(texts) > 2
 
 
@@ -500,7 +500,7 @@ def test_a_part_of_a_batch_leaves_the_rest_alone(default_game: Game) -> None:
         states, before = many.states.copy(), [array.copy() for array in arrays]
         kernel(many.batch, many.actions, 2, 4)
         outside = [0, 1, 4, 5]
-        assert contents(many.states[outside]) == contents(states[outside])
+        assert contents_of(many.states[outside]) == contents_of(states[outside])
         for array, old in zip(arrays, before, strict=True):
             np.testing.assert_array_equal(array[outside], old[outside])
         assert (many.states["ply"][2:4] == states["ply"][2:4] + 1).all()

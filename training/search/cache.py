@@ -22,7 +22,7 @@ from ludarium.envs.engine.rule import compiled
 
 NO_SLOT = -1
 _WAYS = 4  # slots that a key can be in
-_LINE = 64  # bytes that the processor fetches at a time
+LINE = 64  # bytes that the processor fetches at a time
 CLOCK, EMPTIED = range(2)
 
 #: Slots that a key can be in: ``keys``, hashes of observations; ``stamps``, when each answer was
@@ -74,8 +74,8 @@ def new_cache(observations: np.ndarray, num_actions: int, megabytes: float) -> C
 
 def _in_lines(count: int, dtype: np.dtype) -> np.ndarray:
     """Zeros whose first byte begins a line of memory."""
-    room = np.zeros(count * dtype.itemsize + _LINE, np.uint8)
-    start = -room.ctypes.data % _LINE
+    room = np.zeros(count * dtype.itemsize + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
     return room[start : start + count * dtype.itemsize].view(dtype)
 
 

@@ -18,9 +18,7 @@ from numba.extending import intrinsic
 
 from ludarium.envs.engine.rule import compiled
 
-from .cache import set_of
-
-LINE = 64  # bytes that the processor fetches at a time
+from .cache import LINE, set_of
 
 
 @intrinsic

@@ -63,7 +63,7 @@ def root_dtype(actions: int) -> np.dtype:
     that waits for the network, NO_NODE or PAUSED; ``fast`` whether it is a fast search,
     ``greedy`` whether the best action found is played, see `SearchSettings`. For each action:
     ``noise`` of the root, and ``policy``, what the network should learn. ``visited``, ``values``,
-    ``favourite`` and ``rest`` are working room of `gumbel`, for the edges of one node.
+    ``favourite`` and ``rest`` are working room of `gumbel` and `puct`, for the edges of one node.
     """
     return np.dtype(
         [
