@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
+import time
 from typing import get_args
 
 import numpy as np
@@ -13,8 +15,10 @@ import torch
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.configs.schema import Network as NetworkConfig
+from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.position import contents_of
 from ludarium.models import InferenceEngine, NetworkShape, build_network, load_checkpoint
 from ludarium.models.network import SIZES
 from ludarium.training.agents import make_agent
@@ -24,7 +28,7 @@ from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
 from ludarium.training.alphazero.resignation import TRIAL, Calibration, wrong_share
 from ludarium.training.alphazero.samples import Batch, BatchMaker, Replay, sample_dtype
-from ludarium.training.alphazero.self_play import Worker
+from ludarium.training.alphazero.self_play import Group, Harvest, SelfPlay
 from ludarium.training.alphazero.warm_up import warm_up_samples
 from ludarium.training.evaluation import (
     load_ratings,
@@ -68,8 +72,16 @@ def weights(trainer: AlphaZeroTrainer) -> dict[str, torch.Tensor]:
 
 
 @pytest.fixture
-def worker():
-    return new_worker(SearchSettings(simulations=8))
+def group():
+    return new_group(SearchSettings(simulations=8))
+
+
+def play(group: Group, settings: SearchSettings, evaluate, **given) -> Harvest:
+    """One stretch of a single group."""
+    group.begin(settings, **given)
+    while not group.is_full:
+        group.step(evaluate)
+    return group.harvest()
 
 
 def uniform(observations):
@@ -77,13 +89,13 @@ def uniform(observations):
     return np.zeros((len(observations), 9), np.float32), np.zeros(len(observations), np.float32)
 
 
-def test_self_play_samples_are_searched_positions_with_their_games_result(worker):
-    game = worker.game
-    harvest = worker.play(SearchSettings(simulations=8, noise=1.0), uniform)
+def test_self_play_samples_are_searched_positions_with_their_games_result(group):
+    game = group.game
+    harvest = play(group, SearchSettings(simulations=8, noise=1.0), uniform)
     samples = harvest.samples
     assert harvest.positions == 400
     assert 0 < len(samples) < 400
-    assert len(samples) + len(worker.pending) == 400
+    assert len(samples) + len(group.pending) == 400
     assert (samples["state"]["outcome"] == 0).all()
     np.testing.assert_allclose(samples["policy"].astype(float).sum(axis=1), 1, atol=5e-3)
     masks = np.zeros((len(samples), 9), np.int8)
@@ -98,11 +110,11 @@ def test_self_play_samples_are_searched_positions_with_their_games_result(worker
     assert {1, 2} <= set(samples["outcome"])
 
 
-def test_a_samples_result_is_that_of_its_own_game(worker):
+def test_a_samples_result_is_that_of_its_own_game(group):
     """One cell left to fill: the result is known from the position alone."""
     settings = SearchSettings(simulations=8, noise=1.0)
-    samples = np.concatenate([worker.play(settings, uniform).samples for _ in range(5)])
-    game, checked = worker.game, 0
+    samples = np.concatenate([play(group, settings, uniform).samples for _ in range(5)])
+    game, checked = group.game, 0
     for sample in samples:
         from ludarium.envs import Position
 
@@ -126,12 +138,69 @@ def network(observations):
     return 2 * answers[:, 1:], 0.9 * answers[:, 0]
 
 
-def new_worker(
+def new_group(
     settings: SearchSettings, positions: int = 400, cache: float = 0.0, **stored: bool
-) -> Worker:
+) -> Group:
     game = make_game("corso", size=3)
     dtype = sample_dtype(game, **stored)
-    return Worker(game, settings, 8, positions, 2, np.random.SeedSequence(3), cache, dtype, 0.5)
+    return Group(game, settings, 8, positions, 2, np.random.SeedSequence(3), cache, dtype, 0.5)
+
+
+def self_play_of(threads: int) -> tuple[SelfPlay, SearchSettings]:
+    """Self-play of small groups."""
+    settings = SearchSettings(simulations=8, noise=1.0)
+    config = SelfPlayConfig(games=24, positions=900, cache=1)
+    seed = np.random.SeedSequence(3)
+    return SelfPlay(make_game("corso", size=3), config, settings, threads, seed), settings
+
+
+def test_a_slow_core_takes_fewer_steps_and_changes_nothing():
+    self_play, settings = self_play_of(threads=2)
+    steps: dict[int, int] = {}
+
+    def evaluate(observations):
+        me = threading.get_ident()
+        steps[me] = steps.get(me, 0) + 1
+        time.sleep(0.001 if me == min(steps) else 0.004)
+        return network(observations)
+
+    reached: list[int] = []
+    uneven = [self_play.play(settings, evaluate, reached.append) for _ in range(2)]
+    self_play.close()
+    assert sum(reached) == 2 * 900
+    fast, slow = sorted(steps.values(), reverse=True)
+    assert fast > 1.5 * slow
+
+    groups = self_play_of(threads=2)[0].groups
+    assert [len(group.games) for group in groups] == [8, 8, 8]
+    for harvest in uneven:
+        alone = Harvest.join([play(group, settings, network) for group in groups])
+        assert contents_of(harvest.samples["state"]) == contents_of(alone.samples["state"])
+        for name in ("policy", "search_value", "outcome", "score"):
+            np.testing.assert_array_equal(harvest.samples[name], alone.samples[name])
+        assert (harvest.games, harvest.simulations, harvest.hits) == (
+            alone.games,
+            alone.simulations,
+            alone.hits,
+        )
+
+
+def test_one_thread_has_one_group():
+    self_play, settings = self_play_of(threads=1)
+    assert len(self_play.groups) == 1
+    assert self_play.play(settings, network).positions == 900
+    self_play.close()
+
+
+def test_an_error_of_the_network_ends_self_play():
+    self_play, settings = self_play_of(threads=2)
+
+    def fail(observations):
+        raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        self_play.play(settings, fail)
+    self_play.close()
 
 
 def test_a_cache_changes_nothing_of_the_games_but_what_they_cost():
@@ -139,10 +208,10 @@ def test_a_cache_changes_nothing_of_the_games_but_what_they_cost():
     settings = SearchSettings(simulations=16, noise=1.0)
     games = []
     for cache in (0.0, 1.0):
-        worker = new_worker(settings, 2000, cache)
-        harvest = worker.play(settings, network)
+        group = new_group(settings, 2000, cache)
+        harvest = play(group, settings, network)
         lines: dict[int, list[bytes]] = {}
-        for serial, state in zip(worker.log.games, worker.log.states, strict=True):
+        for serial, state in zip(group.log.games, group.log.states, strict=True):
             lines.setdefault(serial, []).append(state.tobytes())
         # Serial numbers are given in the order of starting, so compare each tree's first game.
         games.append([lines[serial] for serial in range(8)])
@@ -155,31 +224,31 @@ def test_a_cache_changes_nothing_of_the_games_but_what_they_cost():
 def test_every_stretch_of_play_begins_with_an_empty_cache():
     """The network may be another; and a resumed run has no cache to go on with."""
     settings = SearchSettings(simulations=8, noise=1.0)
-    worker = new_worker(settings, cache=1.0)
-    worker.play(settings, network)
-    saved = {name: array.copy() for name, array in worker.state().items()}
-    resumed = new_worker(settings, cache=1.0)
+    group = new_group(settings, cache=1.0)
+    play(group, settings, network)
+    saved = {name: array.copy() for name, array in group.state().items()}
+    resumed = new_group(settings, cache=1.0)
     resumed.restore(saved)
     other = lambda observations: tuple(-answers for answers in network(observations))  # noqa: E731
-    first, second = worker.play(settings, other), resumed.play(settings, other)
+    first, second = play(group, settings, other), play(resumed, settings, other)
     assert first.hits == second.hits > 0
     np.testing.assert_array_equal(first.samples, second.samples)
-    known = {observation.tobytes() for observation in worker.observations}
+    known = {observation.tobytes() for observation in group.observations}
     assert known == {observation.tobytes() for observation in resumed.observations}
 
 
 def test_fast_searches_are_played_and_not_recorded():
     settings = SearchSettings(simulations=8, noise=1.0, full_share=0.25, fast_simulations=3)
-    worker = new_worker(settings, 1000)
-    harvest = worker.play(settings._replace(prove=False), network)
-    assert harvest.positions == len(worker.log.states) == 1000
+    group = new_group(settings, 1000)
+    harvest = play(group, settings._replace(prove=False), network)
+    assert harvest.positions == len(group.log.states) == 1000
     share = harvest.positions / harvest.searches
     assert abs(share - 0.25) < 3 * np.sqrt(0.25 * 0.75 / harvest.searches)
     expected = 8 * harvest.positions + 3 * (harvest.searches - harvest.positions)
     assert harvest.simulations == expected
     # Every game goes on by the moves of fast searches, so its recorded plies have gaps.
-    plies = worker.log.states["ply"]
-    gaps = [np.diff(plies[worker.log.games == game]) for game in set(worker.log.games)]
+    plies = group.log.states["ply"]
+    gaps = [np.diff(plies[group.log.games == game]) for game in set(group.log.games)]
     assert (np.concatenate(gaps) > 0).all()
     assert (np.concatenate(gaps) > 1).any()
 
@@ -255,9 +324,9 @@ def test_a_run_with_every_economy_goes_on_as_if_it_had_not_been_interrupted(tmp_
     assert json.loads(plain.folder.metrics.read_text())["cache_hits"] == 0
 
 
-def test_proven_positions_have_exact_search_values(worker):
+def test_proven_positions_have_exact_search_values(group):
     settings = SearchSettings(simulations=8, noise=1.0)
-    samples = worker.play(settings, uniform).samples
+    samples = play(group, settings, uniform).samples
     last = samples["state"]["open_cells"] == 1
     assert last.any()
     assert (np.abs(samples["search_value"][last]) == 1).mean() > 0.5
@@ -389,8 +458,8 @@ def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
 def test_samples_know_who_owned_the_board_when_their_game_ended():
     """Dye is never open again, the score is the owners' sum, and positions agree on a game's."""
     settings = SearchSettings(simulations=8, noise=1.0)
-    worker = new_worker(settings, ownership=True)
-    samples = np.concatenate([worker.play(settings, uniform).samples for _ in range(3)])
+    group = new_group(settings, ownership=True)
+    samples = np.concatenate([play(group, settings, uniform).samples for _ in range(3)])
     np.testing.assert_array_equal(samples["owners"].sum(axis=1, dtype=int), samples["score"])
     assert (samples["owners"] != 0).all()
     # A marble or dye that nobody can reach any more stays: on a board with one open cell and no
@@ -399,11 +468,11 @@ def test_samples_know_who_owned_the_board_when_their_game_ended():
     without_marbles = ~np.isin(samples["state"]["cells"], (1, 2)).any(axis=1)
     decided = samples[last & without_marbles]
     assert len(decided)
-    now = worker.game.owners(decided["state"])
+    now = group.game.owners(decided["state"])
     filled = np.where(now == 0, 1 - 2 * decided["state"]["mover"][:, None], now)
     np.testing.assert_array_equal(decided["owners"], filled)
-    plain = new_worker(settings)
-    expected = plain.play(settings, uniform).samples
+    plain = new_group(settings)
+    expected = play(plain, settings, uniform).samples
     assert "owners" not in expected.dtype.names
     for name in expected.dtype.names:
         np.testing.assert_array_equal(samples[: len(expected)][name], expected[name])
@@ -533,9 +602,9 @@ def test_a_run_that_learns_ownership_goes_on_and_its_agent_is_as_any(tmp_path):
 
 def test_a_player_resigns_at_the_threshold_but_in_free_games():
     settings = SearchSettings(simulations=8, noise=1.0)
-    worker = new_worker(settings, 2000, resignation=True, ownership=True)
-    harvest = worker.play(settings, network, resign_at=-0.3)
-    log, ended, owners = worker.log, harvest.games, worker.game.owners
+    group = new_group(settings, 2000, resignation=True, ownership=True)
+    harvest = play(group, settings, network, resign_at=-0.3)
+    log, ended, owners = group.log, harvest.games, group.game.owners
     assert harvest.resigned == log.ended_resigned[:ended].sum() > 20
     free = log.ended_free[:ended]
     assert abs(free.mean() - 0.5) < 4 * 0.5 / np.sqrt(ended)
@@ -571,7 +640,7 @@ def test_a_player_resigns_at_the_threshold_but_in_free_games():
     assert 0 < resigned.mean() < 1
     assert (harvest.samples["score"][resigned] == 0).all()
     assert (harvest.samples["score"][~resigned] != 0).all()
-    made = BatchMaker(worker.game, 0.5)(harvest.samples, np.random.default_rng(0))
+    made = BatchMaker(group.game, 0.5)(harvest.samples, np.random.default_rng(0))
     np.testing.assert_array_equal(made.ended, ~resigned)
     wins = made.outcomes[:, 0] > made.outcomes[:, 2]
     assert wins[resigned].any()
@@ -580,11 +649,11 @@ def test_a_player_resigns_at_the_threshold_but_in_free_games():
 
 def test_nobody_resigns_below_all_values():
     settings = SearchSettings(simulations=8, noise=1.0)
-    harvest = new_worker(settings, resignation=True).play(settings, network)
+    harvest = play(new_group(settings, resignation=True), settings, network)
     assert harvest.resigned == 0
     assert not harvest.samples["resigned"].any()
     assert 0 < len(harvest.trials) < 2 * harvest.games
-    assert not len(new_worker(settings).play(settings, network).trials)
+    assert not len(play(new_group(settings), settings, network).trials)
 
 
 @pytest.mark.parametrize("accepted", [0.02, 0.05, 0.3])

@@ -37,7 +37,7 @@ from .kernels.self_play import NEVER_RESIGN
 from .learner import Learner, Losses
 from .resignation import TRIAL, Calibration, wrong_share
 from .samples import BatchMaker, Replay, sample_dtype
-from .self_play import Harvest, SelfPlay, Worker
+from .self_play import Harvest, SelfPlay
 from .warm_up import warm_up_samples
 
 #: Observations from which the ranges of integer networks are taken.
@@ -89,31 +89,18 @@ class AlphaZeroTrainer(Trainer):
         gated = config.gate.games > 0
         self.player = copy.deepcopy(self.learner.averaged) if gated else self.learner.averaged
         self.self_play = SelfPlay(
-            [
-                Worker(
-                    self.game,
-                    largest,
-                    max(1, config.self_play.games // workers),
-                    max(1, config.self_play.positions // workers),
-                    config.self_play.opening_plies,
-                    seed,
-                    config.self_play.cache / workers,
-                    self.dtype,
-                    config.self_play.resign_free,
-                )
-                for seed in seeds[3].spawn(workers)
-            ]
+            self.game, config.self_play, largest, workers, seeds[3], self.dtype
         )
         self.batch_maker = BatchMaker(self.game, config.learner.search_value)
         self.replay = Replay(self.dtype)
         self.stretches: list[int] = []  # iterations whose positions the replay holds
         if saved:
             self._restore(*saved)
-        with torch_threads(self.self_play.threads_each):
+        with torch_threads(self.self_play.torch_threads_each):
             self.engine = InferenceEngine(
                 self.player,
                 self.game.observation_shape,
-                len(self.self_play.workers[0].observations),
+                self.self_play.batch,
                 config.inference,
                 self.device,
                 self._examples(),
@@ -122,8 +109,7 @@ class AlphaZeroTrainer(Trainer):
     @property
     def means(self) -> str:
         """Device, number of workers, and form of the network."""
-        workers = len(self.self_play.workers)
-        return f"{self.device}, {workers} workers, network {self.engine.form}"
+        return f"{self.device}, {self.self_play.threads} workers, network {self.engine.form}"
 
     def _iterate(self) -> None:
         """One turn of the loop."""
@@ -307,6 +293,7 @@ class AlphaZeroTrainer(Trainer):
             "step": self.learner.step,
             "replay": self.stretches,
             "rng": self.rng.bit_generator.state,
+            "workers": self.self_play.threads,
         }
         if self.calibration is not None:
             description["trials"] = self.calibration.trials.tolist()
@@ -314,7 +301,7 @@ class AlphaZeroTrainer(Trainer):
             self.iteration,
             description,
             tensors,
-            [worker.state() for worker in self.self_play.workers],
+            [group.state() for group in self.self_play.groups],
         )
 
     def _restore(
@@ -338,8 +325,8 @@ class AlphaZeroTrainer(Trainer):
         if self.learner.ownership is not None:
             self.learner.ownership.load_state_dict(unflatten(tensors, "ownership"))
         restore_optimizer(self.learner.optimizer, unflatten(tensors, "optimizer"))
-        for worker, saved in zip(self.self_play.workers, arrays, strict=True):
-            worker.restore(saved)
+        for group, saved in zip(self.self_play.groups, arrays, strict=True):
+            group.restore(saved)
         for number in description["replay"]:
             stretch = self.folder.load_stretch(number, self.dtype)
             self.replay.add(stretch, 2**62)

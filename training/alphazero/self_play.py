@@ -1,11 +1,15 @@
-"""Self-play on all cores: one worker per core, each with its own games and its own log.
+"""Self-play on all cores: groups of games, which the cores take further in turns.
 
-A worker alternates between the compiled games and the network on one core; the others do the
-same on theirs, so while one is in its trees the next is in its network, and no core waits.
+A step of a group is the network for the leaves that its games wait for, then the compiled games
+until each waits again. While one core is in the trees of a group, another is in the network for
+the next, and there is one group more than there are cores: a core always takes the one that is
+furthest behind. So all come to the end of their stretch together, however fast each core is, and
+no core waits for another. What a group plays depends on its seed alone.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
@@ -14,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
@@ -86,17 +91,19 @@ class Harvest:
         )
 
 
-class Worker:
-    """Games played side by side on one core.
+class Group:
+    """Games played side by side, one batch for the network.
+
+    `begin` a stretch, `step` until it `is_full`, `harvest`.
 
     Args:
         game: the rules.
         settings: of the search, with the most simulations that will be asked for.
         games: number of games side by side, and so the network's batch.
-        positions: positions to search in full in one call of `play`.
+        positions: positions to search in full in one stretch.
         opening_plies: games start with up to so many random plies.
         seed: of the games.
-        cache: megabytes for answers of the network, which are kept within one call of `play`.
+        cache: megabytes for answers of the network, which are kept within one stretch.
         dtype: of the samples, from `sample_dtype`; by default the plain one.
         resign_free: share of the games in which nobody resigns; matters only with ``resignation``
             in the ``dtype``, without which nobody ever does.
@@ -148,6 +155,8 @@ class Worker:
         self.cache = new_cache(self.observations, game.num_actions, cache)
         self.pending = np.zeros(0, self.dtype)
         self.pending_games = np.zeros(0, np.int64)
+        self.settings = settings
+        self.is_full = False
         self.kernels.begin_games(
             game.tables,
             self.tree,
@@ -160,48 +169,45 @@ class Worker:
             self._planes,
         )
 
-    def play(
-        self,
-        settings: SearchSettings,
-        evaluate: Evaluator,
-        progress: Callable[[int], None] | None = None,
-        resign_at: float = NEVER_RESIGN,
-    ) -> Harvest:
-        """Search as many positions as the log holds; games go on in the next call.
+    def begin(self, settings: SearchSettings, resign_at: float = NEVER_RESIGN) -> None:
+        """Begin a stretch of as many positions as the log holds; games of the one before go on.
 
-        That may be with another network, so the cache starts empty. A player whose search gives
+        The network may be another one, so the cache starts empty. A player whose search gives
         him the value ``resign_at`` or less resigns.
         """
-        log, resignation = self.log, self.resignation._replace(threshold=float(resign_at))
+        self.settings = settings
+        self.resignation = self.resignation._replace(threshold=float(resign_at))
         write_considered_visits(settings, self.tree.considered_visits)
-        log.counts[np.arange(len(log.counts)) != NEXT_GAME] = 0
+        self.log.counts[np.arange(len(self.log.counts)) != NEXT_GAME] = 0
         empty(self.cache)
-        done, full = 0, False
-        while not full:
-            logits, values = evaluate(self.observations)
-            full = self.kernels.play_on(
-                self.game.tables,
-                self.tree,
-                self.cache,
-                settings,
-                log,
-                self.games,
-                self.rngs,
-                self.opening_plies,
-                resignation,
-                logits,
-                values,
-                self._planes,
-            )
-            if progress is not None and log.counts[POSITIONS] > done:
-                progress(int(log.counts[POSITIONS]) - done)
-                done = int(log.counts[POSITIONS])
-        return self._harvest()
+        self.is_full = False
 
-    def _harvest(self) -> Harvest:
-        """Positions whose games have ended get the result; the others wait for theirs."""
-        log = self.log
-        positions = int(log.counts[POSITIONS])
+    def step(self, evaluate: Evaluator) -> None:
+        """Evaluate what the games wait for, and play on until each waits again."""
+        logits, values = evaluate(self.observations)
+        self.is_full = self.kernels.play_on(
+            self.game.tables,
+            self.tree,
+            self.cache,
+            self.settings,
+            self.log,
+            self.games,
+            self.rngs,
+            self.opening_plies,
+            self.resignation,
+            logits,
+            values,
+            self._planes,
+        )
+
+    @property
+    def positions(self) -> int:
+        """Positions searched in full in this stretch."""
+        return int(self.log.counts[POSITIONS])
+
+    def harvest(self) -> Harvest:
+        """End the stretch: positions whose games have ended get the result, the others wait."""
+        log, positions = self.log, self.positions
         fresh: Any = np.zeros(positions, self.pending.dtype)
         fresh["state"] = log.states[:positions]
         fresh["policy"] = log.policies[:positions]
@@ -248,7 +254,7 @@ class Worker:
         return trials.ravel()
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that `restore` needs to go on exactly where this worker is."""
+        """Everything that `restore` needs to go on exactly where this group is."""
         arrays = {f"tree.{name}": array for name, array in self.tree._asdict().items()}
         arrays |= {
             "counts": self.log.counts,
@@ -276,12 +282,50 @@ class Worker:
 
 
 class SelfPlay:
-    """Workers that play at the same time and share torch's threads between them."""
+    """Groups of games, taken further by threads that share torch's threads between them.
 
-    def __init__(self, workers: list[Worker]) -> None:
-        self.workers = workers
-        self.threads_each = max(1, torch.get_num_threads() // len(workers))
-        self._pool = ThreadPoolExecutor(len(workers), thread_name_prefix="self-play")
+    Args:
+        game: the rules.
+        config: games and positions in all, which the groups share evenly.
+        settings: of the search, with the most simulations that will be asked for.
+        threads: at most so many groups are taken further at the same time.
+        seed: of the games.
+        dtype: of the samples, from `sample_dtype`; by default the plain one.
+
+    Attributes:
+        groups: one more than threads; a single one for a single thread.
+        batch: games in a group, and so the largest batch for the network.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        config: SelfPlayConfig,
+        settings: SearchSettings,
+        threads: int,
+        seed: np.random.SeedSequence,
+        dtype: np.dtype | None = None,
+    ) -> None:
+        count = threads + 1 if threads > 1 else 1
+        self.batch = max(1, config.games // count)
+        self.groups = [
+            Group(
+                game,
+                settings,
+                self.batch,
+                max(1, config.positions // count),
+                config.opening_plies,
+                group_seed,
+                config.cache / count,
+                dtype,
+                config.resign_free,
+            )
+            for group_seed in seed.spawn(count)
+        ]
+        self.threads = threads
+        self.torch_threads_each = max(1, torch.get_num_threads() // threads)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="self-play")
+        self._lock = threading.Lock()
 
     def play(
         self,
@@ -290,14 +334,40 @@ class SelfPlay:
         progress: Callable[[int], None] | None = None,
         resign_at: float = NEVER_RESIGN,
     ) -> Harvest:
-        """One stretch of self-play of every worker; their samples in the workers' order."""
-        with torch_threads(self.threads_each):
+        """One stretch of self-play of every group; their samples in the groups' order."""
+        for group in self.groups:
+            group.begin(settings, resign_at)
+        with torch_threads(self.torch_threads_each):
+            waiting = list(self.groups)
             futures = [
-                self._pool.submit(worker.play, settings, evaluate, progress, resign_at)
-                for worker in self.workers
+                self._pool.submit(self._take_turns, waiting, evaluate, progress)
+                for _ in range(self.threads)
             ]
-            return Harvest.join([future.result() for future in futures])
+            for future in futures:
+                future.result()
+        return Harvest.join([group.harvest() for group in self.groups])
+
+    def _take_turns(
+        self,
+        waiting: list[Group],
+        evaluate: Evaluator,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        """Until none of the waiting groups has anything left to do, a step of the last of them."""
+        group: Group | None = None
+        while True:
+            with self._lock:
+                if group is not None and not group.is_full:
+                    waiting.append(group)
+                if not waiting:
+                    return
+                group = min(waiting, key=lambda each: each.positions)
+                waiting.remove(group)
+            before = group.positions
+            group.step(evaluate)
+            if progress is not None and group.positions > before:
+                progress(group.positions - before)
 
     def close(self) -> None:
-        """End the worker threads."""
+        """End the threads."""
         self._pool.shutdown()

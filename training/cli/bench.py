@@ -123,32 +123,20 @@ def measure(
     from ludarium.models.inference import torch_threads
     from ludarium.training.agents.network import chosen_size, network_shape
     from ludarium.training.alphazero.loop import search_settings
-    from ludarium.training.alphazero.self_play import Harvest, SelfPlay, Worker
+    from ludarium.training.alphazero.self_play import Harvest, SelfPlay
     from ludarium.training.random_positions import random_observations
 
-    workers = config.self_play.workers or len(os.sched_getaffinity(0))
-    batch = max(1, config.self_play.games // workers)
+    threads = config.self_play.workers or len(os.sched_getaffinity(0))
     if checkpoint is not None:
         channels, blocks, network = checkpoint.channels, checkpoint.blocks, checkpoint.network
     else:
         channels, blocks = chosen_size(game, config.network)
         network = build_network(network_shape(game), channels, blocks)
     settings = search_settings(config, 0.0)
-    self_play = SelfPlay(
-        [
-            Worker(
-                game,
-                settings,
-                batch,
-                max(1, config.self_play.positions // workers),
-                config.self_play.opening_plies,
-                seed,
-                config.self_play.cache / workers,
-            )
-            for seed in np.random.SeedSequence(config.seed).spawn(workers)
-        ]
-    )
-    with torch_threads(self_play.threads_each):
+    seed = np.random.SeedSequence(config.seed)
+    self_play = SelfPlay(game, config.self_play, settings, threads, seed)
+    batch = self_play.batch
+    with torch_threads(self_play.torch_threads_each):
         examples = random_observations(game, 512, config.seed)
         engine = InferenceEngine(
             network, game.observation_shape, batch, config.inference, examples=examples
@@ -178,7 +166,7 @@ def measure(
         "evaluations_per_simulation": harvest.evaluations / harvest.simulations,
         "share": play_speed / network_speed,
         "simulations": settings.simulations,
-        "workers": workers,
+        "workers": threads,
         "batch": batch,
         "channels": channels,
         "blocks": blocks,
@@ -199,11 +187,11 @@ def _network_speed(engine: Any, self_play: Any, seconds: float) -> tuple[int, fl
             count += len(observations)
         return count
 
-    with torch_threads(self_play.threads_each), ThreadPoolExecutor(len(self_play.workers)) as pool:
+    threads = self_play.threads
+    asked = [group.observations.copy() for group in self_play.groups[:threads]]
+    with torch_threads(self_play.torch_threads_each), ThreadPoolExecutor(threads) as pool:
         started = time.perf_counter()
-        total = sum(
-            pool.map(evaluate, [worker.observations.copy() for worker in self_play.workers])
-        )
+        total = sum(pool.map(evaluate, asked))
         return total, time.perf_counter() - started
 
 

@@ -103,17 +103,17 @@ class RunFolder:
             description: whatever JSON holds; ``replay``, if there, lists the iterations whose
                 stretches are still needed.
             tensors: of the learner.
-            arrays: of the games in progress, a group for each worker.
+            arrays: of the games in progress, for each group of them.
         """
         folder = self.path / f"{_STATE}{iteration:06d}"
         partial = folder.with_name(folder.name + _PARTIAL)
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-        description = description | {"workers": len(arrays)}
+        description = description | {"groups": len(arrays)}
         (partial / "state.json").write_text(json.dumps(description), encoding="utf-8")
         save_file(tensors, partial / "learner.safetensors")
-        for worker, group in enumerate(arrays):
-            np.savez(partial / f"self_play-{worker}.npz", allow_pickle=False, **group)
+        for group, named in enumerate(arrays):
+            np.savez(partial / f"self_play-{group}.npz", allow_pickle=False, **named)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(partial, folder)
         for old in self._states():
@@ -127,7 +127,7 @@ class RunFolder:
     def load_state(
         self,
     ) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, np.ndarray]]] | None:
-        """The latest state: description, tensors, arrays of each worker; ``None`` if none.
+        """The latest state: description, tensors, arrays of each group; ``None`` if none.
 
         Raises:
             ValueError: a file of it is missing or damaged; the message names the folder.
@@ -140,8 +140,8 @@ class RunFolder:
             description = json.loads((folder / "state.json").read_text(encoding="utf-8"))
             tensors = load_file(folder / "learner.safetensors")
             arrays = []
-            for worker in range(description["workers"]):
-                with np.load(folder / f"self_play-{worker}.npz", allow_pickle=False) as file:
+            for group in range(description["groups"]):
+                with np.load(folder / f"self_play-{group}.npz", allow_pickle=False) as file:
                     arrays.append({name: file[name] for name in file.files})
         except Exception as error:  # whatever a damaged file makes the three readers raise
             raise ValueError(
