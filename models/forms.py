@@ -8,10 +8,11 @@ is fastest on the machine at hand:
   the processor, no Python between layers;
 - ``frozen-bf16``: the same in bfloat16, which only newer processors do in hardware;
 - ``onnx``: by ONNX Runtime, in float32;
-- ``onnx-int8``: the same with the trunk's convolutions in eight-bit integers; the heads, which
-  cost little, and networks without convolutions stay in float32. Ranges of activations are taken
-  from example observations (Jacob et al., "Quantization and Training of Neural Networks for
-  Efficient Integer-Arithmetic-Only Inference", 2018).
+- ``onnx-int8``: the same with the trunk's convolutions, or a perceptron's matrix products, in
+  eight-bit integers; the heads, which cost little, and what lies between the products of a
+  perceptron stay in float32. Ranges of activations are taken from example observations (Jacob
+  et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
+  Inference", 2018).
 
 The last two run on the processor, and need ``onnx`` and ``onnxruntime``.
 """
@@ -40,8 +41,9 @@ FORMS: tuple[Form, ...] = ("eager", "frozen", "onnx", "frozen-bf16", "onnx-int8"
 ANY_SIZE = ("onnx", "onnx-int8")
 
 # What of an exported network is quantised: these operators, in these modules.
-_EIGHT_BIT = ("Conv", "Relu", "Add")
-_TRUNK = ("/network/stem/", "/network/blocks/")
+_EIGHT_BIT_OF_BOARDS = ("Conv", "Relu", "Add")
+_EIGHT_BIT_OF_PERCEPTRONS = ("Gemm", "Relu")
+_TRUNK = ("/network/stem", "/network/blocks")
 
 #: float32 [n, *observation_shape] -> logits float32 [n, A], values float32 [n].
 Answer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -172,7 +174,10 @@ def _write_onnx(module: nn.Module, file: Path, example: np.ndarray) -> None:
 
 
 def _quantised(file: Path, observations: np.ndarray) -> Path:
-    """The same network with the trunk's convolutions, and what joins them, in eight bits."""
+    """The same network with the trunk's convolutions, or matrix products, in eight bits.
+
+    Convolutions in eight bits hand on eight bits, through what joins them.
+    """
     import onnx
     from onnxruntime.quantization import (
         CalibrationDataReader,
@@ -196,13 +201,9 @@ def _quantised(file: Path, observations: np.ndarray) -> Path:
     # Weights that are equal, as fresh biases are, come from the exporter as one with aliases,
     # which would keep the quantiser from their convolutions.
     quant_pre_process(str(file), str(plain), skip_symbolic_shape=True)
-    trunk = [
-        node.name
-        for node in onnx.load(plain).graph.node
-        if node.op_type in _EIGHT_BIT and node.name.startswith(_TRUNK)
-    ]
-    if not trunk:  # the quantiser would take an empty list for all
-        return plain
+    trunk = [node for node in onnx.load(plain).graph.node if node.name.startswith(_TRUNK)]
+    is_of_board = any(node.op_type == "Conv" for node in trunk)
+    operators = _EIGHT_BIT_OF_BOARDS if is_of_board else _EIGHT_BIT_OF_PERCEPTRONS
     quantize_static(
         str(plain),
         str(quantised),
@@ -211,7 +212,7 @@ def _quantised(file: Path, observations: np.ndarray) -> Path:
         per_channel=True,
         activation_type=QuantType.QUInt8,
         weight_type=QuantType.QInt8,
-        op_types_to_quantize=list(_EIGHT_BIT),
-        nodes_to_quantize=trunk,
+        op_types_to_quantize=list(operators),
+        nodes_to_quantize=[node.name for node in trunk if node.op_type in operators],
     )
     return quantised

@@ -43,31 +43,30 @@ def test_integer_networks_are_close_to_the_network_as_written(name):
     assert InferenceEngine(network, shape, 32, "eager").deviation(observations).value < 1e-5
 
 
-def test_only_the_trunk_of_an_integer_network_is_in_integers(tmp_path):
-    network, observations = network_and_observations("onyx")
+@pytest.mark.parametrize(
+    ("name", "operator", "heads"), [("onyx", "Conv", 3), ("obelisk", "Gemm", 2)]
+)
+def test_only_the_trunk_of_an_integer_network_is_in_integers(tmp_path, name, operator, heads):
+    """A board's heads: cells of the policy and of the value, planes of the policy; a
+    perceptron's: policy and outcome."""
+    network, observations = network_and_observations(name)
     file = tmp_path / "network.onnx"
     _write_onnx(_Answers(network).eval(), file, observations[:1])
     graph = onnx.load(_quantised(file, observations)).graph
     writer = {output: node for node in graph.node for output in node.output}
 
     def is_eight_bit(node):
-        return all(writer[name].op_type == "DequantizeLinear" for name in node.input[:2])
+        return all(
+            name in writer and writer[name].op_type == "DequantizeLinear" for name in node.input[:2]
+        )
 
-    convolutions = [node for node in graph.node if node.op_type == "Conv"]
-    trunk = [node for node in convolutions if node.name.startswith(_TRUNK)]
-    heads = [node for node in convolutions if node not in trunk]
+    products = [node for node in graph.node if node.op_type == operator]
+    trunk = [node for node in products if node.name.startswith(_TRUNK)]
+    others = [node for node in products if node not in trunk]
     assert len(trunk) == 1 + 2 * len(network.blocks)
-    assert len(heads) == 3  # cells of the policy and of the value, planes of the policy
+    assert len(others) == heads
     assert all(is_eight_bit(node) for node in trunk)
-    assert all(node.input[0] in writer and node.input[1] not in writer for node in heads)
-
-
-def test_networks_without_convolutions_stay_as_they_are():
-    network, observations = network_and_observations("obelisk")
-    engine = InferenceEngine(
-        network, observations.shape[1:], 32, "onnx-int8", examples=observations
-    )
-    assert engine.deviation(observations).value < 1e-5
+    assert all(node.input[0] in writer and node.input[1] not in writer for node in others)
 
 
 def test_integer_networks_follow_new_weights():
