@@ -126,6 +126,7 @@ class Obelisk(Game):
             underside=underside,
             top=top,
             above=_cubes_above(self.catalogue),
+            tallest=int(top.max()),
             value=np.array([block.value for block in everything], np.int8),
             stock=stock,
             first_slot=(stock.cumsum() - stock).astype(np.uint16),

@@ -22,7 +22,8 @@ Tables: for each block, the black one included, and each of its placements
 ``underside`` [T+1, 72, 9] is the height of its lowest cube over each column,
 ``top`` [T+1, 72, 9] the height above its highest one (both far below every tower on columns
 that it does not cover), and ``above`` [T+1, 2, 10] how many of its cubes stand above height 9,
-by whether it is flipped and the height at which it rests; ``value`` [T+1]. ``stock`` [T] are
+by whether it is flipped and the height at which it rests; ``value`` [T+1]; ``tallest`` is the
+height of the tallest block. ``stock`` [T] are
 the blocks of a new pile, ``blocks`` their sum; ``black_level`` [black blocks] counts from 0.
 ``first_slot`` [T] is where each type begins among the pile's blocks, type by type. ``open``
 [T+4, actions] are masks, see `_open_actions`.
@@ -203,8 +204,13 @@ def step(tables, state, action):
 
 @rule
 def may_end(tables, state):
-    """Once the second block is placed, or at the ply cap."""
-    return (state.phase >= PLACE_PASSIVE) | (state.ply + 1 >= tables.max_plies)
+    """Once the second block is placed: at the top of a tower, without a pile; or at the ply cap."""
+    highest = 0
+    for column in range(COLUMNS):
+        highest = max(highest, int(state.heights[0, column]), int(state.heights[1, column]))
+    is_over = (state.over[0] | state.over[1]) != 0
+    last_turn = is_over | (highest + tables.tallest > RODS) | (state.pile_blocks < 2)
+    return (last_turn & (state.phase >= PLACE_PASSIVE)) | (state.ply + 1 >= tables.max_plies)
 
 
 @rule

@@ -54,18 +54,12 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 
 
 @compiled
-def look_over(root, nodes, edges, settings, number):
-    """Find sigma(completed Q) of every open edge of a node.
+def list_visited(root, edges, node):
+    """List the open edges of a node that were visited in ``root.visited``; return how many.
 
-    Those visited are listed in ``root.visited``, and ``root.values`` has theirs, place by place.
-    One not visited has the mixed value (equation 33): of the network's value and the
-    policy-weighted mean of the visited edges' Q-values. Of those not visited, ``root.favourite``
-    is the one with the largest prior, or NO_EDGE, and ``root.rest`` the sum of their priors.
-
-    Returns:
-        How many were visited, and sigma of the mixed value.
+    Of those not visited, ``root.favourite`` is the one with the largest prior, or NO_EDGE, and
+    ``root.rest`` the sum of their priors.
     """
-    node = nodes[number]
     visited = 0
     favourite = NO_EDGE
     largest = np.float32(0)
@@ -84,6 +78,42 @@ def look_over(root, nodes, edges, settings, number):
             largest = prior
     root.favourite = favourite
     root.rest = rest
+    return visited
+
+
+@compiled
+def list_visited_at_root(root, edges, node):
+    """The same for the root, with the largest sum of noise and logit as the favourite."""
+    visited = 0
+    favourite = NO_EDGE
+    largest = _NEVER
+    for edge in range(node.first, node.end):
+        if not edges[edge].open:
+            continue
+        if edges[edge].child != NO_NODE:
+            root.visited[visited] = edge
+            visited += 1
+            continue
+        score = root.noise[edges[edge].action] + edges[edge].logit
+        if favourite == NO_EDGE or score > largest:
+            favourite = edge
+            largest = score
+    root.favourite = favourite
+    return visited
+
+
+@compiled
+def value_visited(root, nodes, edges, settings, number, visited):
+    """Find sigma(completed Q) of the open edges of a node, of which so many were visited.
+
+    ``root.values`` gets those of the edges in ``root.visited``, place by place. The others have
+    that of the mixed value (equation 33): of the network's value and the policy-weighted mean of
+    the visited edges' Q-values.
+
+    Returns:
+        sigma of the mixed value.
+    """
+    node = nodes[number]
     visited_prior = np.float32(0)
     visited_value = np.float32(0)
     sum_visits = 0
@@ -117,7 +147,7 @@ def look_over(root, nodes, edges, settings, number):
         scale /= max(high - low, np.float32(1e-8))
     for index in range(visited):
         root.values[index] = scale * (root.values[index] - base)
-    return visited, scale * (mixed - base)
+    return scale * (mixed - base)
 
 
 @compiled
@@ -125,12 +155,13 @@ def improve(root, nodes, edges, settings, number):
     """Find softmax(logits + sigma(completed Q)) of every open edge of a node.
 
     That is the prior times exp(sigma(completed Q)), normalised; the edges not visited share one
-    exponential. The visited ones' are left in ``root.values``; see also `look_over`.
+    exponential. The visited ones' are left in ``root.values``; see also `list_visited`.
 
     Returns:
         How many were visited, and the factor of the others' priors.
     """
-    visited, mixed = look_over(root, nodes, edges, settings, number)
+    visited = list_visited(root, edges, nodes[number])
+    mixed = value_visited(root, nodes, edges, settings, number, visited)
     best = _NEVER if root.favourite == NO_EDGE else mixed
     for index in range(visited):
         best = max(best, root.values[index])
@@ -168,8 +199,7 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
     When no edge has that many visits (some are closed, so the schedule runs ahead), the least
     visited ones count.
     """
-    visited, mixed = look_over(root, nodes, edges, settings, 0)
-    node = nodes[0]
+    visited = list_visited_at_root(root, edges, nodes[0])
     has_wanted = False
     least = -1
     for index in range(visited):
@@ -177,16 +207,11 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
         has_wanted = has_wanted or visits == considered_visits
         if least < 0 or visits < least:
             least = visits
+    if root.favourite != NO_EDGE and not has_wanted:  # those without a visit are wanted
+        return root.favourite  # they all have the same value
+    value_visited(root, nodes, edges, settings, 0, visited)
     best_edge = NO_EDGE
     best_score = _NEVER
-    if root.favourite != NO_EDGE and not has_wanted:  # those without a visit are wanted
-        for edge in range(node.first, node.end):
-            if edges[edge].open and edges[edge].child == NO_NODE:
-                score = root.noise[edges[edge].action] + edges[edge].logit + mixed
-                if best_edge == NO_EDGE or score > best_score:
-                    best_edge = edge
-                    best_score = score
-        return best_edge
     wanted = considered_visits if has_wanted else least
     for index in range(visited):
         edge = root.visited[index]

@@ -45,9 +45,10 @@ def fresh_node(table, root, nodes, edges, states, number, parent):
         next_edge = root.edges
         for action in range(len(root.policy)):  # each one is written, and kept if it is legal
             edges[next_edge].action = action
-            edges[next_edge].child = NO_NODE
-            edges[next_edge].open = 1
             next_edge += int(rules.is_legal(table, state, action))
+        for edge in range(root.edges, next_edge):
+            edges[edge].child = NO_NODE
+            edges[edge].open = 1
         root.edges = next_edge
     node.end = root.edges
 
