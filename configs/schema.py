@@ -60,7 +60,8 @@ class Network(Section):
 class SelfPlay(Section):
     """How games are played to learn from.
 
-    ``games`` are those side by side. ``workers``: cores to use; none: all. The games are played in
+    ``games`` are those side by side. ``workers``: cores to use; none: all, or
+    on a GPU as many as leave it batches of 64. The games are played in
     one group more than there are workers (a single worker has one group), and a group is a batch
     for the network. ``simulations`` is a number, or a schedule of [share of the run, simulations]
     pairs. ``opening_plies``: each game starts with 0 to so many random plies. ``cache``: megabytes,
@@ -280,7 +281,9 @@ class AlphaZeroConfig(TrainingConfig):
     """A run of `ludarium.training.alphazero`."""
 
     algorithm: Literal["alphazero"] = "alphazero"
-    inference: Literal["auto", "eager", "frozen", "frozen-bf16", "onnx", "onnx-int8"] = "auto"
+    inference: Literal[
+        "auto", "eager", "frozen", "frozen-bf16", "graph-fp16", "onnx", "onnx-int8"
+    ] = "auto"
     self_play: SelfPlay = SelfPlay()
     warm_up: WarmUp = WarmUp()
     replay: Replay = Replay()

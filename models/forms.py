@@ -7,6 +7,7 @@ is fastest on the machine at hand:
 - ``frozen``: by TorchScript, normalisation folded into the convolutions, weights laid out for
   the processor, no Python between layers;
 - ``frozen-bf16``: the same in bfloat16, which only newer processors do in hardware;
+- ``graph-fp16``: on a GPU, frozen, in half precision, captured as a CUDA graph (see `graphs`);
 - ``onnx``: by ONNX Runtime, in float32;
 - ``onnx-int8``: the same with the trunk's convolutions, or a perceptron's matrix products, in
   eight-bit integers; the heads, which cost little, and what lies between the products of a
@@ -31,11 +32,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .graphs import CapturedNetwork
 from .network import PolicyValueNetwork, expected_value
 
 Form = str
 #: All forms; those that need examples of observations last.
-FORMS: tuple[Form, ...] = ("eager", "frozen", "onnx", "frozen-bf16", "onnx-int8")
+FORMS: tuple[Form, ...] = (
+    "eager",
+    "frozen",
+    "onnx",
+    "frozen-bf16",
+    "graph-fp16",
+    "onnx-int8",
+)
+#: Number formats of torch's forms that are not in float32.
+_DTYPES = {"frozen-bf16": torch.bfloat16, "graph-fp16": torch.float16}
 #: Forms that take batches of any size, and answer each observation the same, bit for bit,
 #: whatever else is in the batch; the others are prepared anew for each size.
 ANY_SIZE = ("onnx", "onnx-int8")
@@ -51,9 +62,13 @@ Answer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 def usable_forms(device: torch.device, with_examples: bool) -> list[Form]:
     """Those of the `FORMS` that work here: on the device, with what is installed and given."""
-    forms = [form for form in FORMS if form != "onnx-int8" or with_examples]
     has_onnx = device.type == "cpu" and find_spec("onnx") and find_spec("onnxruntime")
-    return [form for form in forms if has_onnx or form not in ANY_SIZE]
+    works = {
+        "onnx": has_onnx,
+        "onnx-int8": has_onnx and with_examples,
+        "graph-fp16": device.type == "cuda",
+    }
+    return [form for form in FORMS if works.get(form, True)]
 
 
 def prepare(
@@ -74,9 +89,12 @@ def prepare(
         threads: that one call of an ONNX form uses; the others use torch's number.
 
     Raises:
-        ValueError: an ONNX form, without a processor or without the packages.
+        ValueError: an ONNX form, without a processor or without the packages; or a graph without
+            a GPU.
     """
     if form not in usable_forms(device, with_examples=True):
+        if form == "graph-fp16":
+            raise ValueError(f"the form {form!r} runs on a GPU, not on {device}; take another form")
         raise ValueError(
             f"the form {form!r} runs on the processor, with onnx and onnxruntime: "
             f"pip install 'ludarium[train]', device: cpu, or take another form"
@@ -105,7 +123,7 @@ class _Answers(nn.Module):
 def _torch_answer(
     network: PolicyValueNetwork, form: Form, observations: np.ndarray, device: torch.device
 ) -> Answer:
-    dtype = torch.bfloat16 if form == "frozen-bf16" else torch.float32
+    dtype = _DTYPES.get(form, torch.float32)
     network = network.to(device, dtype)
     example = torch.from_numpy(observations).to(device)
     if example.dim() == 4:
@@ -113,6 +131,8 @@ def _torch_answer(
     module: Any = _Answers(network, dtype).eval()
     if form != "eager":
         module = _frozen(module, example, optimise=form == "frozen" and device.type == "cpu")
+    if form == "graph-fp16":
+        return CapturedNetwork(module, observations.shape, device)
 
     @torch.inference_mode()
     def answer(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

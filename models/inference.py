@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from .forms import ANY_SIZE, FORMS, Answer, Form, prepare, usable_forms
 from .network import PolicyValueNetwork
 
 _SECONDS_OF_A_FORM = 0.3  # to find the fastest
+_WRONG = 0.2  # no number format makes so large an error of a value
 _measured: dict[tuple, Form] = {}
 
 
@@ -52,7 +54,8 @@ class InferenceEngine:
             up to the next of ``batch``, ``batch / 2``, ``batch / 4``, ..., because each new size
             costs a preparation.
         form: one of `FORMS`, or ``"auto"`` to measure once per shape of network which is the
-            fastest here.
+            fastest here. Those that fail here, or answer something else than the network as
+            written, are left out with a warning.
         device: torch device.
         examples: float32 [n, *observation_shape], some hundred observations of the kind that
             will be asked about. The form ``onnx-int8`` needs them; without them ``auto`` leaves
@@ -122,7 +125,7 @@ class InferenceEngine:
         key = (shapes, self.batch, str(self.device), self._threads, *forms)
         if key not in _measured:
             seconds = self._seconds(forms)
-            _measured[key] = min(forms, key=lambda form: seconds[form])
+            _measured[key] = min(seconds, key=lambda form: seconds[form])
         return _measured[key]
 
     def _seconds(self, forms: list[Form]) -> dict[Form, float]:
@@ -131,10 +134,21 @@ class InferenceEngine:
         They take turns, so that a machine that is slow for a while is slow for all of them.
         """
         example = np.zeros((self.batch, *self._observation_shape), np.float32)
-        answers = {form: self._prepared(form, self.batch) for form in forms}
-        best = dict.fromkeys(forms, float("inf"))
-        for answer in answers.values():
-            answer(example)
+        answers = {}
+        for form in forms:
+            try:
+                answers[form] = self._prepared(form, self.batch)
+                _, values = answers[form](example)
+                error = float(np.abs(values - answers["eager"](example)[1]).max())
+                problem = f"values are wrong by {error:.2g}" if not error < _WRONG else ""
+            except RuntimeError as failure:  # of a GPU, or of a library that does not fit it
+                if form == "eager":  # nothing is left to compare with
+                    raise
+                problem = str(failure)
+            if problem:
+                warnings.warn(f"inference goes on without the form {form}: {problem}", stacklevel=2)
+                answers.pop(form, None)
+        best = dict.fromkeys(answers, float("inf"))
         deadline = time.perf_counter() + _SECONDS_OF_A_FORM * len(forms)
         while time.perf_counter() < deadline:
             for form, answer in answers.items():

@@ -19,6 +19,7 @@ from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.position import contents_of
+from ludarium.envs.engine.threads import available_cores
 from ludarium.models import InferenceEngine, NetworkShape, build_network, load_checkpoint
 from ludarium.models.network import SIZES
 from ludarium.training.agents import make_agent
@@ -28,7 +29,7 @@ from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
 from ludarium.training.alphazero.resignation import TRIAL, Calibration, wrong_share
 from ludarium.training.alphazero.samples import Batch, BatchMaker, Replay, sample_dtype
-from ludarium.training.alphazero.self_play import Group, Harvest, SelfPlay
+from ludarium.training.alphazero.self_play import Group, Harvest, SelfPlay, choose_threads
 from ludarium.training.alphazero.warm_up import warm_up_samples
 from ludarium.training.evaluation import (
     load_ratings,
@@ -190,6 +191,15 @@ def test_one_thread_has_one_group():
     assert len(self_play.groups) == 1
     assert self_play.play(settings, network).positions == 900
     self_play.close()
+
+
+def test_a_gpu_gets_batches_worth_its_while():
+    cores = available_cores()
+    assert choose_threads(SelfPlayConfig(games=256), "cpu") == cores
+    assert choose_threads(SelfPlayConfig(games=64 * (cores + 1)), "cuda") == cores
+    assert choose_threads(SelfPlayConfig(games=128), "cuda") == 1
+    assert choose_threads(SelfPlayConfig(games=16), "cuda") == 1
+    assert choose_threads(SelfPlayConfig(games=16, workers=5), "cuda") == 5
 
 
 def test_an_error_of_the_network_ends_self_play():

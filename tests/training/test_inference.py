@@ -1,13 +1,15 @@
 """Forms of a network for inference, on networks and observations of real games."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import onnx
 import pytest
 import torch
 
 from ludarium.envs import make_game
-from ludarium.models import InferenceEngine, build_network
-from ludarium.models.forms import _TRUNK, _Answers, _quantised, _write_onnx
+from ludarium.models import InferenceEngine, build_network, inference
+from ludarium.models.forms import _TRUNK, _Answers, _quantised, _write_onnx, prepare
 from ludarium.training.agents.network import network_shape
 from ludarium.training.random_positions import random_observations
 
@@ -90,6 +92,48 @@ def test_bad_forms_are_refused():
         InferenceEngine(network, shape, 32, "int4")
     with pytest.raises(ValueError, match="needs examples"):
         InferenceEngine(network, shape, 32, "onnx-int8")
+
+
+@pytest.mark.parametrize("fault", ["fails", "wrong"])
+def test_auto_leaves_out_what_does_not_work_here(monkeypatch, fault):
+    network, observations = network_and_observations("corso")
+
+    def prepare_badly(network, form, *others):
+        if form == "onnx" and fault == "fails":
+            raise RuntimeError("no such instruction")
+        answer = prepare(network, form, *others)
+        if form != "onnx":
+            return answer
+        return lambda observations: (answer(observations)[0], answer(observations)[1] + np.nan)
+
+    monkeypatch.setattr(inference, "prepare", prepare_badly)
+    monkeypatch.setattr(inference, "_measured", {})
+    with pytest.warns(UserWarning, match="goes on without the form onnx: (no such|values are)"):
+        engine = InferenceEngine(network, observations.shape[1:], 32)
+    assert engine.form not in ("auto", "onnx")
+    assert np.isfinite(engine(observations)[1]).all()
+
+
+def test_graphs_without_a_gpu_are_refused():
+    network, observations = network_and_observations("corso")
+    with pytest.raises(ValueError, match="'graph-fp16' runs on a GPU, not on cpu"):
+        InferenceEngine(network, observations.shape[1:], 32, "graph-fp16")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", ["corso", "obelisk"])
+def test_graphs_on_a_gpu_are_close_to_the_network_as_written(name):
+    network, observations = network_and_observations(name)
+    engine = InferenceEngine(network, observations.shape[1:], 32, "graph-fp16", "cuda")
+    alone = [engine(observations[:count]) for count in (1, 32, 70)]
+    with ThreadPoolExecutor(4) as pool:  # the same from several threads at once
+        together = list(pool.map(lambda count: engine(observations[:count]), [1, 32, 70] * 20))
+    for index, (logits, values) in enumerate(together):
+        np.testing.assert_array_equal(logits, alone[index % 3][0])
+        np.testing.assert_array_equal(values, alone[index % 3][1])
+    deviation = engine.deviation(observations)
+    assert deviation.policy < 1e-4
+    assert deviation.value < 0.002
 
 
 def test_auto_takes_integers_only_with_examples(monkeypatch):

@@ -7,7 +7,6 @@ through self-play" (2018), with Gumbel search and the changes named in the confi
 from __future__ import annotations
 
 import copy
-import os
 import time
 from typing import Any
 
@@ -37,7 +36,7 @@ from .kernels.self_play import NEVER_RESIGN
 from .learner import Learner, Losses
 from .resignation import TRIAL, Calibration, wrong_share
 from .samples import BatchMaker, Replay, sample_dtype
-from .self_play import Harvest, SelfPlay
+from .self_play import Harvest, SelfPlay, choose_threads
 from .warm_up import warm_up_samples
 
 #: Observations from which the ranges of integer networks are taken.
@@ -73,8 +72,7 @@ class AlphaZeroTrainer(Trainer):
         network = build_network(network_shape(self.game), *chosen_size(self.game, config.network))
         self.rng = np.random.default_rng(seeds[1])
         self.warm_up_seed = seeds[2]
-        workers = config.self_play.workers or len(os.sched_getaffinity(0))
-        workers = saved[0]["workers"] if saved else workers
+        workers = saved[0]["workers"] if saved else choose_threads(config.self_play, self.device)
         resign = config.self_play.resign
         self.calibration = Calibration(resign) if resign is not None else None
         self.dtype = sample_dtype(

@@ -22,6 +22,7 @@ from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
+from ludarium.envs.engine.threads import available_cores
 from ludarium.models.inference import torch_threads
 from ludarium.training.search.cache import ask, empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
@@ -45,6 +46,17 @@ from .kernels.self_play import (
 )
 from .resignation import TRIAL
 from .samples import sample_dtype
+
+_LEAST_BATCH_OF_A_GPU = 64  # fewer positions take it no less time
+
+
+def choose_threads(config: SelfPlayConfig, device: str) -> int:
+    """As many as there are cores, if not given; on a GPU fewer where batches would be small."""
+    if config.workers is not None:
+        return config.workers
+    if device == "cpu":
+        return available_cores()
+    return max(1, min(available_cores(), config.games // _LEAST_BATCH_OF_A_GPU - 1))
 
 
 @dataclass(frozen=True)

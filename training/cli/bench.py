@@ -90,10 +90,13 @@ def run(given: argparse.Namespace) -> int:
         print_json(results)
         return 0
     for result in results:
-        size = f"{result['channels']}x{result['blocks']} {result['form']}, batch {result['batch']}"
+        size = f"{result['channels']}x{result['blocks']} {result['form']} on {result['device']}"
         print(f"{result['game']} {result['options']}")
         print(f"  random plies/s  {result['random_plies_per_second']:>13,.0f}  one core")
-        print(f"  network/s       {result['network_per_second']:>13,.0f}  {size}")
+        print(
+            f"  network/s       {result['network_per_second']:>13,.0f}  "
+            f"{size}, batch {result['batch']}"
+        )
         print(
             f"  simulations/s   {result['simulations_per_second']:>13,.0f}  "
             f"{result['simulations']} for each move, {result['workers']} workers"
@@ -117,16 +120,16 @@ def measure(
 
     The network is the checkpoint's, or a fresh one.
     """
-    import os
-
     from ludarium.models import InferenceEngine, build_network
     from ludarium.models.inference import torch_threads
     from ludarium.training.agents.network import chosen_size, network_shape
     from ludarium.training.alphazero.loop import search_settings
-    from ludarium.training.alphazero.self_play import Harvest, SelfPlay
+    from ludarium.training.alphazero.self_play import Harvest, SelfPlay, choose_threads
     from ludarium.training.random_positions import random_observations
+    from ludarium.training.runs.trainer import choose_device
 
-    threads = config.self_play.workers or len(os.sched_getaffinity(0))
+    device = choose_device(config.device)
+    threads = choose_threads(config.self_play, device)
     if checkpoint is not None:
         channels, blocks, network = checkpoint.channels, checkpoint.blocks, checkpoint.network
     else:
@@ -139,7 +142,7 @@ def measure(
     with torch_threads(self_play.torch_threads_each):
         examples = random_observations(game, 512, config.seed)
         engine = InferenceEngine(
-            network, game.observation_shape, batch, config.inference, examples=examples
+            network, game.observation_shape, batch, config.inference, device, examples
         )
     self_play.play(settings, engine)  # compiles, and spreads the games over their phases
     network_counts, network_seconds, play_seconds = 0, 0.0, 0.0
@@ -167,6 +170,7 @@ def measure(
         "share": play_speed / network_speed,
         "simulations": settings.simulations,
         "workers": threads,
+        "device": device,
         "batch": batch,
         "channels": channels,
         "blocks": blocks,

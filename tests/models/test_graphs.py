@@ -1,0 +1,84 @@
+"""CUDA graphs, on a stand-in for the GPU that records what is captured and replays it.
+
+What only a GPU shows is in ``tests/training/test_inference.py``, in tests that need one.
+"""
+
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ludarium.models import NetworkShape, build_network
+from ludarium.models.forms import _Answers
+from ludarium.models.graphs import CapturedNetwork
+
+
+class Recorder(TorchDispatchMode):
+    """Writes down every operation on tensors with what it works on."""
+
+    def __init__(self):
+        super().__init__()
+        self.operations = []
+
+    def __torch_dispatch__(self, operation, types, arguments=(), options=None):
+        result = operation(*arguments, **(options or {}))
+        self.operations.append((operation, arguments, options or {}, result))
+        return result
+
+
+class Graph:
+    """Replays in the memory that was there at the capture, and nowhere else."""
+
+    @torch.inference_mode()
+    def replay(self):
+        for operation, arguments, options, result in self.recorder.operations:
+            again = operation(*arguments, **options)
+            if isinstance(result, torch.Tensor) and again is not result:
+                result.copy_(again)
+
+
+class Stream:
+    def synchronize(self):
+        pass
+
+
+@contextlib.contextmanager
+def capture(graph, stream, capture_error_mode):
+    assert capture_error_mode == "thread_local"
+    graph.recorder = Recorder()
+    with graph.recorder:
+        yield
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
+    monkeypatch.setattr(torch.cuda, "Stream", Stream)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", capture)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    for context in ("stream", "device"):
+        monkeypatch.setattr(torch.cuda, context, lambda _: contextlib.nullcontext())
+    return torch.device("cpu")
+
+
+def test_a_captured_network_answers_each_batch(gpu):
+    torch.manual_seed(0)
+    network = build_network(NetworkShape((6, 4, 4), 16), 8, 2).eval()
+    module = _Answers(network).eval()
+    captured = CapturedNetwork(module, (5, 6, 4, 4), gpu)
+    batches = np.random.default_rng(0).random((40, 5, 6, 4, 4), np.float32)
+    first = captured(batches[0])
+    with ThreadPoolExecutor(4) as pool:  # more threads than graphs
+        answers = list(pool.map(captured, batches))
+    for batch, (logits, values) in zip(batches, answers, strict=True):
+        with torch.inference_mode():
+            expected, expected_values = module(torch.from_numpy(batch))
+        np.testing.assert_allclose(logits, expected, atol=1e-5)
+        np.testing.assert_allclose(values, expected_values, atol=1e-5)
+    # What was answered stays, whatever is asked later.
+    np.testing.assert_array_equal(first[0], answers[0][0])
+    assert np.abs(answers[0][0] - answers[1][0]).max() > 1e-3
