@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from .common import add_json, add_options, checkpoint_path, print_json, read_opt
 from .train import choose_config
 
 if TYPE_CHECKING:
-    from ludarium.models import Checkpoint
+    from ludarium.models import Checkpoint, InferenceEngine
+
+_CALLS_FOR_A_TIMED_ONE = 5
 
 _DESCRIPTION = """\
 Measure this machine, one game at a time:
@@ -116,10 +118,7 @@ def run(given: argparse.Namespace) -> int:
 def measure(
     game: Game, config: AlphaZeroConfig, seconds: float, checkpoint: Checkpoint | None = None
 ) -> dict[str, Any]:
-    """All figures of one game; network and self-play in turns, so that noise hits both.
-
-    The network is the checkpoint's, or a fresh one.
-    """
+    """All figures of one game. The network is the checkpoint's, or a fresh one."""
     from ludarium.models import InferenceEngine, build_network
     from ludarium.models.inference import torch_threads
     from ludarium.training.agents.network import chosen_size, network_shape
@@ -145,19 +144,15 @@ def measure(
             network, game.observation_shape, batch, config.inference, device, examples
         )
     self_play.play(settings, engine)  # compiles, and spreads the games over their phases
-    network_counts, network_seconds, play_seconds = 0, 0.0, 0.0
-    harvests = []
+    timed, play_seconds, harvests = _TimedNetwork(engine), 0.0, []
     while play_seconds < seconds:
-        started = time.perf_counter()
-        harvests.append(self_play.play(settings, engine))
-        play_seconds += time.perf_counter() - started
-        counts, spent = _network_speed(engine, self_play, min(1.0, seconds / 3))
-        network_counts += counts
-        network_seconds += spent
+        started, alone = time.perf_counter(), timed.seconds
+        harvests.append(self_play.play(settings, timed))
+        play_seconds += time.perf_counter() - started - (timed.seconds - alone) / threads
     self_play.close()
     deviation = engine.deviation(random_observations(game, 512, config.seed + 1))
     harvest = Harvest.join(harvests)
-    network_speed = network_counts / network_seconds
+    network_speed = timed.positions * threads / timed.seconds
     play_speed = harvest.simulations / play_seconds
     return {
         "game": game.name,
@@ -180,23 +175,37 @@ def measure(
     }
 
 
-def _network_speed(engine: Any, self_play: Any, seconds: float) -> tuple[int, float]:
-    """Positions evaluated by as many threads as self-play has, and nothing else; seconds."""
-    from ludarium.models.inference import torch_threads
+class _TimedNetwork:
+    """An engine that now and then answers a second time, for the clock alone.
 
-    def evaluate(observations: np.ndarray) -> int:
-        count, deadline = 0, time.perf_counter() + seconds
-        while time.perf_counter() < deadline:
-            engine(observations)
-            count += len(observations)
-        return count
+    So the network's own speed is taken on the same cores in the same second as self-play's, on a
+    machine whose speed may change from one second to the next.
 
-    threads = self_play.threads
-    asked = [group.observations.copy() for group in self_play.groups[:threads]]
-    with torch_threads(self_play.torch_threads_each), ThreadPoolExecutor(threads) as pool:
-        started = time.perf_counter()
-        total = sum(pool.map(evaluate, asked))
-        return total, time.perf_counter() - started
+    Attributes:
+        positions: answered for the clock.
+        seconds: that took, in all threads together.
+    """
+
+    def __init__(self, engine: InferenceEngine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._calls = 0
+        self.positions = 0
+        self.seconds = 0.0
+
+    def __call__(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        answers = self._engine(observations)
+        with self._lock:
+            is_timed = self._calls % _CALLS_FOR_A_TIMED_ONE == 0
+            self._calls += 1
+        if is_timed:
+            started = time.perf_counter()
+            self._engine(observations)
+            seconds = time.perf_counter() - started
+            with self._lock:
+                self.positions += len(observations)
+                self.seconds += seconds
+        return answers
 
 
 def _random_speed(game: Game, seconds: float) -> float:
