@@ -17,10 +17,10 @@ from ludarium.analysis.accuracy import (
 )
 from ludarium.analysis.search import EndgameSolver
 from ludarium.envs import Position, make_game
+from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.cli import main
 from tests.analysis.corso_positions import minimax
-from tests.games import contents
 
 
 class Blunderer(Agent):
@@ -101,13 +101,13 @@ def test_only_choices_leaves_positions_where_something_can_be_lost():
 
 def test_the_same_arguments_give_the_same_test(corso_test):
     again = make_exact_test(corso_test.game, 60, seed=2)
-    assert contents(again.states) == contents(corso_test.states)
+    assert contents_of(again.states) == contents_of(corso_test.states)
     np.testing.assert_array_equal(again.results, corso_test.results)
     agent = RandomAgent(corso_test.game, seed=99)
     by_agent = make_exact_test(corso_test.game, 60, seed=2, agent=agent)
-    assert contents(by_agent.states) == contents(corso_test.states)
+    assert contents_of(by_agent.states) == contents_of(corso_test.states)
     other = make_exact_test(corso_test.game, 60, seed=4)
-    assert contents(other.states) != contents(corso_test.states)
+    assert contents_of(other.states) != contents_of(corso_test.states)
 
 
 def test_calibration_counts_what_it_says():

@@ -17,9 +17,10 @@ from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.search import Answer, EndgameSolver, exact_positions
 from ludarium.analysis.search.solver import _key_masks
 from ludarium.envs import Game, Position, from_record, make_game
+from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent
 from ludarium.training.cli import main
-from tests.games import ALL_GAMES, contents, garbage, random_game
+from tests.games import ALL_GAMES, garbage, random_game
 
 MEMORY = 1 << 22
 
@@ -38,7 +39,7 @@ def minimax(position: Position, known: Known, most: int) -> Result:
     if position.is_over:
         result = position.rewards[0]
         return result, result and position.score
-    key = contents(position.states)
+    key = contents_of(position.states)
     if key not in known:
         results = [minimax(child, known, most) for child in children(position)]
         known[key] = position, min(results) if position.mover else max(results)
