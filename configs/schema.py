@@ -60,12 +60,13 @@ class Network(Section):
 class SelfPlay(Section):
     """How games are played to learn from.
 
-    ``games`` are those side by side. ``workers``: cores to use; none: all, or
-    on a GPU as many as leave it batches of 64. The games are played in
-    one group more than there are workers (a single worker has one group), and a group is a batch
-    for the network. ``simulations`` is a number, or a schedule of [share of the run, simulations]
-    pairs. ``opening_plies``: each game starts with 0 to so many random plies. ``cache``: megabytes,
-    of all groups together, for answers of the network that are needed again in the same
+    ``games`` are those side by side. ``workers``: cores to use; none: all, or on a GPU as many as
+    leave it batches of 64. The games are played in one group more than there are workers (a
+    single worker has one group), and a group is a batch for the network.
+
+    ``simulations`` is a number, or a schedule of [share of the run, simulations] pairs.
+    ``opening_plies``: each game starts with 0 to so many random plies. ``cache``: megabytes, of
+    all groups together, for answers of the network that are needed again in the same
     iteration; 0 for none.
 
     ``full_share``: with the rest of the probability a move gets only ``fast_simulations``,

@@ -134,20 +134,7 @@ class InferenceEngine:
         They take turns, so that a machine that is slow for a while is slow for all of them.
         """
         example = np.zeros((self.batch, *self._observation_shape), np.float32)
-        answers = {}
-        for form in forms:
-            try:
-                answers[form] = self._prepared(form, self.batch)
-                _, values = answers[form](example)
-                error = float(np.abs(values - answers["eager"](example)[1]).max())
-                problem = f"values are wrong by {error:.2g}" if not error < _WRONG else ""
-            except RuntimeError as failure:  # of a GPU, or of a library that does not fit it
-                if form == "eager":  # nothing is left to compare with
-                    raise
-                problem = str(failure)
-            if problem:
-                warnings.warn(f"inference goes on without the form {form}: {problem}", stacklevel=2)
-                answers.pop(form, None)
+        answers = self._working(forms, example)
         best = dict.fromkeys(answers, float("inf"))
         deadline = time.perf_counter() + _SECONDS_OF_A_FORM * len(forms)
         while time.perf_counter() < deadline:
@@ -156,6 +143,24 @@ class InferenceEngine:
                 answer(example)
                 best[form] = min(best[form], time.perf_counter() - start)
         return best
+
+    def _working(self, forms: list[Form], example: np.ndarray) -> dict[Form, Answer]:
+        """Those of the forms that answer as the network does, called once; warn of the others."""
+        _, expected = self._prepared("eager", self.batch)(example)
+        answers = {}
+        for form in forms:
+            try:
+                answer = self._prepared(form, self.batch)
+                error = float(np.abs(answer(example)[1] - expected).max())
+            except RuntimeError as failure:  # of a GPU, or of a library that does not fit it
+                problem = str(failure)
+            else:
+                if error < _WRONG:
+                    answers[form] = answer
+                    continue
+                problem = f"values are wrong by {error:.2g}"
+            warnings.warn(f"inference goes on without the form {form}: {problem}", stacklevel=2)
+        return answers
 
     def __call__(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate float32[n, *observation_shape]: logits float32[n, A], values float32[n]."""

@@ -23,10 +23,9 @@ Tables: for each block, the black one included, and each of its placements
 ``top`` [T+1, 72, 9] the height above its highest one (both far below every tower on columns
 that it does not cover), and ``above`` [T+1, 2, 10] how many of its cubes stand above height 9,
 by whether it is flipped and the height at which it rests; ``value`` [T+1]; ``tallest`` is the
-height of the tallest block. ``stock`` [T] are
-the blocks of a new pile, ``blocks`` their sum; ``black_level`` [black blocks] counts from 0.
-``first_slot`` [T] is where each type begins among the pile's blocks, type by type. ``open``
-[T+4, actions] are masks, see `_open_actions`.
+height of the tallest block. ``stock`` [T] are the blocks of a new pile, ``blocks`` their sum;
+``black_level`` [black blocks] counts from 0. ``first_slot`` [T] is where each type begins among
+the pile's blocks, type by type. ``open`` [T+4, actions] are masks, see `_open_actions`.
 ``lead_offset`` is what makes player 0's lead at least 0; ``topple``, ``max_plies``: options.
 """
 

@@ -20,12 +20,13 @@ from .train import choose_config
 if TYPE_CHECKING:
     from ludarium.models import Checkpoint, InferenceEngine
 
-_CALLS_FOR_A_TIMED_ONE = 5
+_CALLS_FOR_A_TIMED_ONE = 5  # of the network by self-play
 
 _DESCRIPTION = """\
 Measure this machine, one game at a time:
   random plies/s   bare compiled random games on one core
   network/s        positions that the network of the configuration evaluates on all cores
+                   (or a GPU), timed now and then in the middle of self-play
   simulations/s    of self-play with that network, at the same batch and number format
   cache hits       share of the evaluations that self-play had from its cache instead of the
                    network; a trained one, which comes back to the same moves, saves more

@@ -54,15 +54,16 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 
 
 @compiled
-def list_visited(root, edges, node):
+def list_visited(root, edges, node, at_root):
     """List the open edges of a node that were visited in ``root.visited``; return how many.
 
-    Of those not visited, ``root.favourite`` is the one with the largest prior, or NO_EDGE, and
-    ``root.rest`` the sum of their priors.
+    Of those not visited, ``root.rest`` is the sum of the priors and ``root.favourite`` the edge
+    with the largest prior, or at the root with the largest sum of noise and logit; NO_EDGE if
+    there is none.
     """
     visited = 0
     favourite = NO_EDGE
-    largest = np.float32(0)
+    largest = _NEVER
     rest = np.float32(0)
     for edge in range(node.first, node.end):
         if not edges[edge].open:
@@ -73,32 +74,12 @@ def list_visited(root, edges, node):
             continue
         prior = edges[edge].prior
         rest += max(prior, _TINY)
-        if favourite == NO_EDGE or prior > largest:
+        liking = root.noise[edges[edge].action] + edges[edge].logit if at_root else prior
+        if favourite == NO_EDGE or liking > largest:
             favourite = edge
-            largest = prior
+            largest = liking
     root.favourite = favourite
     root.rest = rest
-    return visited
-
-
-@compiled
-def list_visited_at_root(root, edges, node):
-    """The same for the root, with the largest sum of noise and logit as the favourite."""
-    visited = 0
-    favourite = NO_EDGE
-    largest = _NEVER
-    for edge in range(node.first, node.end):
-        if not edges[edge].open:
-            continue
-        if edges[edge].child != NO_NODE:
-            root.visited[visited] = edge
-            visited += 1
-            continue
-        score = root.noise[edges[edge].action] + edges[edge].logit
-        if favourite == NO_EDGE or score > largest:
-            favourite = edge
-            largest = score
-    root.favourite = favourite
     return visited
 
 
@@ -160,7 +141,7 @@ def improve(root, nodes, edges, settings, number):
     Returns:
         How many were visited, and the factor of the others' priors.
     """
-    visited = list_visited(root, edges, nodes[number])
+    visited = list_visited(root, edges, nodes[number], False)
     mixed = value_visited(root, nodes, edges, settings, number, visited)
     best = _NEVER if root.favourite == NO_EDGE else mixed
     for index in range(visited):
@@ -199,7 +180,7 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
     When no edge has that many visits (some are closed, so the schedule runs ahead), the least
     visited ones count.
     """
-    visited = list_visited_at_root(root, edges, nodes[0])
+    visited = list_visited(root, edges, nodes[0], True)
     has_wanted = False
     least = -1
     for index in range(visited):
