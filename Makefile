@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 SOURCES := pyproject.toml setup.py constraints.txt
-PACKAGES := envs models training analysis configs
+PACKAGES := envs models training analysis cli configs
 DEMO := runs/corso-demo
 
 .PHONY: demo test lint format bench cuda-compile clean

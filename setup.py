@@ -1,15 +1,14 @@
 """Maps the top-level folders to packages of the ``ludarium`` namespace; the rest is in pyproject.
 
-Found rather than listed, so that a new game's folder needs no line here.
+Found rather than listed, so that a new folder needs no line here.
 """
 
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
-ROOMS = [
-    room for room in ("envs", "models", "training", "analysis", "configs") if Path(room).is_dir()
-]
+#: The top-level folders that are packages say so by a file for type checkers.
+ROOMS = sorted(marker.parent.name for marker in Path().glob("*/py.typed"))
 
 setup(
     packages=[

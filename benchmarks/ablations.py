@@ -32,17 +32,20 @@ COMMON = [
     "network={channels: 32, blocks: 3}",
     "replay={first: 60000, last: 200000}",
     "learner.batch=256",
-    "learner.uses=4",
+    "learner.replay_ratio=4",
     "evaluation.every=0",
     "budget.iterations=100000",
 ]
 GAMES: dict[str, list[str]] = {
-    "corso": ["warm_up={positions: 20000, playouts: 400, uses: 4}"],
-    "onyx": ["warm_up={positions: 15000, playouts: 400, uses: 4}", "options={size: 6}"],
-    "osiron": ["warm_up={positions: 20000, playouts: 200, uses: 4}"],
-    "obsidio": ["warm_up={positions: 10000, playouts: 400, uses: 4}", "options={size: 7}"],
+    "corso": ["bootstrap={positions: 20000, playouts: 400, replay_ratio: 4}"],
+    "onyx": ["bootstrap={positions: 15000, playouts: 400, replay_ratio: 4}", "options={size: 6}"],
+    "osiron": ["bootstrap={positions: 20000, playouts: 200, replay_ratio: 4}"],
+    "obsidio": [
+        "bootstrap={positions: 10000, playouts: 400, replay_ratio: 4}",
+        "options={size: 7}",
+    ],
     "obelisk": [
-        "warm_up={positions: 20000, playouts: 400, uses: 4}",
+        "bootstrap={positions: 20000, playouts: 400, replay_ratio: 4}",
         "network={channels: 256, blocks: 3}",
         "learner.learning_rate=0.001",
     ],
@@ -56,22 +59,22 @@ VARIANTS: dict[str, list[str]] = {
     "64 simulations": ["self_play.simulations=64"],
     "playout caps": [
         "self_play.simulations=64",
-        "self_play.full_share=0.25",
+        "self_play.full_search_fraction=0.25",
         "self_play.fast_simulations=12",
     ],
     "greedy after 8 plies": ["self_play.temperature_plies=8"],
     "no cache": ["self_play.cache=0"],
     "no proof": ["self_play.prove=false"],
-    "no warm-up": ["warm_up.positions=0"],
+    "no warm-up": ["bootstrap.positions=0"],
     "value target: outcome only": ["learner.search_value=0"],
-    "2 uses": ["learner.uses=2"],
-    "8 uses": ["learner.uses=8"],
+    "2 uses": ["learner.replay_ratio=2"],
+    "8 uses": ["learner.replay_ratio=8"],
     "network 48x4": ["network={channels: 48, blocks: 4}"],
     "network 384x3": ["network={channels: 384, blocks: 3}"],  # this one and the next two:
     "network 512x3": ["network={channels: 512, blocks: 3}"],  # perceptrons, for Obelisk
     "network 512x4": ["network={channels: 512, blocks: 4}"],
-    "network in float32": ["inference=onnx"],
-    "no weight averaging": ["learner.average=0"],
+    "network in float32": ["backend=onnx"],
+    "no weight averaging": ["learner.ema_decay=0"],
     "resignation": ["self_play.resign=0.05"],
     "ownership": ["learner.ownership_weight=0.25"],
 }
@@ -177,7 +180,7 @@ def main() -> None:
         TemporaryDirectory() as scratch,
     ):
         # What is compiled once for this machine is nobody's time.
-        tiny = ["warm_up.positions=0", "self_play.positions=256"]
+        tiny = ["bootstrap.positions=0", "self_play.positions=256"]
         pool.submit(train, given.game, "base", 0.001, Path(scratch), tiny).result()
         runs = {
             pool.submit(train, given.game, name, given.minutes, folder, given.settings): name

@@ -9,7 +9,7 @@ Without ``--compare``: a Markdown table of the named sizes of each game's networ
 one core by ONNX Runtime, batches of 128, in float32 and with the trunk in eight-bit integers.
 
 With it: each kind of trunk gets the width at which it evaluates about as many positions/s as the
-present kind does (each in the faster of the two forms), then learns for the same processor time
+present kind does (each in the faster of the two backends), then learns for the same processor time
 from the same positions, and is asked about others. Osiron: positions of random games and, a fifth,
 of games of UCT, values and good actions from the exact solution; "value kept" counts only
 positions in which some legal action loses value. Other games: searches of UCT, their policies and
@@ -40,15 +40,15 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.models import InferenceEngine, PolicyValueNetwork, build_network
 from ludarium.models.network import SIZES, network_size
-from ludarium.training.agents.network import network_shape
+from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
-from ludarium.training.alphazero.warm_up import warm_up_samples
+from ludarium.training.networks import network_shape
 from ludarium.training.random_positions import random_observations
 
 #: Options that differ from a game's defaults: those of the agents that come along.
 OPTIONS: dict[str, dict[str, Any]] = {"onyx": {"size": 6}, "obsidio": {"size": 7}}
-FORMS = ("onnx", "onnx-int8")
+BACKENDS = ("onnx", "onnx-int8")
 BATCH = 128  # of inference
 _SECONDS_OF_TIMING = 2  # of each network
 _LEARNER_BATCH = 256
@@ -127,16 +127,19 @@ def count_parameters(network: PolicyValueNetwork) -> int:
 
 
 def form_speeds(game: Game, *networks: PolicyValueNetwork) -> list[dict[str, float]]:
-    """Positions/s on one core of each network in each form.
+    """Positions/s on one core of each network in each backend.
 
     They take turns, and the best times count, as other work on the machine comes and goes.
     """
     examples = random_observations(game, 512, seed=1)
     batch = examples[:BATCH]
     engines = [
-        (form, InferenceEngine(network, game.observation_shape, BATCH, form, examples=examples))
+        (
+            name,
+            InferenceEngine(network, game.observation_shape, BATCH, name, examples=examples),
+        )
         for network in networks
-        for form in FORMS
+        for name in BACKENDS
     ]
     best = [float("inf")] * len(engines)
     for _, engine in engines:
@@ -147,8 +150,13 @@ def form_speeds(game: Game, *networks: PolicyValueNetwork) -> list[dict[str, flo
             started = time.perf_counter()
             engine(batch)
             best[number] = min(best[number], time.perf_counter() - started)
-    speeds = [(form, BATCH / seconds) for (form, _), seconds in zip(engines, best, strict=True)]
-    return [dict(speeds[start : start + len(FORMS)]) for start in range(0, len(speeds), len(FORMS))]
+    speeds = [
+        (backend, BATCH / seconds) for (backend, _), seconds in zip(engines, best, strict=True)
+    ]
+    return [
+        dict(speeds[start : start + len(BACKENDS)])
+        for start in range(0, len(speeds), len(BACKENDS))
+    ]
 
 
 # Comparison.
@@ -261,7 +269,7 @@ def _samples(
     def advance(done: int) -> None:
         progress.advance(bar, done)
 
-    samples = warm_up_samples(
+    samples = bootstrap_samples(
         game, searched, playouts, _OPENING_PLIES, np.random.SeedSequence(seed), advance
     )
     progress.remove_task(bar)
@@ -319,7 +327,7 @@ def learn(
         progress.update(bar, completed=spent)
     progress.remove_task(bar)
     learner.close()
-    return {"steps": learner.step, **held_out_measures(learner.averaged, data)}
+    return {"steps": learner.step, **held_out_measures(learner.ema_network, data)}
 
 
 @torch.inference_mode()

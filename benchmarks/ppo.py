@@ -38,7 +38,7 @@ from sb3_contrib.common.wrappers import ActionMasker
 from ludarium.configs import PPOConfig, apply_settings, load_config
 from ludarium.envs import make, make_game
 from ludarium.models import build_network
-from ludarium.training.agents.network import chosen_size, network_shape
+from ludarium.training.networks import chosen_size, network_shape
 from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.ppo.policy import NetworkPolicy
 from ludarium.training.runs.folder import RunFolder

@@ -18,7 +18,7 @@ from ludarium.models.network import (
     PolicyValueNetwork,
     build_network,
 )
-from ludarium.training.agents.network import network_shape
+from ludarium.training.networks import network_shape
 
 #: Makes a network of so many channels.
 Make = Callable[[int], PolicyValueNetwork]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class Section(BaseModel):
@@ -69,21 +69,21 @@ class SelfPlay(Section):
     all groups together, for answers of the network that are needed again in the same
     iteration; 0 for none.
 
-    ``full_share``: with the rest of the probability a move gets only ``fast_simulations``,
-    without root noise, and is not learnt from; ``positions`` are those that are.
+    ``full_search_fraction``: of the moves. The others get only ``fast_simulations``, without
+    root noise, and are not learnt from; ``positions`` are those that are.
     ``temperature_plies``: from this ply of a game on the best action found is played, without
     ``temperature`` or root noise in the choice; none: never.
 
     ``resign``: lost games are given up, so early that up to this share of those who resign would
-    not have lost; none: every game is played to the end. ``resign_free``: share of the games that
-    are played to the end all the same, to find out.
+    not have lost; none: every game is played to the end. ``resign_disabled_fraction``: share of
+    the games that are played to the end all the same, to find out.
     """
 
     games: Positive = 256
     positions: Positive = 8192
     workers: Positive | None = None
     algorithm: Literal["gumbel", "puct"] = "gumbel"
-    simulations: Positive | list[tuple[Share, Positive]] = 32
+    simulations: Positive | list[tuple[Fraction, Positive]] = 32
     max_considered: Annotated[int, Field(ge=2)] = 16
     noise: Annotated[float, Field(ge=0)] | None = None
     value_scale: Annotated[float, Field(gt=0)] = 0.1
@@ -95,11 +95,11 @@ class SelfPlay(Section):
     prove: bool = True
     opening_plies: Count = 4
     cache: Annotated[float, Field(ge=0)] = 64.0
-    full_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    full_search_fraction: Annotated[float, Field(gt=0, le=1)] = 1.0
     fast_simulations: Positive = 8
     temperature_plies: Count | None = None
     resign: Annotated[float, Field(gt=0, lt=1)] | None = None
-    resign_free: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    resign_disabled_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
 
     @model_validator(mode="after")
     def _check(self) -> SelfPlay:
@@ -107,18 +107,19 @@ class SelfPlay(Section):
             shares = [share for share, _ in self.simulations]
             if not shares or shares[0] != 0 or shares != sorted(set(shares)):
                 raise ValueError("simulations: a schedule starts at share 0 and ascends")
-        if self.full_share < 1 and self.fast_simulations > self.fewest_simulations:
+        if self.full_search_fraction < 1 and self.fast_simulations > self.fewest_simulations:
             raise ValueError(
                 f"fast_simulations: {self.fast_simulations} are more than the "
-                f"{self.fewest_simulations} of a full search; give fewer, or full_share: 1"
+                f"{self.fewest_simulations} of a full search; give fewer, or "
+                "full_search_fraction: 1"
             )
         return self
 
-    def simulations_at(self, share: float) -> int:
-        """Simulations for each move when ``share`` of the run is over."""
+    def simulations_at(self, progress: float) -> int:
+        """Simulations for each move when ``progress`` of the run is over."""
         if isinstance(self.simulations, int):
             return self.simulations
-        return [count for start, count in self.simulations if start <= share][-1]
+        return [count for start, count in self.simulations if start <= progress][-1]
 
     @property
     def fewest_simulations(self) -> int:
@@ -135,7 +136,7 @@ class SelfPlay(Section):
         return max(count for _, count in self.simulations)
 
 
-class WarmUp(Section):
+class Bootstrap(Section):
     """First games from tree search with random playouts, which an untrained network is worse than.
 
     ``positions``: how many to learn from before the network plays; 0 for none.
@@ -143,7 +144,7 @@ class WarmUp(Section):
 
     positions: Count = 0
     playouts: Positive = 400
-    uses: Annotated[float, Field(gt=0)] = 4.0
+    replay_ratio: Annotated[float, Field(gt=0)] = 4.0
 
 
 class Replay(Section):
@@ -159,39 +160,39 @@ class Replay(Section):
 class Learner(Section):
     """How the network learns.
 
-    ``uses``: how often each new position is learnt from, on average. ``search_value``: share
-    of the search's value in the value target; the rest is the game's outcome. ``average``:
-    share of the old weights that the averaged network keeps at each step.
+    ``replay_ratio``: how often each new position is learnt from, on average. ``search_value``:
+    share of the search's value in the value target; the rest is the game's outcome.
+    ``ema_decay``: of the exponential moving average of the weights, the network that plays.
 
     ``ownership_weight``: above 0 the network also learns who will own each cell at the end of the
     game, for Corso and Obsidio. What it learns for that is not kept in the agent.
     """
 
     batch: Positive = 512
-    uses: Annotated[float, Field(gt=0)] = 4.0
+    replay_ratio: Annotated[float, Field(gt=0)] = 4.0
     learning_rate: Annotated[float, Field(gt=0)] = 2e-3
     final_learning_rate: Annotated[float, Field(gt=0)] = 1e-4
     warmup_steps: Count = 100
     weight_decay: Annotated[float, Field(ge=0)] = 1e-4
     gradient_clip: Annotated[float, Field(gt=0)] = 4.0
-    search_value: Share = 0.5
+    search_value: Fraction = 0.5
     value_weight: Annotated[float, Field(ge=0)] = 1.0
     score_weight: Annotated[float, Field(ge=0)] = 0.5
     ownership_weight: Annotated[float, Field(ge=0)] = 0.0
-    average: Share = 0.995
+    ema_decay: Fraction = 0.995
 
 
 class Gate(Section):
     """A match that new weights must win before they play; ``games`` 0: they always play.
 
-    The averaged network replaces the one that plays if it scores at least ``score`` against it in
+    The EMA network replaces the one that plays if it scores at least ``score`` against it in
     so many games, with ``simulations`` for each move (Silver et al., "Mastering the game of Go
     without human knowledge", 2017).
     """
 
     games: Annotated[int, Field(ge=0, multiple_of=2)] = 0
     simulations: Count = 32
-    score: Share = 0.55
+    score: Fraction = 0.55
 
 
 class Evaluation(Section):
@@ -212,7 +213,7 @@ class Evaluation(Section):
 
 
 class Rollout(Section):
-    """What PPO plays before each stretch of learning.
+    """What PPO plays before each phase of learning.
 
     ``games`` side by side, ``steps`` actions of the learner in each. ``opening_plies``: each
     game starts with 0 to so many random plies. ``symmetries``: the network sees each position
@@ -235,7 +236,7 @@ class Opponents(Section):
     or ``uniform``.
     """
 
-    current: Share = 0.5
+    current: Fraction = 0.5
     pool: Positive = 12
     every: Positive = 10
     active: Positive = 2
@@ -257,7 +258,7 @@ class PPOLearner(Section):
     final_learning_rate: Annotated[float, Field(gt=0)] = 1e-4
     clip: Annotated[float, Field(gt=0)] = 0.2
     gamma: Annotated[float, Field(gt=0, le=1)] = 1.0
-    gae_lambda: Share = 0.95
+    gae_lambda: Fraction = 0.95
     entropy: Annotated[float, Field(ge=0)] = 0.02
     final_entropy: Annotated[float, Field(ge=0)] = 0.002
     value_weight: Annotated[float, Field(ge=0)] = 0.5
@@ -282,11 +283,11 @@ class AlphaZeroConfig(TrainingConfig):
     """A run of `ludarium.training.alphazero`."""
 
     algorithm: Literal["alphazero"] = "alphazero"
-    inference: Literal[
+    backend: Literal[
         "auto", "eager", "frozen", "frozen-bf16", "graph-fp16", "onnx", "onnx-int8"
     ] = "auto"
     self_play: SelfPlay = SelfPlay()
-    warm_up: WarmUp = WarmUp()
+    bootstrap: Bootstrap = Bootstrap()
     replay: Replay = Replay()
     learner: Learner = Learner()
     gate: Gate = Gate()

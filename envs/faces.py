@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 
-from .engine.aec import BoardGameEnv, GuardedBoardGameEnv
+from .aec import BoardGameEnv, GuardedBoardGameEnv
 from .engine.record import check_record
 from .registry import GAMES, make_game
 
@@ -63,7 +63,7 @@ def register_ids(package: str) -> None:
         gymnasium.register(
             f"ludarium/{game.title}-v{game.version}",
             entry_point=f"{package}.single:SingleAgentEnv",
-            vector_entry_point=f"{package}.batch:VectorBoardGameEnv",
+            vector_entry_point=f"{package}.vector:VectorBoardGameEnv",
             kwargs={"game": name},
         )
     try:

@@ -35,3 +35,14 @@ def make_game(name: str, **options: Any) -> Game:
         ValueError: no such game, no such option, or a value that the option does not accept.
     """
     return find_game(name)(**options)
+
+
+def as_game(game: str | Game, options: dict[str, Any]) -> Game:
+    """The rules, given by name and options or ready-made."""
+    if isinstance(game, str):
+        return make_game(game, **options)
+    if not isinstance(game, Game):
+        raise ValueError(f"game is {game!r}; accepted: the name of a game, or a Game")
+    if options:
+        raise ValueError(f"options {options} go with a game's name, not with {game!r}")
+    return game

@@ -25,9 +25,10 @@ except ImportError as error:
         f'ludarium.envs.sb3 needs Stable-Baselines3: pip install "ludarium[train]" ({error})'
     ) from error
 
-from .batch import BatchPolicy, OneSide, Opponents, agent_space
 from .engine.game import Game
-from .single import as_game
+from .one_side import OneSide, agent_space
+from .opponents import BatchPolicy, Opponents
+from .registry import as_game
 
 
 class BoardGameVecEnv(VecEnv):
@@ -44,14 +45,14 @@ class BoardGameVecEnv(VecEnv):
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         num_envs: how many games, N.
         opponent, seat, illegal, observation_dtype: as for
-            `ludarium.envs.batch.VectorBoardGameEnv`.
+            `ludarium.envs.vector.VectorBoardGameEnv`.
         opening_plies: each game begins with 0 to so many random plies of both players.
         seed: fixes seats, starts, openings and the opponents; ``seed()`` does so for the
             next reset.
         **options: the game's options, if it is given by name.
 
     Attributes:
-        side: the games, a `ludarium.envs.batch.OneSide`.
+        side: the games, a `ludarium.envs.one_side.OneSide`.
 
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
@@ -105,7 +106,7 @@ class BoardGameVecEnv(VecEnv):
             ended, the observation is the first one of the next game.
 
         Raises:
-            ValueError: as `ludarium.envs.batch.OneSide.play`.
+            ValueError: as `ludarium.envs.one_side.OneSide.play`.
         """
         side = self.side
         side.play(self._actions)

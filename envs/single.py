@@ -6,13 +6,12 @@
     observation, reward, terminated, truncated, info = env.step(action)
 
 Importing `ludarium.envs` registers ``ludarium/<Title>-v<version>`` for every game;
-``gymnasium.make_vec`` of the same id gives a `ludarium.envs.batch.VectorBoardGameEnv`.
+``gymnasium.make_vec`` of the same id gives a `ludarium.envs.vector.VectorBoardGameEnv`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from typing import Any
 
 import gymnasium
@@ -20,15 +19,11 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from .engine.aec import AGENTS, BoardGameEnv
+from .aec import AGENTS, BoardGameEnv
 from .engine.game import Game
 from .engine.position import Position
-from .registry import make_game
-
-#: The installed function ``make_agent(spec, game, seed)`` that turns names into opponents.
-AGENT_ENTRY_POINTS = "ludarium.agents"
-
-SEATS = (0, 1, "random", "alternate")
+from .opponents import SEATS, check_choice, check_opponent, make_agent
+from .registry import as_game
 
 
 class SingleAgentEnv(gymnasium.Env):
@@ -178,47 +173,3 @@ class SingleAgentEnv(gymnasium.Env):
     def _random_action(self, position: Position) -> int:
         legal = position.legal_actions
         return int(legal[int(self.np_random.random() * len(legal))])
-
-
-def make_agent(spec: str, game: Game, seed: int) -> Any:
-    """The agent called ``spec``, made by an installed package; it has ``choose(position)``.
-
-    Raises:
-        ImportError: no installed package makes agents.
-        ValueError: ``spec`` names no agent.
-    """
-    makers = entry_points(group=AGENT_ENTRY_POINTS, name="make_agent")
-    try:
-        maker = next(iter(makers)).load()
-    except (StopIteration, ImportError) as error:
-        raise ImportError(
-            f"the opponent {spec!r} needs the training package: "
-            'pip install "ludarium[train]"; without it, opponents are "random" and functions'
-        ) from error
-    return maker(spec, game, seed)
-
-
-def as_game(game: str | Game, options: dict[str, Any]) -> Game:
-    """The rules, given by name and options or ready-made."""
-    if isinstance(game, str):
-        return make_game(game, **options)
-    if not isinstance(game, Game):
-        raise ValueError(f"game is {game!r}; accepted: the name of a game, or a Game")
-    if options:
-        raise ValueError(f"options {options} go with a game's name, not with {game!r}")
-    return game
-
-
-def check_choice(name: str, value: Any, accepted: tuple) -> None:
-    """Raise ``ValueError`` unless ``value`` is one of ``accepted``, of the same type."""
-    if isinstance(value, np.integer):
-        value = int(value)
-    if not any(type(value) is type(known) and value == known for known in accepted):
-        choices = ", ".join(repr(known) for known in accepted)
-        raise ValueError(f"{name} is {value!r}; accepted: {choices}")
-
-
-def check_opponent(opponent: Any) -> None:
-    """Raise ``ValueError`` unless ``opponent`` is a name or a function."""
-    if not callable(opponent) and (not isinstance(opponent, str) or not opponent):
-        raise ValueError(f"opponent is {opponent!r}; accepted: a name, or a function")

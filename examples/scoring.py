@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.batch import VectorBoardGameEnv
+from ludarium.envs.vector import VectorBoardGameEnv
 
 
 def score_against_random(

@@ -1,21 +1,21 @@
 """Corso solved by search: exact values of any position on boards up to 5 x 5.
 
 ``kernels`` has the search in compiled code, ``board`` its records and sets of cells, ``solver``
-the questions that can be asked, ``strategy`` a file of what to play from the first move on, and
+the questions that can be asked, ``opening_book`` a file of what to play from the first move on, and
 ``solution`` perfect play by both. ``proof`` is another way to search, to check the first.
 """
 
 from .board import SIZES
+from .opening_book import OpeningBook
 from .solution import CorsoSolution, solution_of
 from .solver import Answer, CorsoSolver, first_actions
-from .strategy import Strategy
 
 __all__ = [
     "SIZES",
     "Answer",
     "CorsoSolution",
     "CorsoSolver",
-    "Strategy",
+    "OpeningBook",
     "first_actions",
     "solution_of",
 ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ludarium.envs.board.grid import square_symmetries
 from ludarium.envs.corso import Corso
 from ludarium.envs.corso.rules import DYE, MARBLE
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.grid import square_symmetries
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import record_dtype, table_record
 

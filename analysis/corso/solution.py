@@ -1,4 +1,4 @@
-"""Perfect play of Corso: the strategy while it lasts, then search."""
+"""Perfect play of Corso: the opening book while it lasts, then search."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 
 from ..solution import Solution
+from .opening_book import shipped_opening_book
 from .solver import CorsoSolver
-from .strategy import shipped_strategy
 
 #: Bytes that the table of the search may take; it is filled little by little.
 MEMORY = 1 << 28
@@ -28,7 +28,7 @@ class CorsoSolution(Solution):
     the least effort; in one that is lost, that which took the most effort to refute.
 
     Whoever plays from the start, in either seat, meets no position that takes long: the first
-    plies are in the strategy. A position of those plies that arose in another way may take
+    plies are in the opening book. A position of those plies that arose in another way may take
     ``outcome_limit``. If that is not enough to find out who wins, the action is one that is not
     known to lose, if there is one, and of these the one that was searched longest; only then is
     nothing certain.
@@ -40,7 +40,7 @@ class CorsoSolution(Solution):
         lead_limit: positions that are searched at most to find out by how much.
 
     Raises:
-        ValueError: the board is too large, or the strategy that comes with the package is damaged.
+        ValueError: the board is too large, or the shipped opening book is damaged.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class CorsoSolution(Solution):
     ) -> None:
         super().__init__(game)
         self.solver = CorsoSolver(game, memory)
-        self.strategy = shipped_strategy(game)
+        self.book = shipped_opening_book(game)
         self._outcome_limit = outcome_limit
         self._lead_limit = lead_limit
 
@@ -64,7 +64,7 @@ class CorsoSolution(Solution):
         return best
 
     def _best(self, position: Position) -> list[int]:
-        advice = None if self.strategy is None else self.strategy.advice(position)
+        advice = None if self.book is None else self.book.advice(position)
         if advice is not None:
             return [advice.action]
         outcome = self.solver.outcome(position, limit=self._outcome_limit)
@@ -78,6 +78,6 @@ def solution_of(game: Game) -> CorsoSolution:
     """Perfect play of Corso.
 
     Raises:
-        ValueError: the board is too large, or the strategy that comes with the package is damaged.
+        ValueError: the board is too large, or the shipped opening book is damaged.
     """
     return CorsoSolution(game)

@@ -126,17 +126,17 @@ def key_of(words, masks, factors):
 
 
 @part
-def find(book, check, bucket):
+def find(transpositions, check, bucket):
     """The data of the entry with this key, or 0."""
     for place in range(bucket, bucket + BUCKET):
-        data = book[place, 1]
-        if data != 0 and book[place, 0] ^ data == check:
+        data = transpositions[place, 1]
+        if data != 0 and transpositions[place, 0] ^ data == check:
             return data
     return 0
 
 
 @part
-def keep(book, frame, nodes):
+def keep(transpositions, frame, nodes):
     """Write what is known of a position: over its older entry, or else over the least work.
 
     Numbers of an answered question are of no use to the next, with another target: bounds answer
@@ -155,11 +155,11 @@ def keep(book, frame, nodes):
     place = frame.bucket
     least = 64
     for other in range(frame.bucket, frame.bucket + BUCKET):
-        data = book[other, 1]
+        data = transpositions[other, 1]
         if data == 0:
             place = other
             break
-        if book[other, 0] ^ data == frame.check:
+        if transpositions[other, 0] ^ data == frame.check:
             place = other
             low = max(low, (data & _FIELD) - OFFSET)
             high = min(high, (data >> _HIGH_SHIFT & _FIELD) - OFFSET)
@@ -175,8 +175,8 @@ def keep(book, frame, nodes):
         | high + OFFSET << _HIGH_SHIFT
         | low + OFFSET
     )
-    book[place, 0] = frame.check ^ data
-    book[place, 1] = data
+    transpositions[place, 0] = frame.check ^ data
+    transpositions[place, 1] = data
 
 
 @part
@@ -197,7 +197,7 @@ def expand(setting, line, words, ply, frame, children, target):
     Returns:
         How many actions were played to find that out.
     """
-    tables, span, book, bucket_mask, masks, factors = setting
+    tables, span, transpositions, bucket_mask, masks, factors = setting
     table = tables[0]
     state = line[ply]
     after = line[ply + 1]
@@ -217,7 +217,7 @@ def expand(setting, line, words, ply, frame, children, target):
         else:
             child.check, bucket = key_of(words[ply + 1], masks, factors)
             child.bucket = (bucket & bucket_mask) * BUCKET
-            data = find(book, child.check, child.bucket)
+            data = find(transpositions, child.check, child.bucket)
             if data == 0:
                 note(child, -_UNKNOWN, _UNKNOWN, 1, 1, target)
             else:
@@ -324,9 +324,9 @@ def search(setting, line, words, workers, frames, children, target, budget):
 
     Args:
         setting: a tuple: the game's ``tables``, array of one record; ``span``, what a win is worth
-            besides the score; ``book``, the table, int64[entries, 2]; ``bucket_mask``, the
-            number of buckets less 1; ``masks``, uint32[words], which bits of a record are part of
-            its key; ``factors``, int64[3, words], random.
+            besides the score; ``transpositions``, the table, int64[entries, 2]; ``bucket_mask``,
+            the number of buckets less 1; ``masks``, uint32[words], which bits of a record are part
+            of its key; ``factors``, int64[3, words], random.
         line: structured [plies], the line of play that is looked at.
         words: the same memory, uint32[plies, words].
         workers: `WORKER` [1]; its ``nodes`` count every action played.
@@ -339,7 +339,7 @@ def search(setting, line, words, workers, frames, children, target, budget):
         Whether the question is answered; ``frames[0].low`` and ``high`` then bound the value.
     """
     tables = setting[0]
-    book = setting[2]
+    transpositions = setting[2]
     worker = workers[0]
     ply = worker.ply
     nodes = worker.nodes
@@ -348,7 +348,7 @@ def search(setting, line, words, workers, frames, children, target, budget):
         frame = frames[ply]
         second, contested = weigh(frame, children[ply])
         if frame.proof >= frame.proof_limit or frame.disproof >= frame.disproof_limit:
-            keep(book, frame, nodes)
+            keep(transpositions, frame, nodes)
             if ply == 0:
                 break
             ply -= 1

@@ -144,7 +144,7 @@ class EndgameSolver:
                 f"{game} can end with a lead of {game.max_score}, which is too much for this "
                 "search; ask without leads"
             )
-        self._book = _new_table(memory)
+        self._table = _new_table(memory)
         masks = _key_masks(game)
         factors = np.random.default_rng(seed).integers(
             -(1 << 63), (1 << 63) - 1, (3, len(masks)), np.int64, endpoint=True
@@ -161,17 +161,17 @@ class EndgameSolver:
     @property
     def memory(self) -> int:
         """Bytes of the table."""
-        return int(self._book.nbytes)
+        return int(self._table.nbytes)
 
     @property
     def filled(self) -> float:
         """Share of the table that is in use, from a sample of its entries."""
-        step = max(1, len(self._book) >> 20)
-        return float((self._book[::step, 1] != 0).mean())
+        step = max(1, len(self._table) >> 20)
+        return float((self._table[::step, 1] != 0).mean())
 
     def forget(self) -> None:
         """Empty the table: what follows then takes as long as if it had been asked first."""
-        self._book = np.zeros_like(self._book)
+        self._table = np.zeros_like(self._table)
 
     def value(self, position: Position, limit: int = LIMIT, show: Show | None = None) -> Answer:
         """What a position is worth to its player to move."""
@@ -264,8 +264,8 @@ class EndgameSolver:
         """Bounds that tell whether player 0 gets ``target``, or None if the pool is empty."""
         line, workers, frames = thread.line, thread.workers, thread.frames
         room = (line, thread.words, workers, frames, thread.children)
-        last_bucket = len(self._book) // kernels.BUCKET - 1
-        setting = (self.game.tables, self.span, self._book, last_bucket, *self._keys)
+        last_bucket = len(self._table) // kernels.BUCKET - 1
+        setting = (self.game.tables, self.span, self._table, last_bucket, *self._keys)
         line[0] = position.states[0]
         is_answered = False
         self._kernels.begin(setting, *room, target)

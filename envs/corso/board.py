@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..board.grid import cell_name, draw_frame, orthogonal_neighbours, read_cell, square_symmetries
+from ..board.picture import svg_document
 from ..engine.game import Game, Symmetries
-from ..engine.grid import cell_name, draw_frame, orthogonal_neighbours, read_cell, square_symmetries
 from ..engine.options import Option
-from ..engine.picture import svg_document
 from ..engine.rule import table_record
 from . import rules
 from .rules import DYE, MARBLE, NUM_PLANES, OPEN

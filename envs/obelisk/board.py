@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..board.grid import cell_name, read_cell
 from ..engine.game import Game, Symmetries
-from ..engine.grid import cell_name, read_cell
 from ..engine.options import Option, ply_cap
 from ..engine.rule import table_record
 from . import picture, rules

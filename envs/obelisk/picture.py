@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..engine.picture import file_letter, svg_document, svg_text
+from ..board.picture import file_letter, svg_document, svg_text
 from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from .blocks import COLOURS, HEIGHT, SIDE, Block, Cube
 from .placements import PLACEMENTS

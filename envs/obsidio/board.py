@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..board.grid import cell_name, draw_frame, read_cell, square_symmetries
+from ..board.picture import svg_document, svg_text
 from ..engine.game import Game, Symmetries
-from ..engine.grid import cell_name, draw_frame, read_cell, square_symmetries
 from ..engine.options import Option
-from ..engine.picture import svg_document, svg_text
 from ..engine.rule import table_record
 from . import rules
 from .rules import (

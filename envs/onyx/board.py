@@ -10,11 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..board.grid import cell_name, draw_frame, orthogonal_neighbours
+from ..board.picture import file_letter, svg_document, svg_text
 from ..engine import rule as engine
 from ..engine.game import Game, Symmetries
-from ..engine.grid import cell_name, draw_frame, orthogonal_neighbours
 from ..engine.options import Option, ply_cap
-from ..engine.picture import file_letter, svg_document, svg_text
 from ..engine.rule import table_record
 from . import rules
 from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V

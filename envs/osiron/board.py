@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..board.picture import svg_document, svg_text
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
-from ..engine.picture import svg_document, svg_text
 from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, table_record
 from . import rules
 from .rules import ALL_SPACES, CELLS, CIRCLES, NO_PAIR, NUM_PLANES, PAIRS, SPACES

@@ -16,10 +16,10 @@ from ludarium.analysis.accuracy import (
     moves_that_keep,
 )
 from ludarium.analysis.search import EndgameSolver
+from ludarium.cli import main
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent, RandomAgent
-from ludarium.training.cli import main
 from tests.analysis.corso_positions import minimax
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis.commands import corso as command
-from ludarium.analysis.commands.arguments import read_bytes
 from ludarium.analysis.corso import SIZES, Answer, CorsoSolver, first_actions
 from ludarium.analysis.corso.board import board_record, new_workers, smallest_table
 from ludarium.analysis.corso.kernels import _write_keys, scramble
 from ludarium.analysis.corso.proof import ProofSolver
+from ludarium.cli import solve_corso as command
+from ludarium.cli.resources import read_bytes
 from ludarium.envs import make_game
 from tests.analysis.corso_positions import minimax, position_of, random_position
 

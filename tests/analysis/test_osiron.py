@@ -14,11 +14,11 @@ from ludarium.analysis import ILLEGAL, Solution, Value, solution_of
 from ludarium.analysis.osiron import OsironSolution, Totals, table_path
 from ludarium.analysis.osiron.colourings import all_colourings
 from ludarium.analysis.osiron.kernels import COLOURINGS, WIN
+from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.osiron.board import HEXAGON
 from ludarium.training.agents import AlphaBetaAgent, make_agent
 from ludarium.training.agents.alphabeta import WIN as SEARCH_WIN
-from ludarium.training.cli import main
 from tests.references.osiron import CIRCLES, INDEX, PAIRS, ReferenceOsiron
 
 ALL = (1 << 24) - 1

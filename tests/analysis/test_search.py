@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis.commands import search as command
 from ludarium.analysis.corso import CorsoSolver
 from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.search import Answer, EndgameSolver, exact_positions
 from ludarium.analysis.search.solver import _key_masks
+from ludarium.cli import main
+from ludarium.cli import solve_late as command
 from ludarium.envs import Game, Position, from_record, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent
-from ludarium.training.cli import main
 from tests.games import ALL_GAMES, garbage, random_game
 
 MEMORY = 1 << 22

@@ -83,7 +83,7 @@ def test_settings_change_single_keys(tmp_path):
     file.write_text("game: corso\nseed: 5\n")
     config = apply_settings(load_config(file), ["learner.batch=32", "options={size: 4}"])
     assert (config.seed, config.learner.batch, config.options) == (5, 32, {"size": 4})
-    assert config.learner.uses == load_config(file).learner.uses
+    assert config.learner.replay_ratio == load_config(file).learner.replay_ratio
 
 
 @pytest.mark.parametrize(

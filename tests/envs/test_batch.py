@@ -17,9 +17,10 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from ludarium.envs import Game, Position, batch, make_game
-from ludarium.envs.batch import BatchEnv, VectorBoardGameEnv
+from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine import threads
 from ludarium.envs.engine.kernels import rows
+from ludarium.envs.vector import VectorBoardGameEnv
 
 BUFFERS = (
     "observations",

@@ -26,7 +26,7 @@ from pettingzoo.utils.wrappers import (
 
 import ludarium.envs
 from ludarium.envs import GAMES, Game, from_record, make, make_raw
-from ludarium.envs.engine.aec import BoardGameEnv, GuardedBoardGameEnv
+from ludarium.envs.aec import BoardGameEnv, GuardedBoardGameEnv
 from tests.oddity import Oddity
 
 AGENTS = ["player_0", "player_1"]

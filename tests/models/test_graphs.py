@@ -12,8 +12,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ludarium.models import NetworkShape, build_network
-from ludarium.models.forms import _Answers
-from ludarium.models.graphs import CapturedNetwork
+from ludarium.models.backends import _Answers
+from ludarium.models.cuda_graphs import CapturedNetwork
 
 
 class Recorder(TorchDispatchMode):

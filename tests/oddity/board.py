@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ludarium.envs.board.picture import svg_document, svg_text
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.options import Option, ply_cap
-from ludarium.envs.engine.picture import svg_document, svg_text
 from ludarium.envs.engine.rule import table_record
 
 from . import rules

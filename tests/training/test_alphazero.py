@@ -23,14 +23,14 @@ from ludarium.envs.engine.threads import available_cores
 from ludarium.models import InferenceEngine, NetworkShape, build_network, load_checkpoint
 from ludarium.models.network import SIZES
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent, chosen_size, network_shape
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
 from ludarium.training.alphazero.resignation import TRIAL, Calibration, wrong_share
 from ludarium.training.alphazero.samples import Batch, BatchMaker, Replay, sample_dtype
-from ludarium.training.alphazero.self_play import Group, Harvest, SelfPlay, choose_threads
-from ludarium.training.alphazero.warm_up import warm_up_samples
+from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
 from ludarium.training.evaluation import (
     load_ratings,
     measure_ratings,
@@ -38,6 +38,7 @@ from ludarium.training.evaluation import (
     play_match,
     save_ratings,
 )
+from ludarium.training.networks import chosen_size, network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import Search, SearchSettings
@@ -45,12 +46,12 @@ from ludarium.training.search.settings import GUMBEL, PUCT
 
 TINY = [
     "options={size: 3}",
-    "inference=eager",
+    "backend=eager",
     "budget={iterations: 3}",
     "network={channels: 8, blocks: 1}",
     "self_play={games: 16, positions: 256, workers: 2, simulations: 8, opening_plies: 2}",
-    "warm_up={positions: 0}",
-    "learner={batch: 64, uses: 4, learning_rate: 0.01, warmup_steps: 5}",
+    "bootstrap={positions: 0}",
+    "learner={batch: 64, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
     "evaluation={every: 0}",
 ]
 
@@ -77,12 +78,12 @@ def group():
     return new_group(SearchSettings(simulations=8))
 
 
-def play(group: Group, settings: SearchSettings, evaluate, **given) -> Harvest:
-    """One stretch of a single group."""
+def play(group: Group, settings: SearchSettings, evaluate, **given) -> SelfPlayResult:
+    """One chunk of a single group."""
     group.begin(settings, **given)
     while not group.is_full:
         group.step(evaluate)
-    return group.harvest()
+    return group.collect()
 
 
 def uniform(observations):
@@ -92,9 +93,9 @@ def uniform(observations):
 
 def test_self_play_samples_are_searched_positions_with_their_games_result(group):
     game = group.game
-    harvest = play(group, SearchSettings(simulations=8, noise=1.0), uniform)
-    samples = harvest.samples
-    assert harvest.positions == 400
+    result = play(group, SearchSettings(simulations=8, noise=1.0), uniform)
+    samples = result.samples
+    assert result.positions == 400
     assert 0 < len(samples) < 400
     assert len(samples) + len(group.pending) == 400
     assert (samples["state"]["outcome"] == 0).all()
@@ -174,12 +175,12 @@ def test_a_slow_core_takes_fewer_steps_and_changes_nothing():
 
     groups = self_play_of(threads=2)[0].groups
     assert [len(group.games) for group in groups] == [8, 8, 8]
-    for harvest in uneven:
-        alone = Harvest.join([play(group, settings, network) for group in groups])
-        assert contents_of(harvest.samples["state"]) == contents_of(alone.samples["state"])
+    for result in uneven:
+        alone = SelfPlayResult.join([play(group, settings, network) for group in groups])
+        assert contents_of(result.samples["state"]) == contents_of(alone.samples["state"])
         for name in ("policy", "search_value", "outcome", "score"):
-            np.testing.assert_array_equal(harvest.samples[name], alone.samples[name])
-        assert (harvest.games, harvest.simulations, harvest.hits) == (
+            np.testing.assert_array_equal(result.samples[name], alone.samples[name])
+        assert (result.games, result.simulations, result.hits) == (
             alone.games,
             alone.simulations,
             alone.hits,
@@ -219,16 +220,16 @@ def test_a_cache_changes_nothing_of_the_games_but_what_they_cost():
     games = []
     for cache in (0.0, 1.0):
         group = new_group(settings, 2000, cache)
-        harvest = play(group, settings, network)
+        result = play(group, settings, network)
         lines: dict[int, list[bytes]] = {}
         for serial, state in zip(group.log.games, group.log.states, strict=True):
             lines.setdefault(serial, []).append(state.tobytes())
         # Serial numbers are given in the order of starting, so compare each tree's first game.
         games.append([lines[serial] for serial in range(8)])
-        assert (harvest.hits > 0) == (cache > 0)
-        assert harvest.positions == 2000
+        assert (result.hits > 0) == (cache > 0)
+        assert result.positions == 2000
     assert games[0] == games[1]
-    assert harvest.hits > harvest.evaluations
+    assert result.hits > result.evaluations
 
 
 def test_every_stretch_of_play_begins_with_an_empty_cache():
@@ -248,14 +249,16 @@ def test_every_stretch_of_play_begins_with_an_empty_cache():
 
 
 def test_fast_searches_are_played_and_not_recorded():
-    settings = SearchSettings(simulations=8, noise=1.0, full_share=0.25, fast_simulations=3)
+    settings = SearchSettings(
+        simulations=8, noise=1.0, full_search_fraction=0.25, fast_simulations=3
+    )
     group = new_group(settings, 1000)
-    harvest = play(group, settings._replace(prove=False), network)
-    assert harvest.positions == len(group.log.states) == 1000
-    share = harvest.positions / harvest.searches
-    assert abs(share - 0.25) < 3 * np.sqrt(0.25 * 0.75 / harvest.searches)
-    expected = 8 * harvest.positions + 3 * (harvest.searches - harvest.positions)
-    assert harvest.simulations == expected
+    result = play(group, settings._replace(prove=False), network)
+    assert result.positions == len(group.log.states) == 1000
+    share = result.positions / result.searches
+    assert abs(share - 0.25) < 3 * np.sqrt(0.25 * 0.75 / result.searches)
+    expected = 8 * result.positions + 3 * (result.searches - result.positions)
+    assert result.simulations == expected
     # Every game goes on by the moves of fast searches, so its recorded plies have gaps.
     plies = group.log.states["ply"]
     gaps = [np.diff(plies[group.log.games == game]) for game in set(group.log.games)]
@@ -270,14 +273,16 @@ def test_fast_searches_have_no_noise_and_repeat():
             algorithm=algorithm,
             noise=0.9,
             temperature=1.0,
-            full_share=1e-9,
+            full_search_fraction=1e-9,
             fast_simulations=12,
         )
         game = make_game("corso", size=3)
         states = np.repeat(game.start().states, 30)
         found = Search(game, settings, 30, seed=1).run(states, network)
         assert found.simulations == 30 * 12
-        quiet = settings._replace(simulations=12, noise=0.0, temperature=0.0, full_share=1.0)
+        quiet = settings._replace(
+            simulations=12, noise=0.0, temperature=0.0, full_search_fraction=1.0
+        )
         expected = Search(game, quiet, 30, seed=2).run(states, network)
         assert set(found.actions) == set(expected.actions)
         np.testing.assert_allclose(found.policies, expected.policies, atol=1e-5)
@@ -307,12 +312,12 @@ def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm
 
 def test_more_fast_simulations_than_full_ones_are_refused():
     with pytest.raises(ValueError, match=r"fast_simulations: 9 are more than the 8 of"):
-        tiny_config("self_play.full_share=0.5", "self_play.fast_simulations=9")
+        tiny_config("self_play.full_search_fraction=0.5", "self_play.fast_simulations=9")
 
 
 def test_a_run_with_every_economy_goes_on_as_if_it_had_not_been_interrupted(tmp_path):
     economies = (
-        "self_play.full_share=0.5",
+        "self_play.full_search_fraction=0.5",
         "self_play.fast_simulations=4",
         "self_play.temperature_plies=4",
         "self_play.cache=0.1",
@@ -349,7 +354,7 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):
     assert parts.iteration == whole.iteration == 3
     for name, value in weights(whole).items():
         assert torch.equal(value, weights(parts)[name]), name
-    for a, b in zip(whole.replay.stretches, parts.replay.stretches, strict=True):
+    for a, b in zip(whole.replay.chunks, parts.replay.chunks, strict=True):
         assert (a["state"] == b["state"]).all()
     lines = (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["iteration"] for line in lines] == [1, 2, 3]
@@ -373,9 +378,9 @@ def test_a_run_killed_while_saving_goes_on_from_the_state_before(tmp_path, monke
 
 
 def test_same_seed_same_games_other_seed_other_games(tmp_path):
-    first = trained(tmp_path / "a", iterations=1).replay.stretches[0]
-    again = trained(tmp_path / "b", iterations=1).replay.stretches[0]
-    other = trained(tmp_path / "c", "seed=9", iterations=1).replay.stretches[0]
+    first = trained(tmp_path / "a", iterations=1).replay.chunks[0]
+    again = trained(tmp_path / "b", iterations=1).replay.chunks[0]
+    other = trained(tmp_path / "c", "seed=9", iterations=1).replay.chunks[0]
     assert (first["state"] == again["state"]).all()
     assert len(first) != len(other) or (first["state"] != other["state"]).any()
 
@@ -398,11 +403,11 @@ def test_training_learns_corso_3x3(tmp_path):
     """A tiny run from nothing beats random play, where an untrained network does not."""
     trainer = trained(tmp_path, "budget={iterations: 12}", "self_play.positions=512")
     game = trainer.game
-    agent = NetworkAgent(game, trainer.learner.averaged, 0, form="eager")
+    agent = NetworkAgent(game, trainer.learner.ema_network, 0, backend="eager")
     random_agent = make_agent("random", game)
     result = play_match(game, agent, random_agent, 200, seed=1)
     torch.manual_seed(0)
-    untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, form="eager")
+    untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
     before = play_match(game, untrained, random_agent, 200, seed=1)
     assert result.score > 0.8
     assert result.score > before.score + 0.15
@@ -439,7 +444,7 @@ def test_checkpoint_plays_as_the_network_it_was_saved_from(tmp_path):
     assert checkpoint.options == {"size": 3}
     observations = np.random.default_rng(0).random((5, 5, 3, 3), np.float32)
     saved = InferenceEngine(checkpoint.network, (5, 3, 3), 8, "eager")(observations)
-    now = InferenceEngine(trainer.learner.averaged, (5, 3, 3), 8, "eager")(observations)
+    now = InferenceEngine(trainer.learner.ema_network, (5, 3, 3), 8, "eager")(observations)
     np.testing.assert_array_equal(saved[0], now[0])
 
 
@@ -491,11 +496,11 @@ def test_samples_know_who_owned_the_board_when_their_game_ended():
 @pytest.mark.parametrize(("name", "size"), [("corso", 3), ("obsidio", 7)])
 def test_first_positions_know_the_owners_too(name, size):
     game = make_game(name, size=size)
-    samples = warm_up_samples(
+    samples = bootstrap_samples(
         game, 200, 4, 2, np.random.SeedSequence(1), dtype=sample_dtype(game, True)
     )
     np.testing.assert_array_equal(samples["owners"].sum(axis=1, dtype=int), samples["score"])
-    plain = warm_up_samples(game, 200, 4, 2, np.random.SeedSequence(1))
+    plain = bootstrap_samples(game, 200, 4, 2, np.random.SeedSequence(1))
     assert "owners" not in plain.dtype.names
     np.testing.assert_array_equal(samples["policy"], plain["policy"])
 
@@ -557,7 +562,7 @@ def test_ownership_is_learnt_for_each_cell():
     assert last.ownership < 0.1
     assert learner.ownership is not None
     # The head is in no network that plays.
-    assert learner.averaged.state_dict().keys() == network.state_dict().keys()
+    assert learner.ema_network.state_dict().keys() == network.state_dict().keys()
     assert not any("ownership" in name for name in network.state_dict())
 
 
@@ -592,14 +597,14 @@ def test_games_without_owners_are_refused_before_anything_is_written(tmp_path):
 
 
 def test_a_run_that_learns_ownership_goes_on_and_its_agent_is_as_any(tmp_path):
-    settings = (OWNERSHIP, "warm_up={positions: 200, playouts: 8}", "budget={iterations: 2}")
+    settings = (OWNERSHIP, "bootstrap={positions: 200, playouts: 8}", "budget={iterations: 2}")
     whole = trained(tmp_path / "whole", *settings)
     for stop in (1, 2):
         parts = trained(tmp_path / "parts", *settings, iterations=stop)
     assert same_weights(whole.learner.network, parts.learner.network)
     assert whole.learner.ownership is not None
     assert same_weights(whole.learner.ownership, parts.learner.ownership)
-    for a, b in zip(whole.replay.stretches, parts.replay.stretches, strict=True):
+    for a, b in zip(whole.replay.chunks, parts.replay.chunks, strict=True):
         np.testing.assert_array_equal(a["owners"], b["owners"])
         np.testing.assert_array_equal(a["owners"].sum(axis=1, dtype=int), a["score"])
     lines = [json.loads(line) for line in whole.folder.metrics.read_text().splitlines()]
@@ -607,21 +612,21 @@ def test_a_run_that_learns_ownership_goes_on_and_its_agent_is_as_any(tmp_path):
     plain = build_network(network_shape(whole.game), 8, 1)
     saved = load_checkpoint(whole.folder.agent).network
     assert saved.state_dict().keys() == plain.state_dict().keys()
-    assert same_weights(saved, whole.learner.averaged)
+    assert same_weights(saved, whole.learner.ema_network)
 
 
 def test_a_player_resigns_at_the_threshold_but_in_free_games():
     settings = SearchSettings(simulations=8, noise=1.0)
     group = new_group(settings, 2000, resignation=True, ownership=True)
-    harvest = play(group, settings, network, resign_at=-0.3)
-    log, ended, owners = group.log, harvest.games, group.game.owners
-    assert harvest.resigned == log.ended_resigned[:ended].sum() > 20
+    result = play(group, settings, network, resign_at=-0.3)
+    log, ended, owners = group.log, result.games, group.game.owners
+    assert result.resigned == log.ended_resigned[:ended].sum() > 20
     free = log.ended_free[:ended]
     assert abs(free.mean() - 0.5) < 4 * 0.5 / np.sqrt(ended)
     assert not (free & log.ended_resigned[:ended]).any()
-    trials = iter(harvest.trials)
+    trials = iter(result.trials)
     games = log.games[np.isin(log.games, log.ended_games[:ended])]  # of the samples
-    assert len(games) == len(harvest.samples)
+    assert len(games) == len(result.samples)
     for row, game in enumerate(log.ended_games[:ended]):
         mine = log.games == game
         values, movers = log.values[mine], log.states["mover"][mine]
@@ -640,17 +645,17 @@ def test_a_player_resigns_at_the_threshold_but_in_free_games():
                 trial = next(trials)
                 assert trial["lowest"] == values[movers == player].min(initial=1)
                 assert trial["lost"] == (outcome == 2 - player)
-        samples = harvest.samples[games == game]
+        samples = result.samples[games == game]
         assert (samples["outcome"] == outcome).all()
         assert (samples["resigned"] == log.ended_resigned[row]).all()
         assert (samples["score"] == known[0]).all()
         assert (np.abs(samples["owners"]).sum(axis=1, dtype=int) == known[1]).all()
     assert next(trials, None) is None
-    resigned = harvest.samples["resigned"]
+    resigned = result.samples["resigned"]
     assert 0 < resigned.mean() < 1
-    assert (harvest.samples["score"][resigned] == 0).all()
-    assert (harvest.samples["score"][~resigned] != 0).all()
-    made = BatchMaker(group.game, 0.5)(harvest.samples, np.random.default_rng(0))
+    assert (result.samples["score"][resigned] == 0).all()
+    assert (result.samples["score"][~resigned] != 0).all()
+    made = BatchMaker(group.game, 0.5)(result.samples, np.random.default_rng(0))
     np.testing.assert_array_equal(made.ended, ~resigned)
     wins = made.outcomes[:, 0] > made.outcomes[:, 2]
     assert wins[resigned].any()
@@ -659,10 +664,10 @@ def test_a_player_resigns_at_the_threshold_but_in_free_games():
 
 def test_nobody_resigns_below_all_values():
     settings = SearchSettings(simulations=8, noise=1.0)
-    harvest = play(new_group(settings, resignation=True), settings, network)
-    assert harvest.resigned == 0
-    assert not harvest.samples["resigned"].any()
-    assert 0 < len(harvest.trials) < 2 * harvest.games
+    result = play(new_group(settings, resignation=True), settings, network)
+    assert result.resigned == 0
+    assert not result.samples["resigned"].any()
+    assert 0 < len(result.trials) < 2 * result.games
     assert not len(play(new_group(settings), settings, network).trials)
 
 
@@ -713,8 +718,8 @@ def test_a_run_with_resignation_goes_on_as_if_it_had_not_been_interrupted(tmp_pa
     monkeypatch.setattr("ludarium.training.alphazero.resignation._FEWEST", 10)
     settings = (
         "self_play.resign=0.3",
-        "self_play.resign_free=0.5",
-        "warm_up={positions: 100, playouts: 8}",
+        "self_play.resign_disabled_fraction=0.5",
+        "bootstrap={positions: 100, playouts: 8}",
     )
     whole = trained(tmp_path / "whole", *settings)
     for stop in (1, 2, 3):
@@ -722,7 +727,7 @@ def test_a_run_with_resignation_goes_on_as_if_it_had_not_been_interrupted(tmp_pa
     assert same_weights(whole.learner.network, parts.learner.network)
     np.testing.assert_array_equal(whole.calibration.trials, parts.calibration.trials)
     assert len(whole.calibration.trials) >= 10
-    for a, b in zip(whole.replay.stretches, parts.replay.stretches, strict=True):
+    for a, b in zip(whole.replay.chunks, parts.replay.chunks, strict=True):
         np.testing.assert_array_equal(a["resigned"], b["resigned"])
     keys = ("resign_threshold", "resigned", "resigned_wrongly")
     logs = [
@@ -770,9 +775,9 @@ def test_replay_keeps_the_latest_positions():
     game = make_game("corso", size=2)
     replay = Replay(sample_dtype(game))
     for number in range(5):
-        stretch = np.zeros(10, sample_dtype(game))
-        stretch["score"] = number
-        replay.add(stretch, window=25)
+        chunk = np.zeros(10, sample_dtype(game))
+        chunk["score"] = number
+        replay.add(chunk, window=25)
     assert len(replay) == 30
     assert set(replay.draw(500, np.random.default_rng(0))["score"]) == {2, 3, 4}
 
@@ -798,9 +803,9 @@ def test_a_network_that_does_not_pass_the_gate_does_not_play(tmp_path):
     """Nobody scores more than all points, and everybody at least none."""
     open_gate = trained(tmp_path / "open", GATE % 0)
     without = trained(tmp_path / "without")
-    assert same_weights(open_gate.player, open_gate.learner.averaged)
+    assert same_weights(open_gate.player, open_gate.learner.ema_network)
     assert same_weights(open_gate.player, without.player)
-    assert without.player is without.learner.averaged
+    assert without.player is without.learner.ema_network
 
     trainer = AlphaZeroTrainer(tiny_config(GATE % 1), RunFolder(tmp_path / "closed"), Reporter())
     first = copy.deepcopy(trainer.player)
@@ -820,12 +825,12 @@ def test_a_network_that_does_not_pass_the_gate_does_not_play(tmp_path):
     assert not lines[-1]["gate_passed"]
     assert same_weights(trainer.player, first)
     assert same_weights(load_checkpoint(trainer.folder.agent).network, first)
-    assert not same_weights(trainer.learner.averaged, first)
+    assert not same_weights(trainer.learner.ema_network, first)
     # A resumed run knows both.
     resumed = AlphaZeroTrainer(trainer.config, trainer.folder, Reporter())
     resumed.close()
     assert same_weights(resumed.player, first)
-    assert same_weights(resumed.learner.averaged, trainer.learner.averaged)
+    assert same_weights(resumed.learner.ema_network, trainer.learner.ema_network)
 
 
 ANCHORED = "evaluation={every: 1, against: [random, 'uct:20'], games: 8, simulations: 4}"
@@ -893,8 +898,8 @@ def test_bad_anchors_are_refused_before_the_first_iteration(tmp_path):
 
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):
-    trainer = trained(tmp_path, "inference=onnx-int8", "evaluation.every=1", iterations=2)
-    assert trainer.engine.form == "onnx-int8"
+    trainer = trained(tmp_path, "backend=onnx-int8", "evaluation.every=1", iterations=2)
+    assert trainer.engine.backend == "onnx-int8"
     lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
     assert len(lines) == 2
     assert all(0 < line["value_deviation"] < 0.1 for line in lines)

@@ -9,8 +9,8 @@ import torch
 
 from ludarium.envs import make_game
 from ludarium.models import InferenceEngine, build_network, inference
-from ludarium.models.forms import _TRUNK, _Answers, _quantised, _write_onnx, prepare
-from ludarium.training.agents.network import network_shape
+from ludarium.models.backends import _TRUNK, _Answers, _quantised, _write_onnx, prepare
+from ludarium.training.networks import network_shape
 from ludarium.training.random_positions import random_observations
 
 
@@ -21,13 +21,13 @@ def network_and_observations(name, **options):
     return network, random_observations(game, 70, seed=0)
 
 
-@pytest.mark.parametrize("form", ["eager", "frozen", "onnx"])
+@pytest.mark.parametrize("backend", ["eager", "frozen", "onnx"])
 @pytest.mark.parametrize("name", ["corso", "obelisk"])
-def test_every_batch_size_and_float_form_gives_the_same_answers(name, form):
+def test_every_batch_size_and_float_form_gives_the_same_answers(name, backend):
     network, observations = network_and_observations(name)
     shape = observations.shape[1:]
     expected, expected_values = InferenceEngine(network, shape, 128, "eager")(observations)
-    engine = InferenceEngine(network, shape, 32, form)
+    engine = InferenceEngine(network, shape, 32, backend)
     for count in (1, 3, 32, 33, 70):
         logits, values = engine(observations[:count])
         np.testing.assert_allclose(logits, expected[:count], atol=1e-5)
@@ -88,7 +88,7 @@ def test_integer_networks_follow_new_weights():
 def test_bad_forms_are_refused():
     network, observations = network_and_observations("corso")
     shape = observations.shape[1:]
-    with pytest.raises(ValueError, match="form is 'int4'; accepted: auto, eager"):
+    with pytest.raises(ValueError, match="backend is 'int4'; accepted: auto, eager"):
         InferenceEngine(network, shape, 32, "int4")
     with pytest.raises(ValueError, match="needs examples"):
         InferenceEngine(network, shape, 32, "onnx-int8")
@@ -98,19 +98,19 @@ def test_bad_forms_are_refused():
 def test_auto_leaves_out_what_does_not_work_here(monkeypatch, fault):
     network, observations = network_and_observations("corso")
 
-    def prepare_badly(network, form, *others):
-        if form == "onnx" and fault == "fails":
+    def prepare_badly(network, backend, *others):
+        if backend == "onnx" and fault == "fails":
             raise RuntimeError("no such instruction")
-        answer = prepare(network, form, *others)
-        if form != "onnx":
+        answer = prepare(network, backend, *others)
+        if backend != "onnx":
             return answer
         return lambda observations: (answer(observations)[0], answer(observations)[1] + np.nan)
 
     monkeypatch.setattr(inference, "prepare", prepare_badly)
     monkeypatch.setattr(inference, "_measured", {})
-    with pytest.warns(UserWarning, match="goes on without the form onnx: (no such|values are)"):
+    with pytest.warns(UserWarning, match="goes on without the backend onnx: (no such|values are)"):
         engine = InferenceEngine(network, observations.shape[1:], 32)
-    assert engine.form not in ("auto", "onnx")
+    assert engine.backend not in ("auto", "onnx")
     assert np.isfinite(engine(observations)[1]).all()
 
 
@@ -143,18 +143,18 @@ def test_auto_takes_integers_only_with_examples(monkeypatch):
     monkeypatch.setattr(
         InferenceEngine,
         "_seconds",
-        lambda self, forms: {form: speed.get(form, 3.0) for form in forms},
+        lambda self, backends: {backend: speed.get(backend, 3.0) for backend in backends},
     )
-    assert InferenceEngine(network, shape, 7, examples=observations).form == "onnx-int8"
-    assert InferenceEngine(network, shape, 7).form == "onnx"
+    assert InferenceEngine(network, shape, 7, examples=observations).backend == "onnx-int8"
+    assert InferenceEngine(network, shape, 7).backend == "onnx"
 
 
-@pytest.mark.parametrize("form", ["onnx", "onnx-int8"])
+@pytest.mark.parametrize("backend", ["onnx", "onnx-int8"])
 @pytest.mark.parametrize("name", ["corso", "obelisk"])
-def test_onnx_answers_do_not_depend_on_the_rest_of_the_batch(name, form):
+def test_onnx_answers_do_not_depend_on_the_rest_of_the_batch(name, backend):
     """To the last bit: an agent's cache of answers relies on it."""
     network, observations = network_and_observations(name)
-    engine = InferenceEngine(network, observations.shape[1:], 70, form, examples=observations)
+    engine = InferenceEngine(network, observations.shape[1:], 70, backend, examples=observations)
     logits, values = engine(observations)
     order = np.random.default_rng(0).permutation(70)
     for count in (1, 2, 7, 33, 70):

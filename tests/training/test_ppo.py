@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Opponents as OpponentsConfig
 from ludarium.envs import GAMES, make_game
@@ -18,10 +19,10 @@ from ludarium.envs.batch import BatchEnv
 from ludarium.models import build_network, load_checkpoint
 from ludarium.models.network import Output, expected_value
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent, network_shape
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
-from ludarium.training.cli import main
 from ludarium.training.evaluation import play_match
+from ludarium.training.networks import network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 
@@ -287,7 +288,7 @@ def test_training_learns_corso_3x3(tmp_path):
     opponent = make_agent("random", game)
 
     def score(network) -> float:
-        agent = NetworkAgent(game, network, 0, form="eager")
+        agent = NetworkAgent(game, network, 0, backend="eager")
         return play_match(game, agent, opponent, 200, seed=1, opening_plies=0).score
 
     untrained = []
@@ -295,7 +296,7 @@ def test_training_learns_corso_3x3(tmp_path):
         torch.manual_seed(seed)
         untrained.append(score(build_network(network_shape(game), 16, 1)))
     assert score(trainer.network) > max(0.75, np.mean(untrained) + 0.1)
-    searching = NetworkAgent(game, trainer.network, 32, form="eager")
+    searching = NetworkAgent(game, trainer.network, 32, backend="eager")
     assert play_match(game, searching, opponent, 60, seed=1).score > 0.7
 
 

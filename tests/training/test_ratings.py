@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from ludarium.cli import main
 from ludarium.configs import load_config, shipped
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.training.agents import Agent, make_agent
-from ludarium.training.cli import main
 from ludarium.training.evaluation import (
     Match,
     Rating,

@@ -14,7 +14,7 @@ from ludarium.training.runs.reporting import TerminalReporter, fitting_columns
 
 METRICS = {
     "iteration": 12,
-    "share": 0.5,
+    "progress": 0.5,
     "seconds": 754.0,
     "step": 1000,
     "simulations_per_move": 64,

@@ -10,12 +10,12 @@ from ludarium.training.random_positions import random_observations
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.cache import (
     NO_SLOT,
-    ask,
     empty,
-    find,
     hash_of,
+    lookup,
     new_cache,
-    remember,
+    set_request,
+    store,
 )
 from ludarium.training.search.settings import GUMBEL, PUCT
 
@@ -85,8 +85,8 @@ def filled(observations: np.ndarray, megabytes: float):
     """A cache that was told, for each observation, its row as the answer."""
     cache = new_cache(observations, 3, megabytes)
     for row in range(len(observations)):
-        ask(cache, row)
-        remember(cache, row, np.full(3, row, np.float32), np.float32(row))
+        set_request(cache, row)
+        store(cache, row, np.full(3, row, np.float32), np.float32(row))
     return cache
 
 
@@ -94,14 +94,14 @@ def test_answers_are_found_by_the_observation_until_the_cache_is_emptied():
     observations = np.unique(random_observations(make_game("onyx", size=6), 500, 1), axis=0)
     cache = filled(observations, 1.0)
     for row in range(len(observations)):
-        slot = find(cache, row)
+        slot = lookup(cache, row)
         assert slot != NO_SLOT
         np.testing.assert_array_equal(cache.answers[slot], row)
     observations[0, 0, 0, 0] += 1
-    ask(cache, 0)
-    assert find(cache, 0) == NO_SLOT
+    set_request(cache, 0)
+    assert lookup(cache, 0) == NO_SLOT
     empty(cache)
-    assert {find(cache, row) for row in range(len(observations))} == {NO_SLOT}
+    assert {lookup(cache, row) for row in range(len(observations))} == {NO_SLOT}
 
 
 def test_a_full_cache_keeps_what_was_used_last():
@@ -109,11 +109,11 @@ def test_a_full_cache_keeps_what_was_used_last():
     cache = filled(observations, 0.01)
     slots = len(cache.answers)
     assert 0 < slots <= 0.01 * 2**20 / 32 < 400
-    kept = [row for row in range(2000) if find(cache, row) != NO_SLOT]
+    kept = [row for row in range(2000) if lookup(cache, row) != NO_SLOT]
     assert len(kept) == slots
     assert min(kept) > 2000 - 4 * slots
     for row in kept:
-        assert cache.answers[find(cache, row), -1] == row
+        assert cache.answers[lookup(cache, row), -1] == row
 
 
 def test_the_answer_not_used_longest_makes_room():
@@ -121,15 +121,15 @@ def test_the_answer_not_used_longest_makes_room():
     cache = new_cache(observations, 3, 4 * 32 / 2**20)
     assert len(cache.answers) == 4
     for row in range(6):
-        ask(cache, row)
+        set_request(cache, row)
     answer = np.zeros(3, np.float32)
     for row in (0, 1, 2, 3):
-        remember(cache, row, answer, np.float32(row))
-    find(cache, 0)
-    remember(cache, 1, answer, np.float32(1))  # once more, as two games side by side do
-    remember(cache, 4, answer, np.float32(4))
-    remember(cache, 5, answer, np.float32(5))
-    assert [find(cache, row) != NO_SLOT for row in range(6)] == [
+        store(cache, row, answer, np.float32(row))
+    lookup(cache, 0)
+    store(cache, 1, answer, np.float32(1))  # once more, as two games side by side do
+    store(cache, 4, answer, np.float32(4))
+    store(cache, 5, answer, np.float32(5))
+    assert [lookup(cache, row) != NO_SLOT for row in range(6)] == [
         True, True, False, False, True, True,
     ]  # fmt: skip
 
@@ -137,7 +137,7 @@ def test_the_answer_not_used_longest_makes_room():
 def test_without_room_nothing_is_remembered():
     cache = filled(np.ones((2, 5), np.float32), 0.0)
     assert len(cache.answers) == 0
-    assert find(cache, 0) == NO_SLOT
+    assert lookup(cache, 0) == NO_SLOT
 
 
 @pytest.mark.parametrize("numbers", [(0.0, 1.0), (0.0, 0.5, 1.0), (0.0, 1 / 3, 2 / 3)])

@@ -7,48 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
-from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.envs.engine.game import Game
-from ludarium.models import Checkpoint, InferenceEngine, NetworkShape, load_checkpoint
-from ludarium.models.forms import ANY_SIZE
-from ludarium.models.network import PolicyValueNetwork, network_size
+from ludarium.models import Checkpoint, InferenceEngine, load_checkpoint
+from ludarium.models.backends import ANY_SIZE
+from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.search import Search, SearchSettings
 
 from .agent import Agent, Seed
+from .checkpoints import DEFAULT_SIMULATIONS, check_fits, find_checkpoint, split_spec
 
-DEFAULT_SIMULATIONS = 64
 MOST_SIMULATIONS = 100_000
 _BATCH = 128
 _CACHE_MEGABYTES = 16.0
 _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched together
-
-
-def check_fits(checkpoint: Checkpoint, game: Game, name: str) -> None:
-    """Raise ``ValueError`` unless a checkpoint, called ``name``, can play ``game``."""
-    if checkpoint.game != game.name or checkpoint.version != game.version:
-        raise ValueError(
-            f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
-            f"{game.name} version {game.version}"
-        )
-    if checkpoint.shape != network_shape(game):
-        raise ValueError(
-            f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
-            f"fit {game}: train one for these, or take another agent (uct:1000)"
-        )
-
-
-def network_shape(game: Game) -> NetworkShape:
-    """What a network for ``game`` must fit."""
-    places = None if game.action_places is None else tuple(game.action_places.tolist())
-    return NetworkShape(game.observation_shape, game.num_actions, places)
-
-
-def chosen_size(game: Game, config: NetworkConfig) -> tuple[int, int]:
-    """Channels and blocks of a network for ``game``, as a configuration wants them."""
-    if config.channels is not None and config.blocks is not None:
-        return config.channels, config.blocks
-    assert config.size is not None, "the configuration makes sure of it"
-    return network_size(network_shape(game), config.size)
 
 
 class NetworkAgent(Agent):
@@ -57,10 +28,10 @@ class NetworkAgent(Agent):
     Args:
         game: the rules.
         network: with its weights.
-        simulations: for each move; 0 plays the network's favourite without search.
+        simulations: for each move; 0 plays the network's best_unvisited without search.
         name: how tables name it.
         seed: not used; the agent always plays the same.
-        form: see `ludarium.models.InferenceEngine`.
+        backend: see `ludarium.models.InferenceEngine`.
 
     Raises:
         ValueError: ``simulations`` is out of range.
@@ -73,7 +44,7 @@ class NetworkAgent(Agent):
         simulations: int = DEFAULT_SIMULATIONS,
         name: str = "network",
         seed: Seed = None,
-        form: str = "auto",
+        backend: str = "auto",
     ) -> None:
         if not 0 <= simulations <= MOST_SIMULATIONS:
             raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {simulations!r}")
@@ -81,12 +52,12 @@ class NetworkAgent(Agent):
         self.simulations = simulations
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
         self._batch = int(np.clip(room, 1, _BATCH))
-        self._engine = InferenceEngine(network, game.observation_shape, self._batch, form)
+        self._engine = InferenceEngine(network, game.observation_shape, self._batch, backend)
         self._search: Search | None = None
         if simulations:
             settings = SearchSettings(simulations=simulations)
             # What it remembers must not change what it plays, not even in the last bits.
-            cache = _CACHE_MEGABYTES if self._engine.form in ANY_SIZE else 0.0
+            cache = _CACHE_MEGABYTES if self._engine.backend in ANY_SIZE else 0.0
             self._search = Search(game, settings, self._batch, seed=0, cache=cache)
 
     @classmethod
@@ -111,7 +82,7 @@ class NetworkAgent(Agent):
         return cls.from_checkpoint(checkpoint, game, simulations, name, seed)
 
     def without_search(self) -> NetworkAgent:
-        """The same network, which plays its favourite action."""
+        """The same network, which plays its best_unvisited action."""
         twin = copy.copy(self)
         twin.simulations, twin._search = 0, None
         twin.name = f"{self.name} without search"
@@ -154,24 +125,3 @@ class NetworkAgent(Agent):
         self.game.kernels.legal_actions(self.game.tables, states, masks)
         logits, _ = self.evaluate(states)
         return np.where(masks == 1, logits, -np.inf).argmax(axis=1)
-
-
-def split_spec(spec: str) -> tuple[str, int]:
-    """Path and simulations of a spec; ``DEFAULT_SIMULATIONS`` where it has none."""
-    path, colon, simulations = spec.rpartition(":")
-    if colon and simulations.isdecimal() and not Path(spec).exists():
-        return path, int(simulations)
-    return spec, DEFAULT_SIMULATIONS
-
-
-def find_checkpoint(path: str | Path) -> Path:
-    """The checkpoint file that a path means: itself, or ``agent.safetensors`` in a run's folder.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
-    path = Path(path)
-    file = path / "agent.safetensors" if path.is_dir() else path
-    if not file.is_file():
-        raise FileNotFoundError(f"there is no checkpoint at {path}")
-    return file

@@ -51,12 +51,12 @@ class Learner:
     copy of the normalisation statistics: for small networks that is faster than sharing out
     every layer, and does not stall when a core is busy elsewhere.
 
-    With an ``ownership_weight`` a head for ownership learns along; the averaged network has none.
+    With an ``ownership_weight`` a head for ownership learns along; the EMA network has none.
 
     Attributes:
         network: the network that learns.
         ownership: the head for ownership, if there is one.
-        averaged: exponential moving average of the network, which plays.
+        ema_network: exponential moving average of the network, which plays.
         step: gradient steps taken.
 
     Raises:
@@ -76,7 +76,7 @@ class Learner:
         # Channels last, and AdamW in one pass (fused): a step takes two thirds of the time.
         network = network.to(self.device)
         self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.averaged = copy.deepcopy(self.network).eval().requires_grad_(False)
+        self.ema_network = copy.deepcopy(self.network).eval().requires_grad_(False)
         self.has_score = has_score
         self.step = 0
         self.ownership: nn.Module | None = None
@@ -101,18 +101,18 @@ class Learner:
             fused=True,
         )
 
-    def learning_rate(self, share: float) -> float:
-        """Learning rate when ``share`` of the run is over."""
+    def learning_rate(self, progress: float) -> float:
+        """Learning rate when ``progress`` of the run is over."""
         config = self.config
         warm = min(1.0, (self.step + 1) / max(1, config.warmup_steps))
-        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, share)))
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
         span = config.learning_rate - config.final_learning_rate
         return warm * (config.final_learning_rate + span * cosine)
 
-    def learn(self, batch: Batch, share: float, losses: Losses) -> None:
+    def learn(self, batch: Batch, progress: float, losses: Losses) -> None:
         """One gradient step."""
         for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate(share)
+            group["lr"] = self.learning_rate(progress)
         for replica in self._replicas[1:]:
             _copy_statistics(self._learning, replica)
         parts = [
@@ -168,7 +168,7 @@ class Learner:
 
     @torch.no_grad()
     def _average(self) -> None:
-        """Average the replicas' statistics, then move the averaged weights.
+        """Average the replicas' statistics, then move the EMA's weights.
 
         Early on the average is over fewer steps.
         """
@@ -176,9 +176,9 @@ class Learner:
         for first, *others in buffers:
             if others and first.dtype.is_floating_point:
                 first.copy_(torch.stack([first, *others]).mean(0))
-        keep = min(self.config.average, (1 + self.step) / (10 + self.step))
+        keep = min(self.config.ema_decay, (1 + self.step) / (10 + self.step))
         for average, weight in zip(
-            self.averaged.state_dict().values(), self.network.state_dict().values(), strict=True
+            self.ema_network.state_dict().values(), self.network.state_dict().values(), strict=True
         ):
             if average.dtype.is_floating_point:
                 average.lerp_(weight, 1 - keep)

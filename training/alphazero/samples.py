@@ -123,23 +123,23 @@ def _ended(samples: np.ndarray) -> np.ndarray:
 
 
 class Replay:
-    """The latest positions (of a `sample_dtype`), as stretches in the order they were played."""
+    """The latest positions (of a `sample_dtype`), as chunks in the order they were played."""
 
     def __init__(self, dtype: np.dtype) -> None:
         self._empty = np.zeros(0, dtype)
-        self.stretches: list[np.ndarray] = []
+        self.chunks: list[np.ndarray] = []
         self._joined = self._empty
 
     def __len__(self) -> int:
         return len(self._joined)
 
     def add(self, samples: np.ndarray, window: int) -> None:
-        """Add a stretch and forget the oldest ones that ``window`` positions do not need."""
-        self.stretches.append(samples)
-        total = sum(len(stretch) for stretch in self.stretches)
-        while total - len(self.stretches[0]) >= window:
-            total -= len(self.stretches.pop(0))
-        self._joined = np.concatenate([self._empty, *self.stretches])
+        """Add a chunk and forget the oldest ones that ``window`` positions do not need."""
+        self.chunks.append(samples)
+        total = sum(len(chunk) for chunk in self.chunks)
+        while total - len(self.chunks[0]) >= window:
+            total -= len(self.chunks.pop(0))
+        self._joined = np.concatenate([self._empty, *self.chunks])
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """``count`` positions, drawn uniformly."""

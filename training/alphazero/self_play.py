@@ -3,7 +3,7 @@
 A step of a group is the network for the leaves that its games wait for, then the compiled games
 until each waits again. While one core is in the trees of a group, another is in the network for
 the next, and there is one group more than there are cores: a core always takes the one that is
-furthest behind. So all come to the end of their stretch together, however fast each core is, and
+furthest behind. So all come to the end of their chunk together, however fast each core is, and
 no core waits for another. What a group plays depends on its seed alone.
 """
 
@@ -24,7 +24,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
 from ludarium.envs.engine.threads import available_cores
 from ludarium.models.inference import torch_threads
-from ludarium.training.search.cache import ask, empty, new_cache
+from ludarium.training.search.cache import empty, new_cache, set_request
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.search import Evaluator
 from ludarium.training.search.settings import SearchSettings
@@ -60,8 +60,8 @@ def choose_threads(config: SelfPlayConfig, device: str) -> int:
 
 
 @dataclass(frozen=True)
-class Harvest:
-    """What a stretch of self-play gave.
+class SelfPlayResult:
+    """What a chunk of self-play gave.
 
     Attributes:
         samples: structured array (``samples.sample_dtype``) of positions of ended games.
@@ -89,16 +89,16 @@ class Harvest:
     trials: np.ndarray = field(default_factory=lambda: np.zeros(0, TRIAL))
 
     @classmethod
-    def join(cls, harvests: Sequence[Harvest]) -> Harvest:
+    def join(cls, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
         """What several gave; samples in their order."""
         counts = {
-            each.name: sum(getattr(harvest, each.name) for harvest in harvests)
+            each.name: sum(getattr(result, each.name) for result in results)
             for each in fields(cls)
             if each.name not in ("samples", "trials")
         }
         return cls(
-            samples=np.concatenate([harvest.samples for harvest in harvests]),
-            trials=np.concatenate([harvest.trials for harvest in harvests]),
+            samples=np.concatenate([result.samples for result in results]),
+            trials=np.concatenate([result.trials for result in results]),
             **counts,
         )
 
@@ -106,19 +106,19 @@ class Harvest:
 class Group:
     """Games played side by side, one batch for the network.
 
-    `begin` a stretch, `step` until it `is_full`, `harvest`.
+    `begin` a chunk, `step` until it `is_full`, `collect`.
 
     Args:
         game: the rules.
         settings: of the search, with the most simulations that will be asked for.
         games: number of games side by side, and so the network's batch.
-        positions: positions to search in full in one stretch.
+        positions: positions to search in full in one chunk.
         opening_plies: games start with up to so many random plies.
         seed: of the games.
-        cache: megabytes for answers of the network, which are kept within one stretch.
+        cache: megabytes for answers of the network, which are kept within one chunk.
         dtype: of the samples, from `sample_dtype`; by default the plain one.
-        resign_free: share of the games in which nobody resigns; matters only with ``resignation``
-            in the ``dtype``, without which nobody ever does.
+        resign_disabled_fraction: share of the games in which nobody resigns; matters only with
+            ``resignation`` in the ``dtype``, without which nobody ever does.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Group:
         seed: np.random.SeedSequence,
         cache: float = 0.0,
         dtype: np.dtype | None = None,
-        resign_free: float = 1.0,
+        resign_disabled_fraction: float = 1.0,
     ) -> None:
         self.game = game
         self.dtype = sample_dtype(game) if dtype is None else dtype
@@ -158,7 +158,7 @@ class Group:
         self.rngs = seed_rng(seed, games)
         self.resignation = Resignation(
             threshold=NEVER_RESIGN,
-            free_share=float(resign_free) if self.resigns else 1.0,
+            disabled_fraction=float(resign_disabled_fraction) if self.resigns else 1.0,
             free=np.ones(games, np.bool_),
             lowest=np.ones((games, 2), np.float32),
         )
@@ -182,7 +182,7 @@ class Group:
         )
 
     def begin(self, settings: SearchSettings, resign_at: float = NEVER_RESIGN) -> None:
-        """Begin a stretch of as many positions as the log holds; games of the one before go on.
+        """Begin a chunk of as many positions as the log holds; games of the one before go on.
 
         The network may be another one, so the cache starts empty. A player whose search gives
         him the value ``resign_at`` or less resigns.
@@ -214,11 +214,11 @@ class Group:
 
     @property
     def positions(self) -> int:
-        """Positions searched in full in this stretch."""
+        """Positions searched in full in this chunk."""
         return int(self.log.counts[POSITIONS])
 
-    def harvest(self) -> Harvest:
-        """End the stretch: positions whose games have ended get the result, the others wait."""
+    def collect(self) -> SelfPlayResult:
+        """End the chunk: positions whose games have ended get the result, the others wait."""
         log, positions = self.log, self.positions
         fresh: Any = np.zeros(positions, self.pending.dtype)
         fresh["state"] = log.states[:positions]
@@ -243,7 +243,7 @@ class Group:
             for unknown in {"score", "owners"}.intersection(self.stored):
                 finished[unknown][finished["resigned"]] = 0
         self.pending, self.pending_games = samples[~known], games[~known]
-        return Harvest(
+        return SelfPlayResult(
             samples=finished,
             games=ended,
             plies=int(log.counts[PLIES]),
@@ -290,7 +290,7 @@ class Group:
                     raise ValueError(f"the saved self-play does not fit this run: {name}")
                 array[...] = arrays[name]
         for search in range(len(self.games)):
-            ask(self.cache, search)
+            set_request(self.cache, search)
 
 
 class SelfPlay:
@@ -330,7 +330,7 @@ class SelfPlay:
                 group_seed,
                 config.cache / count,
                 dtype,
-                config.resign_free,
+                config.resign_disabled_fraction,
             )
             for group_seed in seed.spawn(count)
         ]
@@ -345,8 +345,8 @@ class SelfPlay:
         evaluate: Evaluator,
         progress: Callable[[int], None] | None = None,
         resign_at: float = NEVER_RESIGN,
-    ) -> Harvest:
-        """One stretch of self-play of every group; their samples in the groups' order."""
+    ) -> SelfPlayResult:
+        """One chunk of self-play of every group; their samples in the groups' order."""
         for group in self.groups:
             group.begin(settings, resign_at)
         with torch_threads(self.torch_threads_each):
@@ -357,7 +357,7 @@ class SelfPlay:
             ]
             for future in futures:
                 future.result()
-        return Harvest.join([group.harvest() for group in self.groups])
+        return SelfPlayResult.join([group.collect() for group in self.groups])
 
     def _take_turns(
         self,

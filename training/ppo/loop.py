@@ -25,7 +25,7 @@ from stable_baselines3.common.utils import set_random_seed
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import build_network, save_checkpoint
-from ludarium.training.agents.network import chosen_size, network_shape
+from ludarium.training.networks import chosen_size, network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Column, Reporter
 from ludarium.training.runs.trainer import (
@@ -45,7 +45,7 @@ _STATISTICS_PLIES = 64  # of random play that the network's normalisation is mea
 
 #: ``score`` is the learner's against its opponents, in percent; ``entropy`` in nats.
 COLUMNS = (
-    Column("run", 5, lambda m: f"{100 * m['share']:.0f} %"),
+    Column("run", 5, lambda m: f"{100 * m['progress']:.0f} %"),
     Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
     Column("iter", 5, lambda m: f"{m['iteration']}", 3),
     Column("steps", 10, lambda m: f"{m['step']:,}", 1),
@@ -119,7 +119,7 @@ class PPOTrainer(Trainer):
     def learning_rate(self) -> float:
         """Learning rate now."""
         learner = self.config.learner
-        return _between(learner.learning_rate, learner.final_learning_rate, self.share)
+        return _between(learner.learning_rate, learner.final_learning_rate, self.progress)
 
     def _iterate(self) -> None:
         """One turn of the loop."""
@@ -130,7 +130,7 @@ class PPOTrainer(Trainer):
         set_random_seed(_iteration_seed(config.seed, self.iteration))
         self.pool.prepare()
         learning_rate = self.learning_rate
-        self.model.ent_coef = _between(learner.entropy, learner.final_entropy, self.share)
+        self.model.ent_coef = _between(learner.entropy, learner.final_entropy, self.progress)
         callback = _Progress(self.reporter, rollout.games * rollout.steps, learner.epochs)
         self.model.learn(
             rollout.games * rollout.steps,
@@ -266,9 +266,9 @@ class _ReportingBuffer(MaskableRolloutBuffer):
             self._advance(len(samples.advantages))
 
 
-def _between(first: float, final: float, share: float) -> float:
+def _between(first: float, final: float, progress: float) -> float:
     """On a straight line from ``first`` to ``final``."""
-    return first + share * (final - first)
+    return first + progress * (final - first)
 
 
 def _iteration_seed(seed: int, iteration: int) -> int:

@@ -73,7 +73,7 @@ class RunFolder:
         for folder in (self.tensorboard, self._replay, *self.path.glob(f"{_STATE}*")):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def save_stretch(self, iteration: int, samples: np.ndarray) -> None:
+    def save_chunk(self, iteration: int, samples: np.ndarray) -> None:
         """Write the positions of one iteration."""
         self._replay.mkdir(parents=True, exist_ok=True)
         file = self._replay / f"{iteration:06d}.npy"
@@ -82,7 +82,7 @@ class RunFolder:
             np.save(stream, samples, allow_pickle=False)
         os.replace(partial, file)
 
-    def load_stretch(self, iteration: int, dtype: np.dtype) -> np.ndarray:
+    def load_chunk(self, iteration: int, dtype: np.dtype) -> np.ndarray:
         """Read the positions of one iteration."""
         stored = np.load(self._replay / f"{iteration:06d}.npy", allow_pickle=False)
         samples = np.zeros(len(stored), dtype)
@@ -101,7 +101,7 @@ class RunFolder:
         Args:
             iteration: its number.
             description: whatever JSON holds; ``replay``, if there, lists the iterations whose
-                stretches are still needed.
+                chunks are still needed.
             tensors: of the learner.
             arrays: of the games in progress, for each group of them.
         """

@@ -17,7 +17,7 @@ from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent, chosen_size, network_shape
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import (
     load_ratings,
     measure_ratings,
@@ -26,6 +26,7 @@ from ludarium.training.evaluation import (
     save_ratings,
 )
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
+from ludarium.training.networks import chosen_size, network_shape
 
 from .folder import RunFolder
 from .reporting import Column, Reporter
@@ -84,18 +85,18 @@ class Trainer(ABC):
         folder.open(config)
 
     @property
-    def share(self) -> float:
+    def progress(self) -> float:
         """Share of the run that is over, by iterations or by time, whichever is more."""
         budget = self.config.budget
-        share = self.iteration / budget.iterations
+        progress = self.iteration / budget.iterations
         if budget.minutes is not None:
-            share = max(share, self.seconds / (60 * budget.minutes))
-        return min(1.0, share)
+            progress = max(progress, self.seconds / (60 * budget.minutes))
+        return min(1.0, progress)
 
     @property
     def finished(self) -> bool:
         """Whether the budget is used up."""
-        return self.share >= 1
+        return self.progress >= 1
 
     @property
     @abstractmethod
@@ -120,7 +121,7 @@ class Trainer(ABC):
     def _iterate(self) -> None:
         """One turn of the loop: count ``iteration`` and ``seconds``, save, report."""
 
-    def _evaluate(self, network: PolicyValueNetwork, form: str) -> dict[str, Any]:
+    def _evaluate(self, network: PolicyValueNetwork, backend: str) -> dict[str, Any]:
         """Games against the fixed opponents, now and then and at the end: metrics for the log."""
         evaluation = self.config.evaluation
         due = evaluation.every and (self.iteration % evaluation.every == 0 or self.finished)
@@ -132,7 +133,7 @@ class Trainer(ABC):
             copy.deepcopy(network),  # the agent takes it to the processor
             evaluation.simulations,
             f"iteration {self.iteration}",
-            form=form,
+            backend=backend,
         )
         if isinstance(evaluation.against, str):
             return self._score(agent, evaluation.against)
@@ -217,7 +218,7 @@ class Trainer(ABC):
         """Log what an iteration gave, and tell people."""
         metrics = {
             "iteration": self.iteration,
-            "share": self.share,
+            "progress": self.progress,
             "seconds": self.seconds,
         } | metrics
         self.folder.log(metrics)

@@ -105,14 +105,14 @@ def set_of(cache, key):
 
 
 @compiled
-def ask(cache, search):
+def set_request(cache, search):
     """Take down what ``search`` waits for, once its observation is written."""
     if len(cache.sets) > 0:
         cache.asked[search] = hash_of(cache.words[search], cache.multipliers)
 
 
 @compiled
-def find(cache, search):
+def lookup(cache, search):
     """The slot with the answer to what ``search`` asked, or NO_SLOT."""
     if len(cache.sets) == 0:
         return NO_SLOT
@@ -128,7 +128,7 @@ def find(cache, search):
 
 
 @compiled
-def remember(cache, search, logits, value):
+def store(cache, search, logits, value):
     """Keep the answer to what ``search`` asked, in the place of the one not used longest."""
     if len(cache.sets) == 0:
         return

@@ -57,12 +57,12 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 def list_visited(root, edges, node, at_root):
     """List the open edges of a node that were visited in ``root.visited``; return how many.
 
-    Of those not visited, ``root.rest`` is the sum of the priors and ``root.favourite`` the edge
-    with the largest prior, or at the root with the largest sum of noise and logit; NO_EDGE if
-    there is none.
+    Of those not visited, ``root.unvisited_prior`` is the sum of the priors and
+    ``root.best_unvisited`` the edge with the largest prior, or at the root with the largest sum
+    of noise and logit; NO_EDGE if there is none.
     """
     visited = 0
-    favourite = NO_EDGE
+    best_unvisited = NO_EDGE
     largest = _NEVER
     rest = np.float32(0)
     for edge in range(node.first, node.end):
@@ -74,12 +74,12 @@ def list_visited(root, edges, node, at_root):
             continue
         prior = edges[edge].prior
         rest += max(prior, _TINY)
-        liking = root.noise[edges[edge].action] + edges[edge].logit if at_root else prior
-        if favourite == NO_EDGE or liking > largest:
-            favourite = edge
-            largest = liking
-    root.favourite = favourite
-    root.rest = rest
+        score = root.noise[edges[edge].action] + edges[edge].logit if at_root else prior
+        if best_unvisited == NO_EDGE or score > largest:
+            best_unvisited = edge
+            largest = score
+    root.best_unvisited = best_unvisited
+    root.unvisited_prior = rest
     return visited
 
 
@@ -143,13 +143,13 @@ def improve(root, nodes, edges, settings, number):
     """
     visited = list_visited(root, edges, nodes[number], False)
     mixed = value_visited(root, nodes, edges, settings, number, visited)
-    best = _NEVER if root.favourite == NO_EDGE else mixed
+    best = _NEVER if root.best_unvisited == NO_EDGE else mixed
     for index in range(visited):
         best = max(best, root.values[index])
     factor = np.float32(0)
-    if root.favourite != NO_EDGE:
+    if root.best_unvisited != NO_EDGE:
         factor = np.float32(math.exp(mixed - best))
-    total = root.rest * factor
+    total = root.unvisited_prior * factor
     for index in range(visited):
         gain = np.float32(math.exp(root.values[index] - best))
         root.values[index] = max(edges[root.visited[index]].prior, _TINY) * gain
@@ -188,8 +188,8 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
         has_wanted = has_wanted or visits == considered_visits
         if least < 0 or visits < least:
             least = visits
-    if root.favourite != NO_EDGE and not has_wanted:  # those without a visit are wanted
-        return root.favourite  # they all have the same value
+    if root.best_unvisited != NO_EDGE and not has_wanted:  # those without a visit are wanted
+        return root.best_unvisited  # they all have the same value
     value_visited(root, nodes, edges, settings, 0, visited)
     best_edge = NO_EDGE
     best_score = _NEVER
@@ -221,7 +221,7 @@ def select_inside(root, nodes, edges, settings, number):
     for index in range(visited):
         sum_visits += nodes[edges[root.visited[index]].child].visits
     share = np.float32(1) / np.float32(1 + sum_visits)
-    best_edge = root.favourite
+    best_edge = root.best_unvisited
     best_score = _NEVER
     if best_edge != NO_EDGE:
         best_score = max(edges[best_edge].prior, _TINY) * factor

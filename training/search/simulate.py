@@ -12,7 +12,7 @@ from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 
 from . import gumbel, puct
-from .cache import NO_SLOT, ask, find, remember
+from .cache import NO_SLOT, lookup, set_request, store
 from .prefetch import prefetch_tree
 from .proof import update_bounds
 from .settings import GUMBEL
@@ -25,11 +25,11 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 def show(table, state, cache, planes, search):
     """Write what the player to move in a position sees, as what a search asks."""
     rules.observe(table, state, int(state.mover), planes[search])
-    ask(cache, search)
+    set_request(cache, search)
 
 
 @part
-def fresh_node(table, root, nodes, edges, states, number, parent):
+def new_node(table, root, nodes, edges, states, number, parent):
     """Make a node for the position in ``states[number]``; the evaluation is yet to come."""
     node, state = nodes[number], states[number]
     node.parent = parent
@@ -54,11 +54,11 @@ def fresh_node(table, root, nodes, edges, states, number, parent):
 
 
 @part
-def plant(table, root, nodes, edges, states):
+def start_search(table, root, nodes, edges, states):
     """Begin a search from the position in the root, which then waits for the network."""
     root.size = 1
     root.edges = 0
-    fresh_node(table, root, nodes, edges, states, 0, NO_NODE)
+    new_node(table, root, nodes, edges, states, 0, NO_NODE)
     root.simulation = 0
     root.waiting = 0
 
@@ -87,8 +87,8 @@ def evaluate_root(root, nodes, edges, states, settings, rng, value):
     evaluate_node(nodes[0], edges, value)
     root.waiting = NO_NODE
     root.fast = 0
-    if settings.full_share < 1:
-        root.fast = random_bits(rng) >= settings.full_share * 4294967296.0
+    if settings.full_search_fraction < 1:
+        root.fast = random_bits(rng) >= settings.full_search_fraction * 4294967296.0
     root.greedy = root.fast or states[0].ply >= settings.temperature_plies
     draw_noise(root, nodes[0], edges, settings, rng)
 
@@ -121,7 +121,7 @@ def draw_noise(root, node, edges, settings, rng):
 
 
 @part
-def absorb(table, root, nodes, edges, states, settings, rng, logits, value):
+def expand(table, root, nodes, edges, states, settings, rng, logits, value):
     """Give the waiting node its evaluation: ``logits`` [A] and ``value`` in its mover's view.
 
     The network numbers actions as the mover sees them; the tree, as the game does.
@@ -138,7 +138,7 @@ def absorb(table, root, nodes, edges, states, settings, rng, logits, value):
             edge = winning_edge(table, nodes, edges, states, 0)
             if edge != NO_EDGE:
                 child = add_child(table, root, nodes, edges, states, 0, edge)
-                count_exact(root, nodes, edges, settings, child, node.sign)
+                back_up_exact(root, nodes, edges, settings, child, node.sign)
         return
     evaluate_node(node, edges, value)
     root.waiting = NO_NODE
@@ -147,7 +147,7 @@ def absorb(table, root, nodes, edges, states, settings, rng, logits, value):
 
 
 @part
-def count_exact(root, nodes, edges, settings, number, value):
+def back_up_exact(root, nodes, edges, settings, number, value):
     """A simulation that ended in a node whose value is exact, and so needs no network."""
     node = nodes[number]
     node.visits += 1
@@ -187,7 +187,7 @@ def add_child(table, root, nodes, edges, states, number, edge):
     edges[edge].child = child
     states[child] = states[number]
     rules.step(table, states[child], int(edges[edge].action))
-    fresh_node(table, root, nodes, edges, states, child, number)
+    new_node(table, root, nodes, edges, states, child, number)
     return child
 
 
@@ -202,7 +202,7 @@ def select(root, nodes, edges, settings, considered_visits, number):
 
 
 @part
-def grow(table, root, nodes, edges, states, settings, considered_visits):
+def next_leaf(table, root, nodes, edges, states, settings, considered_visits):
     """Run simulations until a new leaf needs the network; return it, or NO_NODE when done."""
     budget = settings.fast_simulations if root.fast else settings.simulations
     while root.simulation < budget and not is_proven(nodes[0]):
@@ -214,15 +214,17 @@ def grow(table, root, nodes, edges, states, settings, considered_visits):
                 child = add_child(table, root, nodes, edges, states, number, edge)
                 outcome = states[child].outcome
                 if outcome != ONGOING:
-                    count_exact(root, nodes, edges, settings, child, np.float32(reward(outcome, 0)))
+                    back_up_exact(
+                        root, nodes, edges, settings, child, np.float32(reward(outcome, 0))
+                    )
                     break
                 if settings.prove and winning_edge(table, nodes, edges, states, child) != NO_EDGE:
-                    count_exact(root, nodes, edges, settings, child, nodes[child].sign)
+                    back_up_exact(root, nodes, edges, settings, child, nodes[child].sign)
                     break
                 root.waiting = child
                 return child
             if is_over(nodes[child]) or is_proven(nodes[child]):
-                count_exact(root, nodes, edges, settings, child, node_value(nodes[child]))
+                back_up_exact(root, nodes, edges, settings, child, node_value(nodes[child]))
                 break
             number = child
     return NO_NODE
@@ -230,14 +232,14 @@ def grow(table, root, nodes, edges, states, settings, considered_visits):
 
 @part
 def answer_from_cache(table, root, nodes, edges, states, settings, rng, cache, planes, search):
-    """Show the waiting node; where the cache has the answer, absorb it and return True."""
+    """Show the waiting node; where the cache has the answer, expand it and return True."""
     show(table, states[root.waiting], cache, planes, search)
-    slot = find(cache, search)
+    slot = lookup(cache, search)
     if slot == NO_SLOT:
         return False
     answer = cache.answers[slot]
     logits, value = answer[: len(answer) - 1], answer[len(answer) - 1]
-    absorb(table, root, nodes, edges, states, settings, rng, logits, value)
+    expand(table, root, nodes, edges, states, settings, rng, logits, value)
     return True
 
 
@@ -245,7 +247,7 @@ def answer_from_cache(table, root, nodes, edges, states, settings, rng, cache, p
 def begin(tables, tree, cache, planes, first, last):
     """Begin searches ``first`` to ``last`` from ``tree.states[:, 0]``; show the roots."""
     for b in range(first, last):
-        plant(tables[0], tree.roots[b], tree.nodes[b], tree.edges[b], tree.states[b])
+        start_search(tables[0], tree.roots[b], tree.nodes[b], tree.edges[b], tree.states[b])
         show(tables[0], tree.states[b, 0], cache, planes, b)
 
 
@@ -264,9 +266,12 @@ def advance(tables, tree, cache, settings, rngs, logits, values, planes, first, 
         if root.waiting < 0:
             continue
         rng = rngs[b]
-        remember(cache, b, logits[b], values[b])
-        absorb(table, root, nodes, edges, states, settings, rng, logits[b], values[b])
-        while grow(table, root, nodes, edges, states, settings, tree.considered_visits) != NO_NODE:
+        store(cache, b, logits[b], values[b])
+        expand(table, root, nodes, edges, states, settings, rng, logits[b], values[b])
+        while (
+            next_leaf(table, root, nodes, edges, states, settings, tree.considered_visits)
+            != NO_NODE
+        ):
             if not answer_from_cache(
                 table, root, nodes, edges, states, settings, rng, cache, planes, b
             ):
@@ -276,7 +281,7 @@ def advance(tables, tree, cache, settings, rngs, logits, values, planes, first, 
 
 
 @part
-def decide(root, nodes, edges, settings, rng):
+def choose_root_edge(root, nodes, edges, settings, rng):
     """Write a finished search's policy target into ``root.policy``; return the edge to play."""
     if settings.algorithm == GUMBEL:
         edge = gumbel.choose_edge(root, nodes, edges, settings)
@@ -295,7 +300,7 @@ def results(tree, settings, rngs, actions, values, visits, first, last):
     for b in range(first, last):
         nodes, edges = tree.nodes[b], tree.edges[b]
         root = nodes[0]
-        actions[b] = edges[decide(tree.roots[b], nodes, edges, settings, rngs[b])].action
+        actions[b] = edges[choose_root_edge(tree.roots[b], nodes, edges, settings, rngs[b])].action
         values[b] = root.sign * node_value(root)
         for edge in range(root.first, root.end):
             if edges[edge].child != NO_NODE:

@@ -63,7 +63,8 @@ def root_dtype(actions: int) -> np.dtype:
     that waits for the network, NO_NODE or PAUSED; ``fast`` whether it is a fast search,
     ``greedy`` whether the best action found is played, see `SearchSettings`. For each action:
     ``noise`` of the root, and ``policy``, what the network should learn. ``visited``, ``values``,
-    ``favourite`` and ``rest`` are working room of `gumbel` and `puct`, for the edges of one node.
+    ``best_unvisited`` and ``unvisited_prior`` are working room of `gumbel` and `puct`, for the
+    edges of one node.
     """
     return np.dtype(
         [
@@ -73,8 +74,8 @@ def root_dtype(actions: int) -> np.dtype:
             ("waiting", np.int32),
             ("fast", np.int8),
             ("greedy", np.int8),
-            ("favourite", np.int32),
-            ("rest", np.float32),
+            ("best_unvisited", np.int32),
+            ("unvisited_prior", np.float32),
             ("noise", np.float32, (actions,)),
             ("visited", np.int32, (actions,)),
             ("values", np.float32, (actions,)),

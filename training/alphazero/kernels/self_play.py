@@ -12,16 +12,16 @@ import numpy as np
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action
 from ludarium.envs.engine.rule import ONGOING, PLAYER_1_WINS, random_below, random_bits
-from ludarium.training.search.cache import remember
+from ludarium.training.search.cache import store
 from ludarium.training.search.prefetch import prefetch_tree
 from ludarium.training.search.simulate import (
-    absorb,
     answer_from_cache,
-    decide,
+    choose_root_edge,
     evaluate_root,
-    grow,
-    plant,
+    expand,
+    next_leaf,
     show,
+    start_search,
 )
 from ludarium.training.search.tree import NO_NODE, PAUSED, node_value
 
@@ -66,13 +66,13 @@ class Resignation(NamedTuple):
 
     Attributes:
         threshold: a player resigns when a search gives him a value this low, in his own view.
-        free_share: share of the games in which nobody resigns.
+        disabled_fraction: share of the games in which nobody resigns.
         free: bool [B], whether this is one of them.
         lowest: float32 [B, 2], the lowest value that searches gave each player.
     """
 
     threshold: float
-    free_share: float
+    disabled_fraction: float
     free: np.ndarray
     lowest: np.ndarray
 
@@ -91,8 +91,8 @@ def is_full(log):
 @part
 def start_game(table, state, log, games, b, rng, opening_plies, resignation, num_actions):
     """A new game in ``state``, some random plies into it."""
-    if resignation.free_share < 1:
-        resignation.free[b] = random_bits(rng) < resignation.free_share * 4294967296.0
+    if resignation.disabled_fraction < 1:
+        resignation.free[b] = random_bits(rng) < resignation.disabled_fraction * 4294967296.0
     for player in range(2):
         resignation.lowest[b, player] = 1
     rules.init(table, state, rng)
@@ -143,14 +143,14 @@ def record(root, nodes, state, log, game):
 
 
 @part
-def move_root(table, root, nodes, edges, states, settings, edge, rng):
+def advance_root(table, root, nodes, edges, states, settings, edge, rng):
     """Play an edge's action; the child's evaluation, if there is one, becomes the new root's.
 
     Without one the new root waits for the network.
     """
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
-    plant(table, root, nodes, edges, states)
+    start_search(table, root, nodes, edges, states)
     if child != NO_NODE and nodes[child].evaluated:  # and looked over for a win at once
         first = nodes[child].first  # the edges are further on than the root's, their logits intact
         for edge in range(nodes[0].end):
@@ -167,7 +167,7 @@ def begin_games(tables, tree, cache, log, games, rngs, opening_plies, resignatio
         start_game(
             tables[0], states[0], log, games, b, rngs[b], opening_plies, resignation, num_actions
         )
-        plant(tables[0], tree.roots[b], tree.nodes[b], tree.edges[b], states)
+        start_search(tables[0], tree.roots[b], tree.nodes[b], tree.edges[b], states)
         show(tables[0], states[0], cache, planes, b)
 
 
@@ -200,8 +200,8 @@ def play_on(
         states, rng = tree.states[b], rngs[b]
         if root.waiting >= 0:
             log.counts[EVALUATIONS] += 1
-            remember(cache, b, logits[b], values[b])
-            absorb(table, root, nodes, edges, states, settings, rng, logits[b], values[b])
+            store(cache, b, logits[b], values[b])
+            expand(table, root, nodes, edges, states, settings, rng, logits[b], values[b])
         while True:
             if root.waiting >= 0:
                 if not answer_from_cache(
@@ -210,13 +210,15 @@ def play_on(
                     break
                 log.counts[HITS] += 1
             if root.waiting != PAUSED:
-                leaf = grow(table, root, nodes, edges, states, settings, tree.considered_visits)
+                leaf = next_leaf(
+                    table, root, nodes, edges, states, settings, tree.considered_visits
+                )
                 if leaf != NO_NODE:
                     continue
             if is_full(log):
                 root.waiting = PAUSED
                 break
-            edge = decide(root, nodes, edges, settings, rng)
+            edge = choose_root_edge(root, nodes, edges, settings, rng)
             log.counts[SEARCHES] += 1
             log.counts[SIMULATIONS] += root.simulation
             if not root.fast:
@@ -225,11 +227,11 @@ def play_on(
             if resigned:
                 states[0].outcome = PLAYER_1_WINS - states[0].mover
             else:
-                move_root(table, root, nodes, edges, states, settings, edge, rng)
+                advance_root(table, root, nodes, edges, states, settings, edge, rng)
             if states[0].outcome != ONGOING:
                 end_game(table, states[0], log, games[b], resignation, b, resigned)
                 start_game(
                     table, states[0], log, games, b, rng, opening_plies, resignation, num_actions
                 )
-                plant(table, root, nodes, edges, states)
+                start_search(table, root, nodes, edges, states)
     return is_full(log)

@@ -9,9 +9,10 @@ from rich.console import Console
 
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.registry import GAMES, make_game
+from ludarium.training.agents.checkpoints import checkpoint_path
 from ludarium.training.random_positions import random_observations
 
-from .common import add_json, add_options, checkpoint_path, print_json, read_options
+from .common import add_json, add_options, print_json, read_options
 
 _FORMATS = ("onnx", "torchscript")  # as in `models.export`, which imports torch
 
@@ -57,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
         raise ValueError(f"--positions is a positive number, not {given.positions}")
     from ludarium.models import load_checkpoint
     from ludarium.models.export import FORMATS, TOLERANCE, export_checkpoint
-    from ludarium.training.agents.network import check_fits
+    from ludarium.training.agents.checkpoints import check_fits
 
     source = checkpoint_path(given.checkpoint, read_options(given.option))
     checkpoint = load_checkpoint(source)

@@ -6,17 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from ludarium.training.agents import Agent, make_agent
-from ludarium.training.cli.common import (
-    add_json,
-    add_options,
-    game_and_agent,
-    print_json,
-    read_options,
-)
-from ludarium.training.cli.progress import bars
-
-from ..accuracy import (
+from ludarium.analysis.accuracy import (
     LIMIT,
     Accuracy,
     Calibration,
@@ -26,6 +16,16 @@ from ..accuracy import (
     make_exact_test,
     moves_that_keep,
 )
+from ludarium.training.agents import Agent, make_agent
+
+from .common import (
+    add_json,
+    add_options,
+    game_and_agent,
+    print_json,
+    read_options,
+)
+from .progress import bars
 
 _DESCRIPTION = """\
 Let an agent choose a move in positions whose exact results are known, and count the moves that

@@ -9,15 +9,15 @@ import sys
 
 import pytest
 
+from ludarium.cli import main
 from ludarium.envs import from_record, make_game
-from ludarium.training.cli import main
 
 TINY = [
     "--set=options={size: 3}",
-    "--set=inference=eager",
+    "--set=backend=eager",
     "--set=network={channels: 8, blocks: 1}",
     "--set=self_play={games: 8, positions: 64, workers: 1, simulations: 4}",
-    "--set=warm_up={positions: 32, playouts: 20}",
+    "--set=bootstrap={positions: 32, playouts: 20}",
     "--set=learner={batch: 32}",
     "--set=evaluation={every: 1, games: 2, against: random, simulations: 2}",
 ]
@@ -43,27 +43,28 @@ def test_games_lists_every_option(capsys):
 
 def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     """The usual one where the options say nothing, or nothing that an agent was trained for."""
+    from ludarium.cli.common import game_and_agent
     from ludarium.models import Checkpoint, build_network, save_checkpoint
-    from ludarium.training.agents.network import network_shape
-    from ludarium.training.cli import common
+    from ludarium.training.agents import checkpoints
+    from ludarium.training.networks import network_shape
 
     (tmp_path / "shipped").mkdir()
-    monkeypatch.setattr(common, "files", lambda _: tmp_path)
-    assert common.shipped_agents("corso") == []
-    assert common.shipped_agent("corso") is None
+    monkeypatch.setattr(checkpoints, "files", lambda _: tmp_path)
+    assert checkpoints.shipped_agents("corso") == []
+    assert checkpoints.shipped_agent("corso") is None
     for size, name in ((4, "corso"), (3, "corso-3"), (6, "corso-6")):
         game = make_game("corso", size=size)
         shape = network_shape(game)
         network = build_network(shape, 4, 1)
         checkpoint = Checkpoint("corso", 0, dict(game.options), shape, 4, 1, 0, network)
         save_checkpoint(checkpoint, tmp_path / "shipped" / f"{name}.safetensors")
-    names = [path.stem for path in common.shipped_agents("corso")]
+    names = [path.stem for path in checkpoints.shipped_agents("corso")]
     assert names == ["corso", "corso-3", "corso-6"]
     for options, name in (({}, "corso"), ({"size": 6}, "corso-6"), ({"size": 5}, "corso")):
-        found = common.shipped_agent("corso", options)
+        found = checkpoints.shipped_agent("corso", options)
         assert found is not None
         assert found.stem == name
-    game, agent = common.game_and_agent("corso", {"size": 3}, 8)
+    game, agent = game_and_agent("corso", {"size": 3}, 8)
     assert game.options["size"] == agent.game.options["size"] == 3
 
 
@@ -75,7 +76,7 @@ def test_asking_for_help_compiles_no_game():
         "compile.specialise = refuse\n"
         "from ludarium.envs.engine.game import Game\n"
         "Game.start = Game.new_states = refuse\n"
-        "from ludarium.training.cli import main\n"
+        "from ludarium.cli import main\n"
         "main(['probe', 'onyx', '--help'])\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -144,7 +145,7 @@ def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, 
 def test_without_the_extra_packages_the_remedy_is_named(missing):
     program = (
         f"import sys; sys.modules[{missing!r}] = None\n"
-        "from ludarium.training.cli import main; sys.exit(main(['games']))"
+        "from ludarium.cli import main; sys.exit(main(['games']))"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.returncode == 2

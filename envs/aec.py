@@ -17,11 +17,11 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.env import AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 
-from .game import Game
-from .picture import Window, pixels
-from .position import Position
-from .record import make_record
-from .rule import ONGOING, TRUNCATED
+from .board.picture import Window, pixels
+from .engine.game import Game
+from .engine.position import Position
+from .engine.record import make_record
+from .engine.rule import ONGOING, TRUNCATED
 
 AGENTS = ("player_0", "player_1")
 _PLAYERS = {"player_0": 0, "player_1": 1}

@@ -6,7 +6,7 @@ import argparse
 
 from ludarium.envs.registry import GAMES
 
-from . import corso, osiron, search
+from . import solve_corso, solve_late, solve_osiron
 
 _DESCRIPTION = """\
 Compute what positions of a game are worth with best play: all of Osiron's, kept in a table from
@@ -28,8 +28,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     games = parser.add_subparsers(metavar="GAME", required=True)
-    osiron.add_solve(games)
-    corso.add_solve(games)
+    solve_osiron.add_solve(games)
+    solve_corso.add_solve(games)
     for name in GAMES:
         if name not in games.choices:
-            search.add_solve(games, name)
+            solve_late.add_solve(games, name)

@@ -1,4 +1,4 @@
-"""Corso's strategy and perfect play, against minimax and against the rules."""
+"""Corso's opening book and perfect play, against minimax and against the rules."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis.corso import CorsoSolution, CorsoSolver, Strategy, first_actions
+from ludarium.analysis.corso import CorsoSolution, CorsoSolver, OpeningBook, first_actions
+from ludarium.analysis.corso.opening_book import shipped_opening_book
 from ludarium.analysis.corso.solver import after
-from ludarium.analysis.corso.strategy import shipped_strategy
+from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
 from ludarium.training.agents import make_agent
-from ludarium.training.cli import main
 from tests.analysis.corso_positions import children, minimax, position_of, random_position
 
 MEMORY = 1 << 25
@@ -27,43 +27,43 @@ def game() -> Game:
 
 
 @pytest.fixture(scope="module")
-def strategy(game: Game) -> Strategy:
-    return Strategy.build(CorsoSolver(game, MEMORY), PLIES)
+def book(game: Game) -> OpeningBook:
+    return OpeningBook.build(CorsoSolver(game, MEMORY), PLIES)
 
 
-def followed(strategy: Strategy, position: Position) -> list[tuple[Position, bool]]:
-    """All positions that can arise from one while the strategy lasts, and whether it lasts."""
-    advice = None if position.is_over else strategy.advice(position)
+def followed(book: OpeningBook, position: Position) -> list[tuple[Position, bool]]:
+    """All positions that can arise from one while the opening book lasts, and whether it lasts."""
+    advice = None if position.is_over else book.advice(position)
     found = [(position, advice is not None)]
     if advice is not None:
         child = after(position, advice.action)
         for reply in [child] if child.is_over else children(child):
-            found += followed(strategy, reply)
+            found += followed(book, reply)
     return found
 
 
-def test_the_strategy_knows_what_minimax_knows(game: Game, strategy: Strategy) -> None:
+def test_the_opening_book_knows_what_minimax_knows(game: Game, book: OpeningBook) -> None:
     known: dict[tuple[bytes, int], int] = {}
     minimax(game.start(), known)
     kept = set()
     for cells, mover in known:
         position = position_of(game, cells, mover)
-        advice = strategy.advice(position)
+        advice = book.advice(position)
         if advice is not None:
             lead = minimax(position, known)
             assert advice.won == (lead > 0)
             if advice.won:
                 assert minimax(after(position, advice.action), known) < 0
-            kept.add(strategy._number(position))
-    assert len({number for number, _ in kept}) == len(strategy) > 10
+            kept.add(book._number(position))
+    assert len({number for number, _ in kept}) == len(book) > 10
 
 
 @pytest.mark.parametrize("first", ["", "a1", "b1", "b2"])
-def test_the_strategy_has_all_that_can_arise(game: Game, strategy: Strategy, first: str) -> None:
+def test_the_opening_book_has_all_that_can_arise(game: Game, book: OpeningBook, first: str) -> None:
     position = game.start()
     if first:
         position.play(position.text_to_action(first))
-    lines = followed(strategy, position)
+    lines = followed(book, position)
     assert sum(lasts for _, lasts in lines) > 2
     must_win = minimax(position, {}) > 0
     for end, lasts in lines:
@@ -73,31 +73,31 @@ def test_the_strategy_has_all_that_can_arise(game: Game, strategy: Strategy, fir
 
 
 def test_a_strategy_for_all_plies_lasts_to_the_end(game: Game) -> None:
-    strategy = Strategy.build(CorsoSolver(game, MEMORY), 100)
-    lines = followed(strategy, game.start())
+    book = OpeningBook.build(CorsoSolver(game, MEMORY), 100)
+    lines = followed(book, game.start())
     ends = [position for position, lasts in lines if not lasts]
     assert len(ends) > 50
     assert all(position.is_over for position in ends)
     assert all(position.rewards[0] == 1 for position in ends)
 
 
-def test_symmetric_positions_get_symmetric_actions(game: Game, strategy: Strategy) -> None:
-    lines = followed(strategy, game.start())
+def test_symmetric_positions_get_symmetric_actions(game: Game, book: OpeningBook) -> None:
+    lines = followed(book, game.start())
     position = next(p for p, lasts in lines if lasts and p.ply == 2)
-    action = strategy.advice(position).action
+    action = book.advice(position).action
     for symmetry in game.symmetries().actions:
         cells = position.state.cells[symmetry]
         image = position_of(game, cells.tobytes(), position.mover)
-        advice = strategy.advice(image)
+        advice = book.advice(image)
         # Cells that exchange places leave the position as it is, so another may be named.
-        assert strategy._number(image)[0] == strategy._number(position)[0]
+        assert book._number(image)[0] == book._number(position)[0]
         one, other = after(image, advice.action), after(position, action)
-        assert strategy._number(one)[0] == strategy._number(other)[0]
+        assert book._number(one)[0] == book._number(other)[0]
 
 
-def test_the_check_finds_nothing_wrong(game: Game, strategy: Strategy) -> None:
-    check = strategy.check(CorsoSolver(game, MEMORY, seed=1, eager=2))
-    assert check.won + check.lost == len(strategy)
+def test_the_check_finds_nothing_wrong(game: Game, book: OpeningBook) -> None:
+    check = book.check(CorsoSolver(game, MEMORY, seed=1, eager=2))
+    assert check.won + check.lost == len(book)
     assert min(check.won, check.lost, check.beyond, check.finished) > 0
 
 
@@ -126,44 +126,44 @@ def said_to_lose(words: np.ndarray) -> np.ndarray:
 )
 def test_the_check_notices(
     game: Game,
-    strategy: Strategy,
+    book: OpeningBook,
     change: Callable[[np.ndarray], np.ndarray],
     message: str,
 ) -> None:
-    changed = Strategy(game, change(strategy._words), strategy.plies)
+    changed = OpeningBook(game, change(book._words), book.plies)
     with pytest.raises(ValueError, match=message):
         changed.check(CorsoSolver(game, MEMORY))
 
 
-def test_the_check_notices_an_action_that_does_not_win(game: Game, strategy: Strategy) -> None:
+def test_the_check_notices_an_action_that_does_not_win(game: Game, book: OpeningBook) -> None:
     start = game.start()
-    number, _ = strategy._number(start)
-    words = strategy._words.copy()
+    number, _ = book._number(start)
+    words = book._words.copy()
     place = int(np.flatnonzero(words // np.uint64(50) == number)[0])
     words[place] = number * 50 + 2 * start.text_to_action("a1") + 1  # loses
     with pytest.raises(ValueError, match=r"does not win here|there is no entry"):
-        Strategy(game, words, strategy.plies).check(CorsoSolver(game, MEMORY))
+        OpeningBook(game, words, book.plies).check(CorsoSolver(game, MEMORY))
 
 
-def test_a_strategy_is_kept_in_a_file(game: Game, strategy: Strategy, tmp_path: Path) -> None:
-    path = strategy.save(tmp_path / "3x3.table")
-    loaded = Strategy.load(path, game)
-    assert (loaded._words == strategy._words).all()
-    assert loaded.plies == strategy.plies
+def test_an_opening_book_is_kept_in_a_file(game: Game, book: OpeningBook, tmp_path: Path) -> None:
+    path = book.save(tmp_path / "3x3.table")
+    loaded = OpeningBook.load(path, game)
+    assert (loaded._words == book._words).all()
+    assert loaded.plies == book.plies
     with pytest.raises(ValueError, match=r"3x3\.table is not for"):
-        Strategy.load(path, make_game("corso", size=4))
+        OpeningBook.load(path, make_game("corso", size=4))
     content = bytearray(path.read_bytes())
     content[-3] ^= 1
     path.write_bytes(content)
     with pytest.raises(ValueError, match="is damaged"):
-        Strategy.load(path, game)
+        OpeningBook.load(path, game)
 
 
 def test_what_cannot_be_made_is_refused() -> None:
     with pytest.raises(ValueError, match="no draws"):
-        Strategy.build(CorsoSolver(make_game("corso", size=4), MEMORY), 2)
+        OpeningBook.build(CorsoSolver(make_game("corso", size=4), MEMORY), 2)
     with pytest.raises(ValueError, match="1 or more plies, not 0"):
-        Strategy.build(CorsoSolver(make_game("corso", size=3), MEMORY), 0)
+        OpeningBook.build(CorsoSolver(make_game("corso", size=3), MEMORY), 0)
 
 
 def test_a_limit_ends_a_search_and_spoils_nothing() -> None:
@@ -242,12 +242,12 @@ def test_play_goes_on_where_the_search_is_given_up() -> None:
 
 def test_the_shipped_strategy_begins_each_game() -> None:
     game = make_game("corso", size=5)
-    strategy = shipped_strategy(game)
-    assert strategy is not None
+    book = shipped_opening_book(game)
+    assert book is not None
     start = game.start()
-    assert strategy.advice(start).won
+    assert book.advice(start).won
     for action in first_actions(game):  # in both seats, whatever was played first
-        assert not strategy.advice(after(start, action)).won
+        assert not book.advice(after(start, action)).won
 
 
 @pytest.mark.parametrize("other", ["random", "greedy", "alphabeta:3"])
@@ -262,16 +262,16 @@ def test_perfect_wins_5x5_from_the_start(other: str) -> None:
 
 def test_the_shipped_strategy_wins_where_it_ends() -> None:
     game = make_game("corso", size=5)
-    strategy = shipped_strategy(game)
+    book = shipped_opening_book(game)
     lots = np.random.default_rng(5)
     solver = CorsoSolver(game, MEMORY, seed=5, eager=3)
     for _ in range(5):
         position = game.start()
-        while not position.is_over and (advice := strategy.advice(position)) is not None:
+        while not position.is_over and (advice := book.advice(position)) is not None:
             assert advice.won
             position.play(advice.action)
             position.play(int(lots.choice(position.legal_actions)))
-        assert position.ply >= strategy.plies
+        assert position.ply >= book.plies
         assert solver.outcome(position).outcome == 1
 
 
@@ -279,13 +279,13 @@ def test_the_command_makes_and_checks_a_strategy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "3x3.table"
-    words = ["solve", "corso", "--size", "3", "--strategy", str(path), "--plies", "4"]
+    words = ["solve", "corso", "--size", "3", "--opening-book", str(path), "--plies", "4"]
     assert main([*words, "--memory", "1MiB", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    strategy = Strategy.load(path, make_game("corso", size=3))
-    assert found["won"] + found["lost"] == len(strategy)
+    book = OpeningBook.load(path, make_game("corso", size=3))
+    assert found["won"] + found["lost"] == len(book)
     assert found["bytes"] == path.stat().st_size
     assert main([*words, "--memory", "1MiB"]) == 0
     assert "positions won" in capsys.readouterr().out
     assert main([*words, "--score"]) != 0
-    assert "--strategy takes neither" in capsys.readouterr().err
+    assert "--opening-book takes neither" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from .samples import sample_dtype
 _GAMES = 128  # side by side
 
 
-def warm_up_samples(
+def bootstrap_samples(
     game: Game,
     positions: int,
     playouts: int,
@@ -35,7 +35,7 @@ def warm_up_samples(
     """At least ``positions`` samples from whole games; structured array of `sample_dtype`.
 
     Policy targets are the shares of the playouts; moves are drawn from them, so that games
-    differ. ``dtype`` is another form of samples, with the owners of the cells, for example.
+    differ. ``dtype`` is another kind of samples, with the owners of the cells, for example.
     """
     dtype = sample_dtype(game) if dtype is None else dtype
     agent = UCTAgent(game, playouts, seed.spawn(1)[0])
@@ -65,16 +65,16 @@ def _play_games(
             for child in np.random.SeedSequence(int(rng.integers(2**63))).spawn(_GAMES)
         ]
     )
-    stretches, numbers = [], []
+    chunks, numbers = [], []
     while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
         now = states[going]
         result = agent.search(now)
         shares = result.visits / result.visits.sum(axis=1, keepdims=True)
-        stretch = np.zeros(len(going), dtype)
-        stretch["state"] = now
-        stretch["policy"] = shares
-        stretch["search_value"] = result.values
-        stretches.append(stretch)
+        chunk = np.zeros(len(going), dtype)
+        chunk["state"] = now
+        chunk["policy"] = shares
+        chunk["search_value"] = result.values
+        chunks.append(chunk)
         numbers.append(going)
         marks = rng.random((len(going), 1))
         actions = (shares.cumsum(axis=1) < marks * shares.sum(axis=1, keepdims=True)).sum(axis=1)
@@ -83,7 +83,7 @@ def _play_games(
         states[going] = now
         if progress is not None:
             progress(len(going))
-    samples, games = np.concatenate(stretches), np.concatenate(numbers)
+    samples, games = np.concatenate(chunks), np.concatenate(numbers)
     scores = np.array(
         [game.kernels.score(game.tables, states[index : index + 1]) for index in range(len(states))]
     )

@@ -6,7 +6,7 @@ import argparse
 
 from ludarium.envs.registry import GAMES
 
-from . import corso, osiron, search
+from . import solve_corso, solve_late, solve_osiron
 
 _DESCRIPTION = """\
 Say what a position is worth with best play, and each action in it, the best first. Osiron has a
@@ -27,8 +27,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     games = parser.add_subparsers(metavar="GAME", required=True)
-    osiron.add_probe(games)
-    corso.add_probe(games)
+    solve_osiron.add_probe(games)
+    solve_corso.add_probe(games)
     for name in GAMES:
         if name not in games.choices:
-            search.add_probe(games, name)
+            solve_late.add_probe(games, name)

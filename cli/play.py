@@ -15,8 +15,9 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, make_record
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents.checkpoints import shipped_agent
 
-from .common import add_options, game_and_agent, print_json, read_options, shipped_agent
+from .common import add_options, game_and_agent, print_json, read_options
 
 _DESCRIPTION = """\
 Play in the terminal.

@@ -1,6 +1,6 @@
-"""Forms that a network can take for inference.
+"""Backends: ways to run a network for inference.
 
-Most of self-play's time is spent in the network, so it is worth to evaluate it in the form that
+Most of self-play's time is spent in the network, so it is worth to evaluate it in the backend that
 is fastest on the machine at hand:
 
 - ``eager``: as written, with channels last;
@@ -32,12 +32,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .graphs import CapturedNetwork
+from .cuda_graphs import CapturedNetwork
 from .network import PolicyValueNetwork, expected_value
 
-Form = str
-#: All forms; those that need examples of observations last.
-FORMS: tuple[Form, ...] = (
+Backend = str
+#: All backends; those that need examples of observations last.
+BACKENDS: tuple[Backend, ...] = (
     "eager",
     "frozen",
     "onnx",
@@ -45,7 +45,7 @@ FORMS: tuple[Form, ...] = (
     "graph-fp16",
     "onnx-int8",
 )
-#: Number formats of torch's forms that are not in float32.
+#: Number formats of torch's backends that are not in float32.
 _DTYPES = {"frozen-bf16": torch.bfloat16, "graph-fp16": torch.float16}
 #: Forms that take batches of any size, and answer each observation the same, bit for bit,
 #: whatever else is in the batch; the others are prepared anew for each size.
@@ -60,49 +60,51 @@ _TRUNK = ("/network/stem", "/network/blocks")
 Answer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def usable_forms(device: torch.device, with_examples: bool) -> list[Form]:
-    """Those of the `FORMS` that work here: on the device, with what is installed and given."""
+def usable_backends(device: torch.device, with_examples: bool) -> list[Backend]:
+    """Those of the `BACKENDS` that work here: on the device, with what is installed and given."""
     has_onnx = device.type == "cpu" and find_spec("onnx") and find_spec("onnxruntime")
     works = {
         "onnx": has_onnx,
         "onnx-int8": has_onnx and with_examples,
         "graph-fp16": device.type == "cuda",
     }
-    return [form for form in FORMS if works.get(form, True)]
+    return [backend for backend in BACKENDS if works.get(backend, True)]
 
 
 def prepare(
     network: PolicyValueNetwork,
-    form: Form,
+    backend: Backend,
     observations: np.ndarray,
     device: torch.device,
     threads: int,
 ) -> Answer:
-    """The network in one of the `FORMS`; its weights are copied.
+    """The network in one of the `BACKENDS`; its weights are copied.
 
     Args:
         network: in any mode.
-        form: one of the `FORMS`.
+        backend: one of the `BACKENDS`.
         observations: float32 [n, *observation_shape]. For ``onnx-int8`` examples of what it will
-            see; for forms that are not of `ANY_SIZE`, as many as there will be at a time.
+            see; for backends that are not of `ANY_SIZE`, as many as there will be at a time.
         device: where it runs.
-        threads: that one call of an ONNX form uses; the others use torch's number.
+        threads: that one call of an ONNX backend uses; the others use torch's number.
 
     Raises:
-        ValueError: an ONNX form, without a processor or without the packages; or a graph without
+        ValueError: an ONNX backend, without a processor or without the packages; or a graph without
             a GPU.
     """
-    if form not in usable_forms(device, with_examples=True):
-        if form == "graph-fp16":
-            raise ValueError(f"the form {form!r} runs on a GPU, not on {device}; take another form")
+    if backend not in usable_backends(device, with_examples=True):
+        if backend == "graph-fp16":
+            raise ValueError(
+                f"the backend {backend!r} runs on a GPU, not on {device}; take another backend"
+            )
         raise ValueError(
-            f"the form {form!r} runs on the processor, with onnx and onnxruntime: "
-            f"pip install 'ludarium[train]', device: cpu, or take another form"
+            f"the backend {backend!r} runs on the processor, with onnx and onnxruntime: "
+            f"pip install 'ludarium[train]', device: cpu, or take another one"
         )
     network = copy.deepcopy(network).eval()
-    if form in ANY_SIZE:
-        return _onnx_answer(network, observations, form == "onnx-int8", threads)
-    return _torch_answer(network, form, observations, device)
+    if backend in ANY_SIZE:
+        return _onnx_answer(network, observations, backend == "onnx-int8", threads)
+    return _torch_answer(network, backend, observations, device)
 
 
 class _Answers(nn.Module):
@@ -121,17 +123,17 @@ class _Answers(nn.Module):
 
 
 def _torch_answer(
-    network: PolicyValueNetwork, form: Form, observations: np.ndarray, device: torch.device
+    network: PolicyValueNetwork, backend: Backend, observations: np.ndarray, device: torch.device
 ) -> Answer:
-    dtype = _DTYPES.get(form, torch.float32)
+    dtype = _DTYPES.get(backend, torch.float32)
     network = network.to(device, dtype)
     example = torch.from_numpy(observations).to(device)
     if example.dim() == 4:
         network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     module: Any = _Answers(network, dtype).eval()
-    if form != "eager":
-        module = _frozen(module, example, optimise=form == "frozen" and device.type == "cpu")
-    if form == "graph-fp16":
+    if backend != "eager":
+        module = _frozen(module, example, optimise=backend == "frozen" and device.type == "cpu")
+    if backend == "graph-fp16":
         return CapturedNetwork(module, observations.shape, device)
 
     @torch.inference_mode()

@@ -1,7 +1,7 @@
 """What to play in the first plies, where a search takes long: a file of actions for both seats.
 
-A `Strategy` has an entry for every position of the first ``plies`` plies that can arise when the
-player to move has followed the strategy until then, whatever the opponent did. If the mover can
+A `OpeningBook` has an entry for every position of the first ``plies`` plies that can arise when the
+player to move has followed the opening book until then, whatever the opponent did. If the mover can
 win, the action wins. If not, every action loses: then it is the one that the search found hardest
 to refute, and there are entries for what comes after each answer to it, so that no mistake of
 the opponent goes unseen.
@@ -44,8 +44,8 @@ Show = Callable[[int, int, int, int], None]
 
 
 @dataclass(frozen=True)
-class Advice:
-    """What a strategy says about a position.
+class BookMove:
+    """What an opening book says about a position.
 
     Attributes:
         action: to play.
@@ -58,7 +58,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at when a strategy was checked.
+    """What was looked at when an opening book was checked.
 
     Attributes:
         won: positions with an entry that says won.
@@ -73,7 +73,7 @@ class Check:
     finished: int
 
 
-class Strategy:
+class OpeningBook:
     """Actions in the first plies, for both seats.
 
     Args:
@@ -93,7 +93,9 @@ class Strategy:
         return len(self._words)
 
     @classmethod
-    def build(cls, solver: CorsoSolver, plies: int = PLIES, show: Show | None = None) -> Strategy:
+    def build(
+        cls, solver: CorsoSolver, plies: int = PLIES, show: Show | None = None
+    ) -> OpeningBook:
         """Search the positions that can arise, ply by ply.
 
         Args:
@@ -105,23 +107,23 @@ class Strategy:
             ValueError: no plies, or one of the positions is a draw.
         """
         if plies < 1:
-            raise ValueError(f"a strategy is for 1 or more plies, not {plies}")
-        strategy = cls(solver.game, np.zeros(0, np.uint64), plies)
+            raise ValueError(f"an opening book is for 1 or more plies, not {plies}")
+        book = cls(solver.game, np.zeros(0, np.uint64), plies)
         words: dict[int, int] = {}
-        layer = strategy._starts()
+        layer = book._starts()
         while layer:
             # Of equal positions the one after the fewest plies, so that all that follows is met.
             layer.sort(key=lambda position: -position.ply)
-            by_number = {strategy._number(position)[0]: position for position in layer}
+            by_number = {book._number(position)[0]: position for position in layer}
             positions = [by_number[number] for number in by_number if number not in words]
             answers = solver.answer_all(positions, False, _at(show, positions))
             layer = []
             for position, answer in zip(positions, answers, strict=True):
                 if answer.outcome == 0:
-                    raise ValueError(f"a strategy has no draws, but this is one:\n{position}")
-                advice = Advice(solver.choices(position, answer.low)[0], answer.low > 0)
-                number, symmetry = strategy._number(position)
-                cell = int(strategy._boards["to"][0, symmetry, advice.action])
+                    raise ValueError(f"an opening book has no draws, but this is one:\n{position}")
+                advice = BookMove(solver.choices(position, answer.low)[0], answer.low > 0)
+                number, symmetry = book._number(position)
+                cell = int(book._boards["to"][0, symmetry, advice.action])
                 words[number] = number * _ENTRIES + 2 * cell + advice.won
                 layer += [
                     reply
@@ -131,8 +133,8 @@ class Strategy:
         return cls(solver.game, np.array(sorted(words.values()), np.uint64), plies)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], game: Game) -> Strategy:
-        """Read a strategy from a file; its checksum is verified.
+    def load(cls, path: str | os.PathLike[str], game: Game) -> OpeningBook:
+        """Read an opening book from a file; its checksum is verified.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -145,20 +147,20 @@ class Strategy:
         return cls(game, words, description["plies"])
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the strategy to a file; returns the path."""
+        """Write the opening book to a file; returns the path."""
         return write_table(path, _description(self.game) | {"plies": self.plies}, self._words)
 
-    def advice(self, position: Position) -> Advice | None:
+    def advice(self, position: Position) -> BookMove | None:
         """The entry of a position that is not finished; None if there is none."""
         number, symmetry = self._number(position)
         place = int(np.searchsorted(self._words, np.uint64(number * _ENTRIES)))
         if place == len(self._words) or int(self._words[place]) // _ENTRIES != number:
             return None
         cell, won = divmod(int(self._words[place]) % _ENTRIES, 2)
-        return Advice(int(self._boards["back"][0, symmetry, cell]), bool(won))
+        return BookMove(int(self._boards["back"][0, symmetry, cell]), bool(won))
 
     def check(self, solver: CorsoSolver, show: Show | None = None) -> Check:
-        """Follow all lines of play by the rules of the game, and see whether the strategy holds.
+        """Follow all lines of play by the rules, and see whether the opening book holds.
 
         After an action that is said to win, each reply must have lost the game, or lead to a
         position whose entry says won, or to one without an entry that the solver finds won.
@@ -179,7 +181,7 @@ class Strategy:
                 if position.is_over:
                     finished += must_win
                     if must_win and position.rewards[seat] <= 0:
-                        raise ValueError(f"the strategy does not win here:\n{position}")
+                        raise ValueError(f"the opening book does not win here:\n{position}")
                     continue
                 number, _ = self._number(position)
                 advice = self.advice(position)
@@ -191,7 +193,7 @@ class Strategy:
                         ask[number] = position, 1
                     continue
                 if must_win and not advice.won:
-                    raise ValueError(f"the strategy does not win here:\n{position}")
+                    raise ValueError(f"the opening book does not win here:\n{position}")
                 if number in won or number in lost:
                     continue
                 if advice.won:
@@ -221,8 +223,8 @@ class Strategy:
         return int(number), int(symmetry)
 
 
-def shipped_strategy(game: Game) -> Strategy | None:
-    """The strategy that comes with the package, for the board that needs one.
+def shipped_opening_book(game: Game) -> OpeningBook | None:
+    """The opening book that comes with the package, for the board that needs one.
 
     Raises:
         ValueError: it is damaged.
@@ -232,7 +234,7 @@ def shipped_strategy(game: Game) -> Strategy | None:
     if not file.is_file():
         return None
     with as_file(file) as path:
-        return Strategy.load(path, game)
+        return OpeningBook.load(path, game)
 
 
 def _at(show: Show | None, positions: list[Position]) -> ShowSearch | None:
@@ -243,7 +245,7 @@ def _at(show: Show | None, positions: list[Position]) -> ShowSearch | None:
     return lambda nodes, answered: show(ply, answered, len(positions), nodes)
 
 
-def _replies(position: Position, advice: Advice) -> list[Position]:
+def _replies(position: Position, advice: BookMove) -> list[Position]:
     """What can come of an action: its end of the game, or the positions after each reply."""
     child = after(position, advice.action)
     if child.is_over:

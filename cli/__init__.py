@@ -10,16 +10,16 @@ from importlib.metadata import version
 
 #: Where each command lives, in the order of the help.
 _COMMANDS = (
-    "ludarium.training.cli.games",
-    "ludarium.training.cli.train",
-    "ludarium.training.cli.evaluate",
-    "ludarium.training.cli.rate",
-    "ludarium.training.cli.play",
-    "ludarium.training.cli.export",
-    "ludarium.training.cli.bench",
-    "ludarium.analysis.commands.solve",
-    "ludarium.analysis.commands.probe",
-    "ludarium.analysis.commands.accuracy",
+    "ludarium.cli.games",
+    "ludarium.cli.train",
+    "ludarium.cli.evaluate",
+    "ludarium.cli.rate",
+    "ludarium.cli.play",
+    "ludarium.cli.export",
+    "ludarium.cli.bench",
+    "ludarium.cli.solve",
+    "ludarium.cli.probe",
+    "ludarium.cli.accuracy",
 )
 
 _DESCRIPTION = """\

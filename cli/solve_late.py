@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
+from ludarium.analysis.search import Answer, EndgameSolver, LatePosition, exact_positions, positions
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record
 from ludarium.envs.engine.threads import available_cores
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import make_agent
-from ludarium.training.cli.common import add_json, add_options, print_json, read_options
-from ludarium.training.cli.progress import status
 
-from ..search import Answer, EndgameSolver, LatePosition, exact_positions, positions
-from .arguments import add_resources
+from .common import add_json, add_options, print_json, read_options
+from .progress import status
+from .resources import add_resources
 
 _SOLVE = """\
 Play games of {title}, walk back from their ends, and say what each legal action of a late position

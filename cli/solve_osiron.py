@@ -7,13 +7,13 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+from ludarium.analysis.osiron import OsironSolution, Totals, rule_set, solution_of, table_path
+from ludarium.analysis.solution import Value
 from ludarium.envs.engine.position import Position
 from ludarium.envs.osiron import Osiron
-from ludarium.training.cli.common import add_json, print_json
-from ludarium.training.cli.progress import status
 
-from ..osiron import OsironSolution, Totals, rule_set, solution_of, table_path
-from ..solution import Value
+from .common import add_json, print_json
+from .progress import status
 
 _SOLVE = """\
 Compute what every position of Osiron is worth to its mover - won, lost or drawn, and in how

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 
+from ludarium.cli import main
 from ludarium.envs import GAMES
 from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.models.export import FORMATS, TOLERANCE, load_exported
 from ludarium.models.network import expected_value
+from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.cli import main
-from ludarium.training.cli.common import shipped_agent
 from ludarium.training.random_positions import random_observations
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,7 +87,7 @@ def test_the_metadata_lead_to_the_favourite_that_the_agent_plays(name, folder):
 
     checkpoint = load_checkpoint(shipped_agent(name))
     game = GAMES[name](**checkpoint.options)
-    agent = NetworkAgent(game, checkpoint.network, simulations=0, form="eager")
+    agent = NetworkAgent(game, checkpoint.network, simulations=0, backend="eager")
     session = onnxruntime.InferenceSession(folder / f"{name}.onnx")
     metadata = load_exported(folder / f"{name}.onnx").metadata
     random, position = np.random.default_rng(1), game.start(1)

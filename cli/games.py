@@ -8,8 +8,9 @@ from typing import Any
 from rich.console import Console
 
 from ludarium.envs.registry import GAMES, make_game
+from ludarium.training.agents.checkpoints import shipped_agents
 
-from .common import add_json, print_json, shipped_agents
+from .common import add_json, print_json
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

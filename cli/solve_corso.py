@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 
+from ludarium.analysis.corso import SIZES, Answer, CorsoSolver, OpeningBook, first_actions
+from ludarium.analysis.corso.opening_book import PLIES
+from ludarium.analysis.corso.opening_book import Show as ShowBook
+from ludarium.analysis.corso.solver import EAGER, Show, after
 from ludarium.envs.engine.threads import available_cores
 from ludarium.envs.registry import make_game
-from ludarium.training.cli.common import add_json, print_json
-from ludarium.training.cli.progress import status
 
-from ..corso import SIZES, Answer, CorsoSolver, Strategy, first_actions
-from ..corso.solver import EAGER, Show, after
-from ..corso.strategy import PLIES
-from ..corso.strategy import Show as ShowStrategy
-from .arguments import add_resources
+from .common import add_json, print_json
+from .progress import status
+from .resources import add_resources
 
 _SOLVE = """\
 Compute what each first action of Corso is worth with best play: alpha-beta search with a
@@ -30,7 +30,8 @@ that symmetry makes equal are searched once.
   ludarium solve corso --seed 1 --eager 4 --score --threads 1
                                                again, with other places in the table, another
                                                order of actions, and by way of the exact leads
-  ludarium solve corso --strategy 5x5.table    make and check the file that `perfect` plays from"""
+  ludarium solve corso --opening-book 5x5.table
+                                               make and check the file that `perfect` plays from"""
 
 _PROBE = """\
 Search what a position of Corso is worth to the player to move, and each legal action, the best
@@ -57,7 +58,7 @@ def add_solve(games: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--score", action="store_true", help="exact leads, not only who wins")
     parser.add_argument(
-        "--strategy",
+        "--opening-book",
         metavar="FILE",
         help="instead, find out what to play in every position of the first plies that can "
         "arise, in either seat, check that by a second search, and write it",
@@ -66,10 +67,10 @@ def add_solve(games: argparse._SubParsersAction) -> None:
         "--plies",
         type=int,
         default=PLIES,
-        help=f"with --strategy: how many of the first plies (default {PLIES})",
+        help=f"with --opening-book: how many of the first plies (default {PLIES})",
     )
     _add_search(parser, memory="4GiB")
-    parser.set_defaults(run=lambda given: make_strategy(given) if given.strategy else solve(given))
+    parser.set_defaults(run=solve)
 
 
 def add_probe(games: argparse._SubParsersAction) -> None:
@@ -108,7 +109,9 @@ def _add_search(parser: argparse.ArgumentParser, memory: str) -> None:
 
 
 def solve(given: argparse.Namespace) -> int:
-    """Search the first actions and print what they are worth."""
+    """Search the first actions and print what they are worth, or make an opening book."""
+    if given.opening_book:
+        return make_opening_book(given)
     solver = _solver(given)
     start = solver.game.start()
     if given.first_move:
@@ -154,25 +157,25 @@ def solve(given: argparse.Namespace) -> int:
     return 0
 
 
-def make_strategy(given: argparse.Namespace) -> int:
-    """Make a strategy, check it with another seed and order, write it; print what it holds."""
+def make_opening_book(given: argparse.Namespace) -> int:
+    """Make an opening book, check it with another seed and order, write it; print what it holds."""
     if given.score or given.first_move:
-        raise ValueError("--strategy takes neither --score nor --first-move")
+        raise ValueError("--opening-book takes neither --score nor --first-move")
     started = time.perf_counter()
     with status() as say:
 
-        def show(task: str) -> ShowStrategy:
+        def show(task: str) -> ShowBook:
             return lambda ply, answered, questions, nodes: say(
                 f"{task}: ply {ply}, {answered:,} of {questions:,} positions, "
                 f"{nodes / 1e6:,.0f} M searched"
             )
 
-        strategy = Strategy.build(_solver(given), given.plies, show("making"))
+        book = OpeningBook.build(_solver(given), given.plies, show("making"))
         built = time.perf_counter()
         given.seed, given.eager = given.seed + 1, max(1, given.eager - 1)
-        check = strategy.check(_solver(given), show("checking"))
+        check = book.check(_solver(given), show("checking"))
     checked = time.perf_counter()
-    path = strategy.save(given.strategy)
+    path = book.save(given.opening_book)
     found = {
         "game": "corso",
         "size": given.size,

@@ -13,8 +13,9 @@ from ludarium.configs import AlphaZeroConfig, apply_settings
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import GAMES, make_game
+from ludarium.training.agents.checkpoints import checkpoint_path
 
-from .common import add_json, add_options, checkpoint_path, print_json, read_options
+from .common import add_json, add_options, print_json, read_options
 from .train import choose_config
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def run(given: argparse.Namespace) -> int:
     if given.seconds <= 0:
         raise ValueError(f"--seconds is a positive number, not {given.seconds}")
     from ludarium.models import load_checkpoint
-    from ludarium.training.agents.network import check_fits
+    from ludarium.training.agents.checkpoints import check_fits
 
     results = []
     chosen = read_options(given.option)
@@ -93,7 +94,7 @@ def run(given: argparse.Namespace) -> int:
         print_json(results)
         return 0
     for result in results:
-        size = f"{result['channels']}x{result['blocks']} {result['form']} on {result['device']}"
+        size = f"{result['channels']}x{result['blocks']} {result['backend']} on {result['device']}"
         print(f"{result['game']} {result['options']}")
         print(f"  random plies/s  {result['random_plies_per_second']:>13,.0f}  one core")
         print(
@@ -122,9 +123,9 @@ def measure(
     """All figures of one game. The network is the checkpoint's, or a fresh one."""
     from ludarium.models import InferenceEngine, build_network
     from ludarium.models.inference import torch_threads
-    from ludarium.training.agents.network import chosen_size, network_shape
     from ludarium.training.alphazero.loop import search_settings
-    from ludarium.training.alphazero.self_play import Harvest, SelfPlay, choose_threads
+    from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
+    from ludarium.training.networks import chosen_size, network_shape
     from ludarium.training.random_positions import random_observations
     from ludarium.training.runs.trainer import choose_device
 
@@ -142,27 +143,27 @@ def measure(
     with torch_threads(self_play.torch_threads_each):
         examples = random_observations(game, 512, config.seed)
         engine = InferenceEngine(
-            network, game.observation_shape, batch, config.inference, device, examples
+            network, game.observation_shape, batch, config.backend, device, examples
         )
     self_play.play(settings, engine)  # compiles, and spreads the games over their phases
-    timed, play_seconds, harvests = _TimedNetwork(engine), 0.0, []
+    timed, play_seconds, results = _TimedNetwork(engine), 0.0, []
     while play_seconds < seconds:
         started, alone = time.perf_counter(), timed.seconds
-        harvests.append(self_play.play(settings, timed))
+        results.append(self_play.play(settings, timed))
         play_seconds += time.perf_counter() - started - (timed.seconds - alone) / threads
     self_play.close()
     deviation = engine.deviation(random_observations(game, 512, config.seed + 1))
-    harvest = Harvest.join(harvests)
+    result = SelfPlayResult.join(results)
     network_speed = timed.positions * threads / timed.seconds
-    play_speed = harvest.simulations / play_seconds
+    play_speed = result.simulations / play_seconds
     return {
         "game": game.name,
         "options": dict(game.options),
         "random_plies_per_second": _random_speed(game, min(seconds, 3.0)),
         "network_per_second": network_speed,
         "simulations_per_second": play_speed,
-        "cache_hits": harvest.hits / max(1, harvest.hits + harvest.evaluations),
-        "evaluations_per_simulation": harvest.evaluations / harvest.simulations,
+        "cache_hits": result.hits / max(1, result.hits + result.evaluations),
+        "evaluations_per_simulation": result.evaluations / result.simulations,
         "share": play_speed / network_speed,
         "simulations": settings.simulations,
         "workers": threads,
@@ -170,7 +171,7 @@ def measure(
         "batch": batch,
         "channels": channels,
         "blocks": blocks,
-        "form": engine.form,
+        "backend": engine.backend,
         "policy_deviation": deviation.policy,
         "value_deviation": deviation.value,
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import yaml
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents.checkpoints import checkpoint_path
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -54,55 +54,6 @@ def print_json(data: Any) -> None:
     """Write results for programs."""
     json.dump(data, sys.stdout, indent=2)
     print()
-
-
-def shipped_agents(game: str) -> list[Path]:
-    """The trained agents of a game that come with the package: the usual one first."""
-    with as_file(files("ludarium.models").joinpath("shipped")) as folder:
-        usual = Path(folder, f"{game}.safetensors")
-        others = sorted(Path(folder).glob(f"{game}-*.safetensors"))
-    return [usual, *others] if usual.is_file() else []
-
-
-def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | None:
-    """The trained agent of a game that comes with the package, if there is one.
-
-    Of several it is the one that was trained with ``options``; where none was, the usual one.
-    """
-    from ludarium.models import checkpoint_options
-
-    agents = shipped_agents(game)
-    for path in agents if options else ():
-        trained = checkpoint_options(path)
-        if all(trained.get(name) == value for name, value in (options or {}).items()):
-            return path
-    return agents[0] if agents else None
-
-
-def checkpoint_path(name: str, options: dict[str, Any] | None = None) -> Path:
-    """The checkpoint that ``name`` stands for: a file, a run's folder, or a game's shipped agent.
-
-    Of several shipped agents it is the one for these options of the game.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
-    from ludarium.training.agents.network import find_checkpoint
-
-    if name in GAMES:
-        shipped = shipped_agent(name, options)
-        if shipped is None:
-            raise FileNotFoundError(
-                f"no trained agent of {name} comes along; train one with `ludarium train {name}`"
-            )
-        return shipped
-    if not Path(name).exists():
-        raise FileNotFoundError(
-            f"there is no checkpoint or run folder {name!r}; a game's name stands for its shipped "
-            f"agent ({', '.join(game for game in GAMES if shipped_agent(game))}), and agents "
-            "without a checkpoint (uct:1000, alphabeta:4, ...) can be evaluated with --game"
-        )
-    return find_checkpoint(name)
 
 
 def game_and_agent(

@@ -1,1 +1,0 @@
-"""The commands ``ludarium solve`` and ``ludarium probe``; what they can do is by game."""

@@ -1,0 +1,1 @@
+"""What games on boards share: grids and their notation, pictures."""

@@ -1,0 +1,185 @@
+"""One side of many games at once, against opponents: what every batched face is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from .batch import BatchEnv
+from .engine.game import Game
+from .opponents import (
+    SEATS,
+    BatchPolicy,
+    Chooser,
+    Opponents,
+    check_choice,
+    check_opponent,
+    make_agent,
+)
+
+
+class OneSide:
+    """One side of N games, which an agent plays; opponents play the other sides.
+
+    `play` is the agent's action in each game and then the opponents', up to the agent's next
+    turn. Games that are over stay as they are until `renew` starts them anew.
+
+    Args:
+        game, num_envs, opponent, seat, illegal, observation_dtype: as for
+            `VectorBoardGameEnv`.
+        opening_plies: each game begins with 0 to so many random plies of both players; an
+            opening that would end its game is left out.
+
+    Attributes:
+        batch: the `BatchEnv` of both sides; where the agent is to move, which it is everywhere
+            but in games that are over, observations and masks are the agent's.
+        seats: int64[N], the player that the agent is in each game.
+        rewards: float32[N], the agent's, for its last action.
+        terminated, truncated: bool[N], how the games stand.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int,
+        opponent: str | BatchPolicy | Opponents = "random",
+        seat: int | str = "random",
+        illegal: str = "lose",
+        observation_dtype: Any = np.float32,
+        opening_plies: int = 0,
+    ) -> None:
+        check_choice("seat", seat, SEATS)
+        check_choice("illegal", illegal, ("lose", "raise"))
+        if not isinstance(opponent, Opponents):
+            check_opponent(opponent)
+        self.batch = BatchEnv(game, num_envs, threads=1, observation_dtype=observation_dtype)
+        self.seats = np.zeros(num_envs, np.int64)
+        self.rewards = np.zeros(num_envs, np.float32)
+        self.terminated = np.zeros(num_envs, np.bool_)
+        self.truncated = np.zeros(num_envs, np.bool_)
+        self.opening_plies = opening_plies
+        self._every = np.arange(num_envs)
+        self._seats = seat
+        self._raises = illegal == "raise"
+        self._opponent = opponent
+        self._opponents: Opponents | None = None
+        self._random = np.random.default_rng()
+
+    @property
+    def is_over(self) -> np.ndarray:
+        """Which games are over, bool[N]."""
+        return self.terminated | self.truncated
+
+    def reset(self, random: np.random.Generator | None = None) -> None:
+        """Start all games anew, each up to the agent's first turn.
+
+        Args:
+            random: fixes seats, random starts, openings and the opponents from here on;
+                without it, they go on.
+        """
+        if random is not None or self._opponents is None:
+            self._random = random or self._random
+            self.batch.reset(int(self._random.integers(2**63)))
+            self._opponents = self._make_opponents()
+        self.seats[:] = (self._every + 1) % 2  # `_begin` changes sides
+        self._begin(self._every)
+
+    def play(self, actions: Any) -> None:
+        """Play the agent's action in each game, and the opponents' up to its next turn.
+
+        Raises:
+            ValueError: the actions are not N integers; or one is not legal and
+                ``illegal="raise"``; or an opponent chose an illegal action.
+        """
+        batch, games = self.batch, self._every
+        actions = np.asarray(actions)
+        if self._raises:
+            batch.play(games, actions)
+            is_legal = np.ones(len(games), np.bool_)
+        else:
+            within = (actions >= 0) & (actions < batch.game.num_actions)
+            is_legal = within & (batch.masks[games, np.where(within, actions, 0)] == 1)
+            batch.play(games[is_legal], actions[is_legal])
+        self._play_opponents(is_legal)
+        self.rewards[:] = np.where(is_legal, batch.rewards[games, self.seats], -1)
+        self.terminated[:] = batch.terminated | ~is_legal
+        self.truncated[:] = batch.truncated & is_legal
+        over = np.flatnonzero(self.is_over)
+        assert self._opponents is not None
+        self._opponents.finish(over, self.rewards[over])
+
+    def renew(self) -> None:
+        """Start the games that are over anew, each up to the agent's first turn."""
+        self._begin(np.flatnonzero(self.is_over))
+
+    def observe_ends(self) -> np.ndarray:
+        """Show the games that are over from the agent's side; their numbers, int64[K]."""
+        games = np.flatnonzero(self.is_over)
+        self.batch.observe(games, self.seats[games])
+        return games
+
+    def _begin(self, games: np.ndarray) -> None:
+        """Start some games anew; one that ends before the agent's first turn once more."""
+        assert self._opponents is not None
+        batch = self.batch
+        self.terminated[games] = self.truncated[games] = False
+        while len(games):
+            batch.restart(games)
+            if self._seats == "random":
+                self.seats[games] = self._random.integers(2, size=len(games))
+            elif self._seats == "alternate":
+                self.seats[games] = 1 - self.seats[games]
+            else:
+                self.seats[games] = int(self._seats)
+            self._play_openings(games)
+            self._opponents.begin(games)
+            self._play_opponents(np.ones(len(self._every), np.bool_))
+            games = games[(batch.terminated | batch.truncated)[games]]
+
+    def _play_openings(self, games: np.ndarray) -> None:
+        if not self.opening_plies or not len(games):
+            return
+        batch = self.batch
+        lengths = self._random.integers(self.opening_plies + 1, size=len(games))
+        for ply in range(self.opening_plies):
+            going = games[lengths > ply]
+            batch.play(going, batch.random_actions()[going])
+            ended = (batch.terminated | batch.truncated)[games]
+            batch.restart(games[ended])
+            lengths[ended] = 0
+
+    def _play_opponents(self, goes_on: np.ndarray) -> None:
+        """Let the opponents play wherever they are to move, until they are so nowhere."""
+        batch = self.batch
+        while True:
+            is_over = batch.terminated | batch.truncated
+            games = np.flatnonzero((batch.movers != self.seats) & ~is_over & goes_on)
+            if not len(games):
+                return
+            assert self._opponents is not None
+            actions = self._opponents.choose(batch, games)
+            try:
+                batch.play(games, actions)
+            except ValueError as refusal:
+                raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
+
+    def _make_opponents(self) -> Opponents:
+        opponent = self._opponent
+        if isinstance(opponent, str):
+            if opponent == "random":
+                return Chooser(lambda batch, games: batch.random_actions()[games])
+            agent = make_agent(opponent, self.batch.game, int(self._random.integers(2**31)))
+            return Chooser(
+                lambda batch, games: [agent.choose(batch.position(game)) for game in games]
+            )
+        if isinstance(opponent, Opponents):
+            return opponent
+        return Chooser(lambda batch, games: opponent(batch.observations[games], batch.masks[games]))
+
+
+def agent_space(batch: BatchEnv) -> spaces.Box:
+    """The space of one observation of ``batch``."""
+    dtype = batch.observations.dtype
+    return spaces.Box(dtype.type(0), dtype.type(1), batch.game.observation_shape, dtype.type)

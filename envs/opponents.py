@@ -1,0 +1,86 @@
+"""Who plays the other side of an environment: by name, as a function, or game by game.
+
+Nothing here plays better than at random: agents by name come from an installed package that
+provides them (the training package does), found by its entry point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from .engine.game import Game
+
+if TYPE_CHECKING:
+    from .batch import BatchEnv
+
+#: The installed function ``make_agent(spec, game, seed)`` that turns names into opponents.
+AGENT_ENTRY_POINTS = "ludarium.agents"
+
+SEATS = (0, 1, "random", "alternate")
+
+#: Chooses for several games: from their observations and masks to one legal action each.
+BatchPolicy = Callable[[np.ndarray, np.ndarray], Any]
+
+
+@runtime_checkable
+class Opponents(Protocol):
+    """Who plays the other side in each game of a `OneSide`, and is told how it went."""
+
+    def begin(self, games: np.ndarray) -> None:
+        """These games, int64[K], are about to begin."""
+
+    def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
+        """Actions, integers [K], for games int64[K] of ``batch`` where the opponent is to move."""
+
+    def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
+        """These games are over; ``rewards`` float32[K] are the agent's."""
+
+
+class Chooser:
+    """Opponents that only choose, the same way in all games."""
+
+    def __init__(self, choose: Callable[[BatchEnv, np.ndarray], Any]) -> None:
+        self.choose = choose
+
+    def begin(self, games: np.ndarray) -> None:
+        """Nothing to prepare."""
+
+    def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
+        """Nothing to note."""
+
+
+def make_agent(spec: str, game: Game, seed: int) -> Any:
+    """The agent called ``spec``, made by an installed package; it has ``choose(position)``.
+
+    Raises:
+        ImportError: no installed package makes agents.
+        ValueError: ``spec`` names no agent.
+    """
+    makers = entry_points(group=AGENT_ENTRY_POINTS, name="make_agent")
+    try:
+        maker = next(iter(makers)).load()
+    except (StopIteration, ImportError) as error:
+        raise ImportError(
+            f"the opponent {spec!r} needs the training package: "
+            'pip install "ludarium[train]"; without it, opponents are "random" and functions'
+        ) from error
+    return maker(spec, game, seed)
+
+
+def check_choice(name: str, value: Any, accepted: tuple) -> None:
+    """Raise ``ValueError`` unless ``value`` is one of ``accepted``, of the same type."""
+    if isinstance(value, np.integer):
+        value = int(value)
+    if not any(type(value) is type(known) and value == known for known in accepted):
+        choices = ", ".join(repr(known) for known in accepted)
+        raise ValueError(f"{name} is {value!r}; accepted: {choices}")
+
+
+def check_opponent(opponent: Any) -> None:
+    """Raise ``ValueError`` unless ``opponent`` is a name or a function."""
+    if not callable(opponent) and (not isinstance(opponent, str) or not opponent):
+        raise ValueError(f"opponent is {opponent!r}; accepted: a name, or a function")

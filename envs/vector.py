@@ -1,0 +1,125 @@
+"""Any game as a Gymnasium ``VectorEnv``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from .engine.game import Game
+from .one_side import OneSide, agent_space
+from .opponents import BatchPolicy, Opponents
+from .registry import as_game
+
+
+class VectorBoardGameEnv(VectorEnv):
+    """One side of N games as a Gymnasium ``VectorEnv``; an opponent plays the other sides.
+
+    As N times `ludarium.envs.single.SingleAgentEnv`, in compiled code. The autoreset mode is
+    ``SAME_STEP``: the step that ends a game returns the first observation of the next one;
+    the last observation and info are in ``infos["final_obs"]`` and ``infos["final_info"]``
+    (see Gymnasium). ``infos["action_mask"]`` is int8[N, A].
+
+    Args:
+        game: the name of a game, or rules from `ludarium.envs.make_game`.
+        num_envs: how many games, N.
+        opponent: ``"random"``; a function from observations [K, ...] and masks [K, A] of the
+            games where it is to move to K legal actions; the name of an agent, which is
+            asked game by game; or `Opponents`, which may differ from game to game.
+        seat: the player that the agent is: 0, 1, ``"random"`` or ``"alternate"`` (game after
+            game; after a reset, 0 in the games with even numbers).
+        illegal: an illegal action loses its game (``"lose"``), or is a ``ValueError`` that
+            changes nothing (``"raise"``).
+        observation_dtype: as for `BatchEnv`.
+        **options: the game's options, if it is given by name.
+
+    Attributes:
+        batch: the `BatchEnv` of both sides.
+        seats: int64[N], the player that the agent is in each game.
+
+    Raises:
+        ValueError: an argument out of its range, or an opponent that cannot be made.
+        ImportError: the opponent needs the training package, which is not installed.
+    """
+
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
+
+    def __init__(
+        self,
+        game: str | Game,
+        num_envs: int = 1,
+        *,
+        opponent: str | BatchPolicy | Opponents = "random",
+        seat: int | str = "random",
+        illegal: str = "lose",
+        observation_dtype: Any = np.float32,
+        **options: Any,
+    ) -> None:
+        self.game = as_game(game, options)
+        self._side = OneSide(self.game, num_envs, opponent, seat, illegal, observation_dtype)
+        self.batch, self.seats = self._side.batch, self._side.seats
+        self.num_envs = num_envs
+        self.single_observation_space = agent_space(self.batch)
+        self.single_action_space = spaces.Discrete(self.game.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._has_begun = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start all games anew, each up to the agent's first turn.
+
+        Args:
+            seed: one integer for all games; fixes seats, random starts and the opponent.
+            options: not used.
+        """
+        super().reset(seed=seed)
+        begins = seed is not None or not self._has_begun
+        self._side.reset(self.np_random if begins else None)
+        self._has_begun = True
+        return self.batch.observations.copy(), self._infos()
+
+    def step(
+        self, actions: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Play one action in each game, and then the opponent's, up to the agent's next turn.
+
+        Returns:
+            Observations [N, ...], rewards float64[N], terminated and truncated bool[N], infos.
+
+        Raises:
+            ValueError: the actions are not N integers; or one is not legal and
+                ``illegal="raise"``; or the opponent chose an illegal action.
+        """
+        side = self._side
+        side.play(actions)
+        rewards = side.rewards.astype(np.float64)
+        terminated, truncated = side.terminated.copy(), side.truncated.copy()
+        final = self._finals(terminated | truncated)
+        side.renew()
+        return self.batch.observations.copy(), rewards, terminated, truncated, self._infos() | final
+
+    def _infos(self) -> dict[str, Any]:
+        """Infos in Gymnasium's form: beside each array, which games it is about."""
+        every = np.ones(self.num_envs, np.bool_)
+        return {"action_mask": self.batch.masks.copy(), "_action_mask": every}
+
+    def _finals(self, is_over: np.ndarray) -> dict[str, Any]:
+        """Last observations and infos of the games that are over, from the agent's side."""
+        games = self._side.observe_ends()
+        if not len(games):
+            return {}
+        observations = np.full(self.num_envs, None, object)
+        for game in games:
+            observations[game] = self.batch.observations[game].copy()
+        masks = np.zeros_like(self.batch.masks)
+        return {
+            "final_obs": observations,
+            "_final_obs": is_over,
+            "final_info": {"action_mask": masks, "_action_mask": is_over.copy()},
+            "_final_info": is_over.copy(),
+        }
