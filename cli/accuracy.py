@@ -6,6 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
+from ludarium.analysis import Show
 from ludarium.analysis.accuracy import (
     LIMIT,
     Accuracy,
@@ -25,7 +26,7 @@ from .common import (
     print_json,
     read_options,
 )
-from .progress import bars
+from .progress import Reach, bars
 
 _DESCRIPTION = """\
 Let an agent choose a move in positions whose exact results are known, and count the moves that
@@ -96,7 +97,7 @@ def run(given: argparse.Namespace) -> int:
             make_agent(given.by, game),
             only_choices=given.only_choices,
             limit=given.limit,
-            progress=bar("positions with exact results", given.positions),
+            show=_counting(bar("positions with exact results", given.positions)),
         )
     rows = {agent.name: agent}
     calibration = None
@@ -112,6 +113,10 @@ def run(given: argparse.Namespace) -> int:
     if calibration is not None:
         _print_calibration(calibration)
     return 0
+
+
+def _counting(reach: Reach) -> Show:
+    return lambda progress: reach(progress.done)
 
 
 def _accuracies(agent: Agent, test: ExactTest) -> dict[str, Accuracy]:

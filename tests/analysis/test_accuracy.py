@@ -60,10 +60,10 @@ def test_results_are_those_of_minimax(corso_test):
 def test_results_of_other_games_are_those_of_the_search():
     game = make_game("obelisk")
     test = make_exact_test(game, 12, seed=1, limit=5000)
-    solver = EndgameSolver(game, leads=False, memory=1 << 22)
+    solver = EndgameSolver(game, memory=1 << 22)
     for state, results in zip(test.states, test.results, strict=True):
         position = Position.of_state(game, state)
-        for action, answer in solver.actions(position, 10_000_000).items():
+        for action, answer in solver.actions(position, 10_000_000, leads=False).items():
             assert answer.outcome == results[action]
 
 

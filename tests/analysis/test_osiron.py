@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis import ILLEGAL, Solution, Value, solution_of
+from ludarium.analysis import ILLEGAL, Answer, Solution, Value, solution_of
 from ludarium.analysis.osiron import OsironSolution, Totals, table_path
 from ludarium.analysis.osiron.colourings import all_colourings
 from ludarium.analysis.osiron.kernels import COLOURINGS, WIN
@@ -177,14 +177,9 @@ def test_forward_search_finds_the_same_wins_and_losses(solution: Solution) -> No
 def expected_of(child: Position, mover: int, solution: Solution) -> Value:
     """What an action that leads to ``child`` is worth to the player who took it."""
     if child.is_over:
-        return Value(child.rewards[mover], 1)
+        return Value(child.rewards[mover], plies=1)
     value = solution.value(child)
-    return Value(-value.outcome, None if value.plies is None else value.plies + 1)
-
-
-def preference(value: Value) -> tuple[int, int]:
-    """Greater is better: wins soon, then draws, then losses late."""
-    return value.outcome, -value.outcome * (value.plies or 0)
+    return Value(-value.outcome, plies=None if value.plies is None else value.plies + 1)
 
 
 def test_each_value_follows_from_playing_each_action(solution: Solution) -> None:
@@ -196,9 +191,9 @@ def test_each_value_follows_from_playing_each_action(solution: Solution) -> None
             child = position.copy()
             child.play(action)
             assert value == expected_of(child, position.mover, solution)
-        worth = [preference(value) for value in actions.values()]
+        worth = list(actions.values())
         assert worth == sorted(worth, reverse=True)
-        assert preference(solution.value(position)) == worth[0]
+        assert solution.value(position) == worth[0]
 
 
 def test_symmetric_positions_are_worth_the_same(solution: Solution) -> None:
@@ -238,7 +233,7 @@ def test_finished_games_and_illegal_actions_have_no_value(solution: Solution) ->
 
 
 def test_the_start_is_a_draw(solution: Solution) -> None:
-    assert solution.value(solution.game.start()) == Value(0, None)
+    assert solution.value(solution.game.start()) == Value(0)
 
 
 def test_the_result_does_not_depend_on_the_threads(cache: Path, tmp_path: Path) -> None:
@@ -343,7 +338,7 @@ def test_without_a_writable_cache_the_solution_is_kept_in_memory(
     (tmp_path / "file").write_text("where a folder should be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     solution = solution_of(make_osiron("alternating"))
-    assert solution.value(solution.game.start()) == Value(0, None)
+    assert solution.value(solution.game.start()) == Value(0)
     assert "could not be kept" in capsys.readouterr().err
 
 
@@ -352,7 +347,7 @@ def test_without_a_writable_cache_the_solution_is_kept_in_memory(
 
 def test_solve_and_probe(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     table = tmp_path / "x.table"
-    arguments = ["osiron", "--setup", "alternating"]
+    arguments = ["osiron", "--option", "setup=alternating"]
     assert main(["solve", *arguments, "--output", str(table), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     totals = TOTALS["alternating"]
@@ -367,16 +362,17 @@ def test_solve_and_probe(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
         totals.drawn_all,
     ]
     assert result["longest_win"] == totals.longest_win
-    assert result["start_value"] == "draw"
+    assert result["start"] == Answer.exact(Value(0)).as_json()
     assert result["bytes"] == table.stat().st_size < 11e6
 
     probe = ["probe", *arguments, "--table", str(table), "--moves", MOVES]
     assert main([*probe, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["value"], result["plies"], result["mover"]) == ("win", 3, "player_0")
-    worth = [(action["value"], action["plies"]) for action in result["actions"]]
-    assert worth[0] == ("win", 3)
-    assert worth[-1] == ("loss", 2)
+    assert (result["value"], result["mover"]) == ("win", "player_0")
+    assert result["low"] == result["high"] == {"outcome": 1, "plies": 3}
+    assert result["actions"][0]["low"] == {"outcome": 1, "plies": 3}
+    assert result["actions"][-1]["low"] == {"outcome": -1, "plies": 2}
+    assert "table of all positions" in result["source"]
     assert main(probe) == 0
     out = capsys.readouterr().out
     assert "for player_0, to move: win in 3" in out
@@ -390,7 +386,7 @@ def test_solve_prints_a_table_for_people(
     out = capsys.readouterr().out
     assert "501,662" in out
     assert "77,527,584" in out
-    assert "the start is a draw for player_0" in out
+    assert "value of the start for player_0: draw" in out
 
 
 @pytest.mark.parametrize(
