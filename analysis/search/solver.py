@@ -99,6 +99,8 @@ class EndgameSolver(Solver):
 
     def _ask(self, room: _Room, position: Position, target: int) -> tuple[int, int] | None:
         """Bounds that tell whether player 0 gets ``target``, or None if the limit is reached."""
+        if not self._left():
+            return None
         spaces = (room.line, room.words, room.workers, room.frames, room.children)
         last_bucket = len(self._table) // kernels.BUCKET - 1
         setting = (self.game.tables, self.span, self._table, last_bucket, *self._keys)

@@ -217,6 +217,7 @@ def test_perfect_play_keeps_the_value(size: int, limits: tuple[int, int]) -> Non
     assert outcomes == ({-1, 1} if size == 5 else {-1, 0, 1})
 
 
+@pytest.mark.slow
 def test_the_start_of_4x4_is_never_lost() -> None:
     game = make_game("corso", size=4)
     perfect, other = make_agent("perfect", game, seed=1), make_agent("alphabeta:3", game, seed=1)
@@ -250,7 +251,14 @@ def test_the_shipped_strategy_begins_each_game() -> None:
         assert not book.advice(after(start, action)).won
 
 
-@pytest.mark.parametrize("other", ["random", "greedy", "alphabeta:3"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        "random",
+        pytest.param("greedy", marks=pytest.mark.slow),
+        pytest.param("alphabeta:3", marks=pytest.mark.slow),
+    ],
+)
 def test_perfect_wins_5x5_from_the_start(other: str) -> None:
     game = make_game("corso", size=5)
     agents = [make_agent("perfect", game, seed=1), make_agent(other, game, seed=1)]

@@ -120,6 +120,7 @@ def test_questions_about_the_lead_agree() -> None:
         assert not solver.at_least(position, lead + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [4, 5])
 def test_proof_numbers_agree(size: int) -> None:
     game = make_game("corso", size=size)
@@ -132,6 +133,7 @@ def test_proof_numbers_agree(size: int) -> None:
         assert not proof.at_least(position, lead + 1)
 
 
+@pytest.mark.slow
 def test_proof_numbers_agree_on_the_start_of_4x4() -> None:
     game = make_game("corso", size=4)
     proof = ProofSolver(game, 1 << 27)
@@ -201,6 +203,7 @@ def test_what_cannot_be_solved_is_refused() -> None:
         solver.answer(make_game("corso", size=3).start())
 
 
+@pytest.mark.slow
 def test_compiled_code_from_the_disk_cache_works(tmp_path: Path) -> None:
     """Numba's cache has bugs with recursive functions, which end the process."""
     program = (

@@ -25,6 +25,8 @@ ALL = (1 << 24) - 1
 NO_PAIR = 30
 ENDS = np.array([[INDEX[space] for space in pair] for pair in PAIRS])
 SETUPS = ["beginner", "alternating"]
+#: The same as parameters: the second setup takes another solution.
+BOTH = ["beginner", pytest.param("alternating", marks=pytest.mark.slow)]
 #: From the alternating start to a position that is won in 3, but not by every action.
 MOVES = (
     "d3-c4 c2-d1 c7-b7 a1-a2 c5-b5 b3-b4 d5-c6 b1-b2 b5-b4 b2-b3 b7-c7 b5-b6 c7-b7 a3-a4 b5-b6 "
@@ -53,7 +55,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="module", params=SETUPS)
+@pytest.fixture(scope="module", params=BOTH)
 def solution(request: pytest.FixtureRequest, cache: Path) -> Solution:
     return solution_of(make_osiron(request.param))
 
@@ -152,6 +154,7 @@ def test_totals_add_up_to_the_unfinished_positions(solution: Solution) -> None:
     assert totals.won_all + totals.lost_all + totals.drawn_all == 2 * (len(light) + pairs)
 
 
+@pytest.mark.slow
 def test_forward_search_finds_the_same_wins_and_losses(solution: Solution) -> None:
     """Alpha-beta over the game's own rules proves exactly what ends within its horizon."""
     depth = 5
@@ -236,6 +239,7 @@ def test_the_start_is_a_draw(solution: Solution) -> None:
     assert solution.value(solution.game.start()) == Value(0)
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_threads(cache: Path, tmp_path: Path) -> None:
     game = make_osiron("beginner")
     first = OsironSolution.solve(game, threads=1).save(tmp_path / "1")
@@ -261,6 +265,7 @@ def test_a_table_for_other_rules_is_refused(solution: Solution, tmp_path: Path) 
         OsironSolution.load(path, make_osiron(other))
 
 
+@pytest.mark.slow
 def test_a_random_setup_has_the_rules_of_the_alternating_one(cache: Path) -> None:
     game = make_osiron("random")
     random, alternating = solution_of(game), solution_of(make_osiron("alternating"))
@@ -287,7 +292,7 @@ def test_perfect_play_ends_when_it_was_said_to(solution: Solution) -> None:
     assert {1, 2, 3, 4, 5, 6, 7} <= lengths
 
 
-@pytest.mark.parametrize("setup", SETUPS)
+@pytest.mark.parametrize("setup", BOTH)
 def test_the_perfect_agent_does_not_lose_from_the_start(cache: Path, setup: str) -> None:
     game = make_osiron(setup)
     perfect, other = make_agent("perfect", game, seed=1), make_agent("alphabeta:3", game, seed=1)
@@ -301,7 +306,7 @@ def test_the_perfect_agent_does_not_lose_from_the_start(cache: Path, setup: str)
 
 
 def test_the_seed_decides_among_the_best_actions(cache: Path) -> None:
-    game = make_osiron("alternating")
+    game = make_osiron("beginner")
     states = random_states(game, 300)
     states["outcome"][7] = 3
     agent = make_agent("perfect", game, seed=5)
@@ -333,12 +338,15 @@ def test_a_damaged_table_in_the_cache_is_not_played_from(
 
 
 def test_without_a_writable_cache_the_solution_is_kept_in_memory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture
+    solution: Solution,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
 ) -> None:
     (tmp_path / "file").write_text("where a folder should be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    solution = solution_of(make_osiron("alternating"))
-    assert solution.value(solution.game.start()) == Value(0)
+    monkeypatch.setattr(OsironSolution, "solve", lambda game: solution)
+    assert solution_of(solution.game) is solution
     assert "could not be kept" in capsys.readouterr().err
 
 
@@ -379,6 +387,7 @@ def test_solve_and_probe(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert f"  {result['actions'][0]['text']}  win in 3" in out
 
 
+@pytest.mark.slow
 def test_solve_prints_a_table_for_people(
     cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:

@@ -240,6 +240,7 @@ def test_numbers(read: Callable[[str], int], text: str, number: int | None) -> N
         assert read(text) == number
 
 
+@pytest.mark.slow
 def test_late_positions_are_printed_and_read_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ludarium.analysis import Answer, Progress
+from ludarium.analysis import Answer, Progress, Value
 from ludarium.analysis.corso import CorsoSolver
 from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.search import EndgameSolver, exact_positions
@@ -86,7 +86,10 @@ def result_of(answer: Answer, mover: int) -> Result | int:
     return answer.outcome * sign, answer.lead * sign
 
 
-SMALL: dict[str, Callable[[], Game]] = {
+#: What a test needs that is about the search, not about a game: small, with leads and draws.
+SMALL = make_game("corso", size=4)
+#: Games with a board too large for minimax.
+LARGE: dict[str, Callable[[], Game]] = {
     "onyx": lambda: make_game("onyx", size=6),
     "obsidio": lambda: make_game("obsidio", size=7),
     "obelisk": lambda: make_game("obelisk"),
@@ -106,7 +109,14 @@ CASES: dict[str, tuple[Callable[[], Game], int, int]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+#: Two small games that use all that rules can do; the others take seconds to compile.
+QUICK = ("tictactoe", "oddity")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
+)
 def test_late_positions_have_the_value_that_minimax_finds(case: str) -> None:
     make, games, most = CASES[case]
     game = make()
@@ -121,11 +131,20 @@ def test_late_positions_have_the_value_that_minimax_finds(case: str) -> None:
             assert result_of(answer, position.mover) == (result if counts else result[0])
 
 
-@pytest.mark.parametrize("name", ["onyx", "obsidio", "obelisk"])
-def test_actions_are_worth_what_comes_after_them(name: str) -> None:
-    game = SMALL[name]()
+@pytest.mark.parametrize(
+    "make",
+    [
+        ALL_GAMES["tictactoe"],
+        ALL_GAMES["oddity"],
+        lambda: SMALL,
+        pytest.param(LARGE["obelisk"], marks=pytest.mark.slow),
+    ],
+    ids=["tictactoe", "oddity", "corso", "obelisk"],
+)
+def test_actions_are_worth_what_comes_after_them(make: Callable[[], Game]) -> None:
+    game = make()
     solver = EndgameSolver(game, memory=MEMORY)
-    for position, result in with_results(game, 3, 100)[::10]:
+    for position, result in with_results(game, 3, 300)[::10]:
         answers = solver.actions(position)
         assert set(answers) == set(position.legal_actions)
         order = [(answer.low, answer.high) for answer in answers.values()]
@@ -141,6 +160,7 @@ def test_actions_are_worth_what_comes_after_them(name: str) -> None:
         assert best == (result if game.max_score else result[0])
 
 
+@pytest.mark.slow
 def test_corso_has_the_leads_that_its_own_solver_finds() -> None:
     game = make_game("corso")
     positions = []
@@ -154,6 +174,7 @@ def test_corso_has_the_leads_that_its_own_solver_finds() -> None:
         assert (answer.low, answer.high) == (corso_answer.low, corso_answer.high)
 
 
+@pytest.mark.slow
 def test_osiron_is_won_within_the_ply_cap_where_its_table_says_so() -> None:
     endless = make_game("osiron", setup="random", repetition=0)
     capped = make_game("osiron", setup="random", repetition=0, max_plies=7)
@@ -169,9 +190,10 @@ def test_osiron_is_won_within_the_ply_cap_where_its_table_says_so() -> None:
     assert len(set(outcomes)) > 1
 
 
-@pytest.mark.parametrize("name", ["onyx", "obsidio", "obelisk"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
 def test_symmetric_positions_have_the_same_value(name: str) -> None:
-    game = SMALL[name]()
+    game = LARGE[name]()
     symmetries = game.symmetries()
     as_other = symmetries.as_other
     solver = EndgameSolver(game, memory=1 << 24)
@@ -195,35 +217,51 @@ def test_symmetric_positions_have_the_same_value(name: str) -> None:
 
 @pytest.mark.parametrize("arguments", [{"memory": 1 << 12}, {"seed": 7}, {"threads": 3}], ids=str)
 def test_values_do_not_depend_on_how_the_search_is_made(arguments: dict[str, int]) -> None:
-    game = make_game("obsidio", size=7)
-    positions = [position for position, _ in with_results(game, 10, 400)[::40]]
+    game = SMALL
+    positions = [played(game, seed)[-6] for seed in range(12)]
     usual = EndgameSolver(game, memory=MEMORY).answer_all(positions)
     other = EndgameSolver(game, **{"memory": MEMORY, **arguments}).answer_all(positions)
     assert all(answer.is_decided for answer in usual + other)
     assert [answer.low for answer in usual] == [answer.low for answer in other]
     assert len({answer.low for answer in usual}) > 4
+    assert any(answer.nodes > 300 for answer in other)
 
 
 def test_a_limit_leaves_bounds_that_hold() -> None:
-    game = make_game("obsidio", size=7)
     undecided = 0
     for seed in range(8):
-        position = played(game, seed)[-11]
-        exact = EndgameSolver(game, memory=MEMORY).actions(position)
-        bounded = EndgameSolver(game, memory=MEMORY)
-        some = bounded.actions(position, limit=2000)
-        assert bounded.nodes < 3000
+        position = played(SMALL, seed)[-6]
+        exact = EndgameSolver(SMALL, memory=MEMORY).actions(position)
+        bounded = EndgameSolver(SMALL, memory=MEMORY)
+        some = bounded.actions(position, limit=500)
+        assert bounded.nodes < 600
         for action, answer in some.items():
             assert answer.low <= exact[action].low <= answer.high
             undecided += not answer.is_decided
-        nothing = EndgameSolver(game, memory=MEMORY).answer(position, limit=0)
+        nothing = EndgameSolver(SMALL, memory=MEMORY).answer(position, limit=0)
         assert nothing.outcome is None
         assert str(nothing) == "not decided"
     assert undecided > 10
 
 
+def test_who_wins_takes_less_than_by_how_much() -> None:
+    position = played(SMALL, 3)[-6]
+    exact, only = EndgameSolver(SMALL, memory=MEMORY), EndgameSolver(SMALL, memory=MEMORY)
+    for action, answer in only.actions(position, leads=False).items():
+        assert answer.low == answer.high == Value(exact.actions(position)[action].outcome)
+    assert only.nodes < exact.nodes
+
+
+def test_a_search_that_is_told_to_stop_says_what_it_knows() -> None:
+    solver = EndgameSolver(SMALL, memory=MEMORY, threads=2)
+    known = solver.actions(SMALL.start(), show=lambda progress: progress.nodes > 0)
+    assert set(known) == set(SMALL.start().legal_actions)
+    assert not any(answer.is_decided for answer in known.values())
+    assert solver.answer(played(SMALL, 1)[-1]).is_decided  # and can be asked again
+
+
 def test_an_interrupt_ends_the_search_and_leaves_the_solver_usable() -> None:
-    game = make_game("onyx", size=6)
+    game = SMALL
     solver = EndgameSolver(game, memory=MEMORY, threads=2)
 
     def interrupt(progress: Progress) -> None:
@@ -236,9 +274,10 @@ def test_an_interrupt_ends_the_search_and_leaves_the_solver_usable() -> None:
     time.sleep(0.1)
     assert solver.nodes == nodes  # nobody searches on
     position, result = with_results(game, 1, 50)[-1]
-    assert result_of(solver.answer(position), position.mover) == result[0]
+    assert result_of(solver.answer(position), position.mover) == result
 
 
+@pytest.mark.slow
 def test_positions_that_differ_only_in_their_log_share_the_table() -> None:
     game = make_game("obelisk")
     assert set(game.log_fields) == {"log", "logged"}
@@ -287,14 +326,14 @@ def test_keys_are_of_the_fields_and_not_of_what_lies_between_them() -> None:
 
 
 def test_what_cannot_be_searched_is_refused() -> None:
-    game = make_game("onyx", size=6)
+    game = SMALL
     with pytest.raises(ValueError, match="64 bytes or more, not 63"):
         EndgameSolver(game, memory=63)
     with pytest.raises(ValueError, match="threads are 1 or more, not 0"):
         EndgameSolver(game, threads=0)
     solver = EndgameSolver(game, memory=MEMORY)
-    with pytest.raises(ValueError, match="this solves Onyx"):
-        solver.answer(make_game("onyx", size=8).start())
+    with pytest.raises(ValueError, match="this solves Corso"):
+        solver.answer(make_game("corso", size=3).start())
     with pytest.raises(ValueError, match="not -1"):
         solver.answer(game.start(), limit=-1)
     position = played(game, 0)[-1]
@@ -309,7 +348,7 @@ def test_what_cannot_be_searched_is_refused() -> None:
 
 
 def test_exact_positions_are_of_their_games_and_can_be_made_again() -> None:
-    game = make_game("obsidio", size=7)
+    game = SMALL
     solver = EndgameSolver(game, memory=MEMORY)
     arguments = {"seed": 3, "limit": 5000, "leads": False, "per_game": 2, "only_choices": True}
     positions = list(exact_positions(solver, 7, **arguments))
@@ -337,7 +376,7 @@ class FirstAgent(Agent):
 
 
 def test_exact_positions_of_games_that_an_agent_plays() -> None:
-    game = make_game("onyx", size=6)
+    game = SMALL
     solver = EndgameSolver(game, memory=MEMORY)
     agent = FirstAgent(game, "first")
     for late in exact_positions(solver, 2, agent=agent, opening=2, limit=300):
@@ -349,8 +388,8 @@ def test_exact_positions_of_games_that_an_agent_plays() -> None:
 
 
 def test_exact_positions_that_cannot_be_made_are_refused() -> None:
-    solver = EndgameSolver(make_game("onyx", size=6), memory=MEMORY)
-    pointless = EndgameSolver(make_game("onyx", size=6, max_plies=1), memory=MEMORY)
+    solver = EndgameSolver(SMALL, memory=MEMORY)
+    pointless = EndgameSolver(ALL_GAMES["oddity"](max_plies=1), memory=MEMORY)
     with pytest.raises(ValueError, match="100 games in a row"):
         list(exact_positions(pointless, 1, only_choices=True))
     with pytest.raises(ValueError, match="per_game is 1 or more"):
