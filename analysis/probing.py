@@ -45,6 +45,11 @@ class Prober:
         return self._asked.source
 
     @property
+    def default_limit(self) -> int:
+        """Positions that are searched for one question unless told otherwise; 0 in a table."""
+        return self._asked.default_limit if isinstance(self._asked, Solver) else 0
+
+    @property
     def searches(self) -> bool:
         """Whether answers are searched, which may take long and leave actions undecided."""
         return isinstance(self._asked, Solver)

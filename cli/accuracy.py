@@ -27,6 +27,7 @@ from .common import (
     read_options,
 )
 from .progress import Reach, bars
+from .resources import read_count
 
 _DESCRIPTION = """\
 Let an agent choose a move in positions whose exact results are known, and count the moves that
@@ -70,7 +71,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=int,
+        type=read_count,
         default=LIMIT,
         metavar="N",
         help=f"positions to search for each position (default {LIMIT:,}); more go farther back",

@@ -118,13 +118,13 @@ def run(given: argparse.Namespace) -> int:
         )
     else:
         print_answers(position, answers)
-        effort = f": {nodes:,} positions in {seconds:.1f} s" if prober.searches else ""
-        print(f"by {prober.source}{effort}")
+        effort = f", {nodes:,} positions in {seconds:.1f} s" if prober.searches else ""
+        print(f"source: {prober.source}{effort}")
     if undecided:
         print(
             f"ludarium: {undecided} of {len(answers)} actions not decided within {nodes:,} "
             f"positions{', when it was stopped' if show.stopped else ''}.\n"
-            f"To decide more: {_advice(prober, given, nodes)}.",
+            f"To decide more: {_advice(prober, given, show.stopped)}.",
             file=sys.stderr,
         )
     if show.stopped:
@@ -132,13 +132,13 @@ def run(given: argparse.Namespace) -> int:
     return 1 if undecided else 0
 
 
-def _advice(prober: Prober, given: argparse.Namespace, nodes: int) -> str:
+def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:
     """What to try where a search was not enough."""
     ways = ["ask about a later position (more --moves, or less --back)"]
     if not given.outcome and prober.game.max_score:
         ways.append("ask with --outcome who wins only")
-    limit = 10 ** len(str(max(nodes, 1)))
-    ways.append(f"search longer with --limit {limit:.0e}".replace("e+0", "e").replace("e+", "e"))
+    limit = prober.default_limit if given.limit is None else given.limit
+    ways.append("let it search longer" if is_stopped else f"search with --limit {10 * limit}")
     return ", or ".join(ways)
 
 

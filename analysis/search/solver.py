@@ -108,9 +108,10 @@ class EndgameSolver(Solver):
         self._kernels.begin(setting, *spaces, target)
         is_answered = False
         while not is_answered:
-            share = min(_SHARE, self._left())
-            if share == 0:
+            left = self._left()
+            if left == 0:
                 return None
+            share = min(_SHARE, -(-left // self.threads))
             is_answered = self._kernels.search(setting, *spaces, target, share)
         return int(room.frames["low"][0]), int(room.frames["high"][0])
 

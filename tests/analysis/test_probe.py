@@ -52,7 +52,7 @@ def test_probe_prints_each_action(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert position.board_text() in text
     assert f"for player_0, to move: win by {lead}\n" in text
-    assert "\nby search made for Corso: " in text
+    assert "\nsource: search made for Corso, " in text
     assert main(["probe", *CORSO, "--moves", "b2, a1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["moves"] == ["b2", "a1"]
@@ -125,7 +125,7 @@ def test_probe_says_what_is_not_decided_and_what_to_try(
     assert "16 of 16 actions not decided within 2,000 positions.\n" in printed.err
     advice = "ask about a later position (more --moves, or less --back), or ask with --outcome who"
     assert advice in printed.err
-    assert "--limit 1e4" in printed.err
+    assert "or search with --limit 20000." in printed.err
 
 
 def late_onyx() -> list[str]:
@@ -164,6 +164,7 @@ def test_ctrl_c_ends_a_search_and_prints_what_is_known(
     assert found["stopped"]
     assert found["undecided"] == len(found["actions"]) == 25
     assert "when it was stopped" in printed.err
+    assert "or let it search longer." in printed.err
     assert signal.getsignal(signal.SIGINT) is handler
 
 
