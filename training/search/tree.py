@@ -106,6 +106,24 @@ class Tree(NamedTuple):
     considered_visits: np.ndarray
 
 
+class OneSearch(NamedTuple):
+    """One of the searches of a `Tree`; attributes as there, without the first axis.
+
+    But for ``roots``, structured [1]: compiled code can hold no record in a tuple.
+    """
+
+    roots: np.ndarray
+    nodes: np.ndarray
+    edges: np.ndarray
+    states: np.ndarray
+
+
+@compiled
+def search_of(tree, b):
+    """Search ``b`` of a tree, a `OneSearch`."""
+    return OneSearch(tree.roots[b : b + 1], tree.nodes[b], tree.edges[b], tree.states[b])
+
+
 def new_tree(game: Game, batch: int, settings: SearchSettings) -> Tree:
     """Room for ``batch`` searches with these settings, or with fewer simulations."""
     simulations = max(settings.simulations, settings.fast_simulations)

@@ -23,7 +23,7 @@ from ludarium.training.search.simulate import (
     show,
     start_search,
 )
-from ludarium.training.search.tree import NO_NODE, PAUSED, node_value
+from ludarium.training.search.tree import NO_NODE, PAUSED, node_value, search_of
 
 rules: Any = None
 
@@ -143,19 +143,20 @@ def record(root, nodes, state, log, game):
 
 
 @part
-def advance_root(table, root, nodes, edges, states, settings, edge, rng):
+def advance_root(table, search, settings, edge, rng):
     """Play an edge's action; the child's evaluation, if there is one, becomes the new root's.
 
     Without one the new root waits for the network.
     """
+    _, nodes, edges, states = search
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
-    start_search(table, root, nodes, edges, states)
+    start_search(table, search)
     if child != NO_NODE and nodes[child].evaluated:  # and looked over for a win at once
         first = nodes[child].first  # the edges are further on than the root's, their logits intact
         for edge in range(nodes[0].end):
             edges[edge].logit = edges[first + edge].logit
-        evaluate_root(root, nodes, edges, states, settings, rng, nodes[child].raw_value)
+        evaluate_root(search, settings, rng, nodes[child].raw_value)
 
 
 @kernel
@@ -167,7 +168,7 @@ def begin_games(tables, tree, cache, log, games, rngs, opening_plies, resignatio
         start_game(
             tables[0], states[0], log, games, b, rngs[b], opening_plies, resignation, num_actions
         )
-        start_search(tables[0], tree.roots[b], tree.nodes[b], tree.edges[b], states)
+        start_search(tables[0], search_of(tree, b))
         show(tables[0], states[0], cache, planes, b)
 
 
@@ -196,23 +197,20 @@ def play_on(
     num_actions = log.policies.shape[1]
     for b in range(len(games)):
         prefetch_tree(tree, cache, logits, b + 1)
-        root, nodes, edges = tree.roots[b], tree.nodes[b], tree.edges[b]
-        states, rng = tree.states[b], rngs[b]
+        search, rng = search_of(tree, b), rngs[b]
+        roots, nodes, edges, states = search
+        root = roots[0]
         if root.waiting >= 0:
             log.counts[EVALUATIONS] += 1
             store(cache, b, logits[b], values[b])
-            expand(table, root, nodes, edges, states, settings, rng, logits[b], values[b])
+            expand(table, search, settings, rng, logits[b], values[b])
         while True:
             if root.waiting >= 0:
-                if not answer_from_cache(
-                    table, root, nodes, edges, states, settings, rng, cache, planes, b
-                ):
+                if not answer_from_cache(table, search, settings, rng, cache, planes, b):
                     break
                 log.counts[HITS] += 1
             if root.waiting != PAUSED:
-                leaf = next_leaf(
-                    table, root, nodes, edges, states, settings, tree.considered_visits
-                )
+                leaf = next_leaf(table, search, settings, tree.considered_visits)
                 if leaf != NO_NODE:
                     continue
             if is_full(log):
@@ -227,11 +225,11 @@ def play_on(
             if resigned:
                 states[0].outcome = PLAYER_1_WINS - states[0].mover
             else:
-                advance_root(table, root, nodes, edges, states, settings, edge, rng)
+                advance_root(table, search, settings, edge, rng)
             if states[0].outcome != ONGOING:
                 end_game(table, states[0], log, games[b], resignation, b, resigned)
                 start_game(
                     table, states[0], log, games, b, rng, opening_plies, resignation, num_actions
                 )
-                start_search(table, root, nodes, edges, states)
+                start_search(table, search)
     return is_full(log)
