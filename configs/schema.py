@@ -69,8 +69,6 @@ class SelfPlay(Section):
     all groups together, for answers of the network that are needed again in the same
     iteration; 0 for none.
 
-    ``full_search_fraction``: of the moves. The others get only ``fast_simulations``, without
-    root noise, and are not learnt from; ``positions`` are those that are.
     ``temperature_plies``: from this ply of a game on the best action found is played, without
     ``temperature`` or root noise in the choice; none: never.
 
@@ -95,8 +93,6 @@ class SelfPlay(Section):
     prove: bool = True
     opening_plies: Count = 4
     cache: Annotated[float, Field(ge=0)] = 64.0
-    full_search_fraction: Annotated[float, Field(gt=0, le=1)] = 1.0
-    fast_simulations: Positive = 8
     temperature_plies: Count | None = None
     resign: Annotated[float, Field(gt=0, lt=1)] | None = None
     resign_disabled_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
@@ -107,12 +103,6 @@ class SelfPlay(Section):
             shares = [share for share, _ in self.simulations]
             if not shares or shares[0] != 0 or shares != sorted(set(shares)):
                 raise ValueError("simulations: a schedule starts at share 0 and ascends")
-        if self.full_search_fraction < 1 and self.fast_simulations > self.fewest_simulations:
-            raise ValueError(
-                f"fast_simulations: {self.fast_simulations} are more than the "
-                f"{self.fewest_simulations} of a full search; give fewer, or "
-                "full_search_fraction: 1"
-            )
         return self
 
     def simulations_at(self, progress: float) -> int:
@@ -120,13 +110,6 @@ class SelfPlay(Section):
         if isinstance(self.simulations, int):
             return self.simulations
         return [count for start, count in self.simulations if start <= progress][-1]
-
-    @property
-    def fewest_simulations(self) -> int:
-        """The smallest number in the schedule."""
-        if isinstance(self.simulations, int):
-            return self.simulations
-        return min(count for _, count in self.simulations)
 
     @property
     def most_simulations(self) -> int:

@@ -87,15 +87,12 @@ def evaluate_node(node, edges, value):
 
 @part
 def evaluate_root(search, settings, rng, value):
-    """The same for the root; draw what kind of search it gets, and its noise."""
+    """The same for the root; draw its noise."""
     roots, nodes, edges, states = search
     root = roots[0]
     evaluate_node(nodes[0], edges, value)
     root.waiting = NO_NODE
-    root.fast = 0
-    if settings.full_search_fraction < 1:
-        root.fast = random_bits(rng) >= settings.full_search_fraction * 4294967296.0
-    root.greedy = root.fast or states[0].ply >= settings.temperature_plies
+    root.greedy = states[0].ply >= settings.temperature_plies
     draw_noise(root, nodes[0], edges, settings, rng)
 
 
@@ -103,8 +100,7 @@ def evaluate_root(search, settings, rng, value):
 def draw_noise(root, node, edges, settings, rng):
     """Root noise over the legal actions: scaled Gumbel, or Dirichlet for PUCT.
 
-    With ``settings.noise`` 0 the search keeps the noise that it was given. A fast search has
-    none: 0 for Gumbel, and the priors themselves for PUCT, which mixes the two.
+    With ``settings.noise`` 0 the search keeps the noise that it was given.
     """
     if settings.noise == 0:
         return
@@ -113,9 +109,7 @@ def draw_noise(root, node, edges, settings, rng):
     total = np.float32(0)
     for edge in range(node.first, node.end):
         action = edges[edge].action
-        if root.fast:
-            root.noise[action] = 0 if settings.algorithm == GUMBEL else edges[edge].prior
-        elif settings.algorithm == GUMBEL:
+        if settings.algorithm == GUMBEL:
             uniform = (random_bits(rng) + 0.5) / 4294967296.0
             root.noise[action] = -settings.noise * math.log(-math.log(uniform))
         else:
@@ -220,8 +214,7 @@ def next_leaf(table, search, settings, considered_visits):
     """Run simulations until a new leaf needs the network; return it, or NO_NODE when done."""
     roots, nodes, edges, states = search
     root = roots[0]
-    budget = settings.fast_simulations if root.fast else settings.simulations
-    while root.simulation < budget and not is_proven(nodes[0]):
+    while root.simulation < settings.simulations and not is_proven(nodes[0]):
         number = 0
         while True:
             edge = select(root, nodes, edges, settings, considered_visits, number)
