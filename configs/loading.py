@@ -40,7 +40,7 @@ class _PlainLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """A value and those within it."""
-        event = self.peek_event()  # type: ignore[no-untyped-call]
+        event = self.peek_event()
         self._values += 1
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             raise _refused(event, "anchors and aliases are not accepted")
@@ -57,7 +57,7 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 def _refused(event: yaml.NodeEvent, problem: str) -> yaml.YAMLError:
-    return yaml.composer.ComposerError(None, None, problem, event.start_mark)
+    return yaml.composer.ComposerError(None, None, problem, event.start_mark)  # type: ignore[arg-type]
 
 
 def read_yaml(text: str, what: str) -> Any:
