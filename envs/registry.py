@@ -6,6 +6,8 @@ from typing import Any
 
 from .corso import Corso
 from .engine.game import Game
+from .engine.messages import quoted
+from .engine.options import check_stored
 from .obelisk import Obelisk
 from .obsidio import Obsidio
 from .onyx import Onyx
@@ -25,16 +27,26 @@ def find_game(name: str) -> type[Game]:
     try:
         return GAMES[name]
     except KeyError:
-        raise ValueError(f"no game is called {name!r}; games: {', '.join(GAMES)}") from None
+        raise ValueError(f"no game is called {quoted(name)}; games: {', '.join(GAMES)}") from None
 
 
-def make_game(name: str, **options: Any) -> Game:
+def make_game(name: str, /, **options: Any) -> Game:
     """The rules of a game with the given options.
 
     Raises:
         ValueError: no such game, no such option, or a value that the option does not accept.
     """
     return find_game(name)(**options)
+
+
+def make_stored_game(name: str, options: Any) -> Game:
+    """The rules that a file names, which may come from a stranger: no option is a path.
+
+    Raises:
+        ValueError: as for `make_game`; or the options are no mapping, or one names a file.
+    """
+    game = find_game(name)
+    return game(**check_stored(game.option_list, options))
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:
