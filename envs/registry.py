@@ -39,14 +39,21 @@ def make_game(name: str, /, **options: Any) -> Game:
     return find_game(name)(**options)
 
 
-def make_stored_game(name: str, options: Any) -> Game:
-    """The rules that a file names, which may come from a stranger: no option is a path.
+def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
+    """The rules with options out of a file, from a record or a checkpoint, say.
+
+    Args:
+        name: of the game.
+        stored: options as the file holds them. Whoever wrote it must not have other files read, so
+            an option that takes the path of a file takes here only what such a file contains.
+        given: options that the user gives, instead of those in the file.
 
     Raises:
-        ValueError: as for `make_game`; or the options are no mapping, or one names a file.
+        ValueError: as for `make_game`, or an option in the file is a path, or ``stored`` is no
+            mapping by name.
     """
-    game = find_game(name)
-    return game(**check_stored(game.option_list, options))
+    kind = find_game(name)
+    return kind(**check_stored(kind.option_list, stored) | given)
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:

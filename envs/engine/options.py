@@ -18,7 +18,7 @@ class Option:
 
     ``accepts`` is a ``range`` of integers, a tuple of values, or a function that returns the
     value in its normal form or raises ``ValueError``; ``accepted`` then says what it takes.
-    ``reads_files``: a text is the path of a file to read the value from, which only a person may
+    ``takes_path``: a text is the path of a file to read the value from, which only a person may
     name, and no file (see `check_stored`).
     """
 
@@ -27,7 +27,7 @@ class Option:
     accepts: range | tuple | Callable[[Any], Any]
     help: str
     accepted: str = ""
-    reads_files: bool = False
+    takes_path: bool = False
 
     def describe(self) -> str:
         """The accepted values in words."""
@@ -95,7 +95,7 @@ def check_stored(options: Sequence[Option], given: Any) -> dict[str, Any]:
         raise ValueError(f"options are {quoted(given)}; they must be a mapping by name")
     for option in options:
         value = given.get(option.name)
-        if option.reads_files and isinstance(value, str | bytes | os.PathLike):
+        if option.takes_path and isinstance(value, str | bytes | os.PathLike):
             raise ValueError(
                 f"option {option.name!r} names the file {quoted(value)}; a file cannot name "
                 "another, but must hold its content"
