@@ -167,7 +167,7 @@ class Game(ABC):
     log_fields: tuple[str, ...] = ()
     has_owners: bool = False
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, /, **options: Any) -> None:
         self.options = check_options(self.name, self.option_list, options)
         self.setup()
         first, *board = self.observation_shape
