@@ -171,8 +171,8 @@ def find_game(name: str) -> type[Game]:
     """
     if name not in GAMES:
         raise ValueError(
-            f"no game is called {_shortened(name)}; games: {', '.join(GAMES)} (one of your own is "
-            "known once it is registered or its package installed: docs/new-game.md)"
+            f"no game is called {_shortened(name)}; games: {', '.join(GAMES)}; one of your own: "
+            "ludarium --game-module MODULE, or register_game (docs/new-game.md)"
         )
     return GAMES[name]
 

@@ -12,6 +12,7 @@ import pytest
 
 from ludarium.cli import main, train
 from ludarium.cli.common import read_options
+from ludarium.cli.evaluate import _usual_opponents
 from ludarium.cli.games import play_command
 from ludarium.envs import GAMES, from_record, make_game
 from ludarium.training.agents import read_agent
@@ -193,7 +194,10 @@ def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):
     plan = train.describe_plan(config)
     assert "first 20,000 positions of games by tree search" in plan
     assert "until 20 minutes, or 400 iterations if these are sooner" in plan
-    assert train.choose_config("tictactoe", None, [], "ppo")[0].budget.minutes
+    assert "games against uct:200 every 10 iterations" in plan
+    ppo = train.choose_config("tictactoe", None, [], "ppo")[0]
+    assert ppo.budget.minutes
+    assert train.describe_plan(ppo).startswith("plan: self-play; games against")
 
 
 def test_train_again_changes_nothing_when_finished(run_folder, capsys):
@@ -219,6 +223,13 @@ def test_evaluate_prints_results_as_json(run_folder, capsys):
     assert [result["second"] for result in results] == ["random", "greedy"]
     assert main(["evaluate", "uct:20", "--game", "corso", "--games", "2", "--against=random"]) == 0
     assert "uct:20" in capsys.readouterr().out
+
+
+def test_the_usual_opponents_are_those_that_can_play_the_game(monkeypatch):
+    game = TicTacToe()
+    assert _usual_opponents(game) == ["random", "greedy", "uct:1000", "alphabeta:4"]
+    monkeypatch.delattr(game.rules, "score")
+    assert _usual_opponents(game) == ["random", "uct:1000"]
 
 
 def test_evaluate_warns_of_one_game_played_again_and_again(monkeypatch, capsys):
@@ -317,17 +328,19 @@ def test_play_to_the_end_names_the_winner(monkeypatch, capsys, run_folder):
     assert " wins by " in out or "You win by " in out or "A draw" in out or "moves:" in out
 
 
-def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
+def test_bench_reports_the_share_of_the_network(capsys, tmp_path, run_folder):
     config = tmp_path / "tiny.yaml"
-    config.write_text("game: corso\nnetwork: {channels: 8, blocks: 1}\nbackend: eager\n")
+    config.write_text("game: corso\nnetwork: {channels: 4, blocks: 1}\nbackend: eager\n")
     arguments = ["bench", "corso", "--config", str(config), "--seconds", "0.3", "--json"]
+    arguments += ["--option", "size=3"]
     small = ["--set", "self_play={games: 8, positions: 64, workers: 1, simulations: 4, cache: 1}"]
     assert main([*arguments, *small]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     ratio = result["simulations_per_second"] / result["network_per_second"]
     assert result["share"] == pytest.approx(ratio)
     assert 0 < result["cache_hits"] < 1
-    assert main([*arguments, *small, "--agent", "corso", "--set", "self_play.cache=0"]) == 0
+    agent = ["--agent", str(run_folder), "--set", "self_play.cache=0"]
+    assert main([*arguments, *small, *agent]) == 0
     (trained,) = json.loads(capsys.readouterr().out)
     assert trained["cache_hits"] == 0
-    assert (trained["channels"], trained["blocks"]) != (8, 1)
+    assert (trained["channels"], trained["blocks"]) == (8, 1)
