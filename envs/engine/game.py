@@ -18,8 +18,10 @@ import numpy as np
 
 from . import kernels as kernel_templates
 from .compile import specialise
+from .messages import quoted
 from .options import Option, check_options
 from .position import Position
+from .text import GameText
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Symmetries:
         return table
 
 
-class Game(ABC):
+class Game(GameText, ABC):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
     A subclass names the class attributes and sets the instance attributes in `setup`, which
@@ -177,7 +179,11 @@ class Game(ABC):
 
     @abstractmethod
     def action_to_text(self, state: np.record, action: int) -> str:
-        """Notation of a legal ``action`` in the position ``state``, lower case."""
+        """Notation of ``action`` in the position ``state``, lower case.
+
+        Messages and tools ask for illegal actions and in finished games too: there any text
+        will do that a person recognises, such as the action's name.
+        """
 
     @abstractmethod
     def text_to_action(self, state: np.record, text: str) -> int:
@@ -191,7 +197,10 @@ class Game(ABC):
 
     @abstractmethod
     def board_text(self, state: np.record) -> str:
-        """The position as lines of text for a person."""
+        """The position as lines of text for a person, `standing` the last of them.
+
+        It is for people only: programs read the state.
+        """
 
     @abstractmethod
     def svg(self, state: np.record, last_action: int | None = None) -> str:
@@ -243,16 +252,18 @@ class Game(ABC):
         """Action number of a legal action's text.
 
         Raises:
-            ValueError: the text is malformed or not legal in ``state``.
+            ValueError: the text is malformed or not legal in ``state``, or it is no text.
         """
+        if not isinstance(text, str):
+            raise ValueError(f"an action is written as a text (str), not {quoted(text)}")
         try:
             action = self.text_to_action(state, text.strip().lower())
         except ValueError as error:
-            if repr(text) in str(error):
+            if quoted(text) in str(error):
                 raise
-            raise ValueError(f"{text!r}: {error}") from None
+            raise ValueError(f"{quoted(text)}: {error}") from None
         if not mask[action]:
-            raise ValueError(f"{text!r} is not legal now: {self.explain(state, action)}")
+            raise ValueError(f"{quoted(text)} is not legal now: {self.explain(state, action)}")
         return action
 
     def explain(self, state: np.record, action: int) -> str:

@@ -41,6 +41,7 @@ def test_small_values_are_written_as_python_does(value: Any) -> None:
         "\x00\x1b[2J\r\n\u202e\u2028",
         _Unwritable(),
     ],
+    ids=lambda value: type(value).__name__,  # pytest would write the values themselves
 )
 def test_any_value_is_short_and_on_one_line(value: Any) -> None:
     text = quoted(value)

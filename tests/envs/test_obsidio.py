@@ -669,8 +669,10 @@ def test_board_text_shows_the_tokens_the_last_one_and_whose_turn_it_is() -> None
          2  b (B) .  o  .  o  t
          1  :  .  b  .  t  .  :
             a  b  c  d  e  f  g
-        black (player_1) claims 1; teal (player_0) claims 0
-        black to move, claiming on or done"""
+        """
+    ) + (
+        "player_1 to claim on, or write done; "
+        "points: player_0 (teal: t, T) 0, player_1 (black: b, B) 1"
     )
 
 
