@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.models import Checkpoint, InferenceEngine, load_checkpoint
+from ludarium.models import Checkpoint, InferenceEngine
 from ludarium.models.backends import ANY_SIZE
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.search import Search, SearchSettings
 
 from .agent import Agent, Seed
-from .checkpoints import DEFAULT_SIMULATIONS, check_fits, find_checkpoint, split_spec
+from .checkpoints import DEFAULT_SIMULATIONS, check_fits
 
 MOST_SIMULATIONS = 100_000
 _BATCH = 128
@@ -28,7 +27,7 @@ class NetworkAgent(Agent):
     Args:
         game: the rules.
         network: with its weights.
-        simulations: for each move; 0 plays the network's best_unvisited without search.
+        simulations: for each move; 0 plays the network's favourite without search.
         name: how tables name it.
         seed: not used; the agent always plays the same.
         backend: see `ludarium.models.InferenceEngine`.
@@ -73,16 +72,8 @@ class NetworkAgent(Agent):
         check_fits(checkpoint, game, name)
         return cls(game, checkpoint.network, simulations, name, seed)
 
-    @classmethod
-    def from_spec(cls, spec: str, game: Game, seed: Seed = None) -> NetworkAgent:
-        """The agent of ``PATH`` or ``PATH:SIMULATIONS``; see `find_checkpoint` for paths."""
-        path, simulations = split_spec(spec)
-        checkpoint = load_checkpoint(find_checkpoint(path))
-        name = f"{Path(path).stem}:{simulations}"
-        return cls.from_checkpoint(checkpoint, game, simulations, name, seed)
-
     def without_search(self) -> NetworkAgent:
-        """The same network, which plays its best_unvisited action."""
+        """The same network, which plays its favourite action."""
         twin = copy.copy(self)
         twin.simulations, twin._search = 0, None
         twin.name = f"{self.name} without search"
