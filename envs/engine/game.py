@@ -7,7 +7,7 @@ step by step.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -79,7 +79,7 @@ class Symmetries:
         return table
 
 
-class Game(GameText, ABC):
+class Game(GameText):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
     A subclass names the class attributes and sets the instance attributes in `setup`, which
@@ -193,13 +193,6 @@ class Game(GameText, ABC):
 
         Raises:
             ValueError: the text is malformed; the message names it and says why.
-        """
-
-    @abstractmethod
-    def board_text(self, state: np.record) -> str:
-        """The position as lines of text for a person, `standing` the last of them.
-
-        It is for people only: programs read the state.
         """
 
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -20,7 +21,7 @@ _RESULTS = {
 }
 
 
-class GameText:
+class GameText(ABC):
     """The texts of a game that are the same for all, and the places where a game says more.
 
     Class attributes:
@@ -30,9 +31,12 @@ class GameText:
     title: ClassVar[str]
     terminal_commands: ClassVar[tuple[tuple[str, str], ...]] = ()
 
+    @abstractmethod
     def board_text(self, state: np.record) -> str:
-        """The position as lines of text for a person; one of them is `standing`."""
-        raise NotImplementedError
+        """The position as lines of text, `standing` the last of them.
+
+        It is for people only: programs read the state.
+        """
 
     # What a game may say.
 

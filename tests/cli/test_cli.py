@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import sys
 import pytest
 
 from ludarium.cli import main
-from ludarium.envs import from_record, make_game
+from ludarium.envs import make_game
 
 TINY = [
     "--set=options={size: 3}",
@@ -127,9 +126,6 @@ def test_evaluate_prints_results_as_json(run_folder, capsys):
         (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "even number"),
         (["evaluate", "uct:9", "--game", "corso", "--against", "alphazero"], "'alphazero'"),
         (["evaluate", "uct:9", "--game", "corso", "--option", "size=99"], "'size' is 99"),
-        (["play", "corso", "--opponent", "uct:none"], "'uct:none'"),
-        (["play", "corso", "--option", "size"], "NAME=VALUE"),
-        (["play", "corso", "--resume", "nowhere.json"], "nowhere.json"),
         (["bench", "--seconds", "0"], "positive number"),
         (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),
     ],
@@ -151,45 +147,6 @@ def test_without_the_extra_packages_the_remedy_is_named(missing):
     assert result.returncode == 2
     assert 'pip install "ludarium[train]"' in result.stderr
     assert "Traceback" not in result.stderr
-
-
-def play(monkeypatch, capsys, lines: list[str], *arguments: str) -> str:
-    """What `ludarium play` prints when a person types these lines."""
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines) + "\n"))
-    assert main(["play", *arguments]) == 0
-    return capsys.readouterr().out
-
-
-def test_play_takes_moves_and_commands(monkeypatch, capsys, tmp_path):
-    saved = tmp_path / "game.json"
-    out = play(
-        monkeypatch,
-        capsys,
-        ["help", "moves", "a1", "z9", "hint", "undo", "b2", f"save {saved}", "quit"],
-        *("corso", "--opponent", "random", "--seat", "0", "--option", "size=3"),
-    )
-    assert "a1 b1 c1" in out
-    assert "'z9' is malformed" in out
-    assert "I would play" in out
-    record = json.loads(saved.read_text())
-    assert record["moves"][0] == "b2"
-    assert len(record["moves"]) == 2
-    assert from_record(record).unwrapped.position.ply == 2
-    resumed = play(
-        monkeypatch, capsys, ["quit"], "corso", "--opponent", "random", "--resume", str(saved),
-        "--seat", "0",
-    )  # fmt: skip
-    assert f"moves: {' '.join(record['moves'])}" in resumed
-
-
-def test_play_to_the_end_names_the_winner(monkeypatch, capsys, run_folder):
-    out = play(
-        monkeypatch,
-        capsys,
-        ["a1", "b1", "a2", "b2", "a1!", "b1!", "a2!", "b2!"] * 4,
-        *(str(run_folder), "--seat", "1", "--simulations", "4", "--option", "size=3"),
-    )
-    assert " wins by " in out or "You win by " in out or "A draw" in out or "moves:" in out
 
 
 def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
