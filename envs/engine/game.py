@@ -7,7 +7,7 @@ step by step.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -19,9 +19,11 @@ import numpy as np
 from . import kernels as kernel_templates
 from .codec import CanonicalTurn
 from .compile import specialise
+from .messages import quoted
 from .options import Option, check_options
 from .position import Position
 from .rule import extended_record
+from .text import GameText
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Symmetries:
         return table
 
 
-class Game(ABC):
+class Game(GameText):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
     A subclass names the class attributes and sets the instance attributes in `setup`, which
@@ -206,7 +208,11 @@ class Game(ABC):
 
     @abstractmethod
     def action_to_text(self, state: np.record, action: int) -> str:
-        """Notation of a legal ``action`` in the position ``state``, lower case."""
+        """Notation of ``action`` in the position ``state``, lower case.
+
+        Messages and tools ask for illegal actions and in finished games too: there any text
+        will do that a person recognises, such as the action's name.
+        """
 
     @abstractmethod
     def text_to_action(self, state: np.record, text: str) -> int:
@@ -217,10 +223,6 @@ class Game(ABC):
         Raises:
             ValueError: the text is malformed; the message names it and says why.
         """
-
-    @abstractmethod
-    def board_text(self, state: np.record) -> str:
-        """The position as lines of text for a person."""
 
     @abstractmethod
     def svg(self, state: np.record, last_action: int | None = None) -> str:
@@ -272,16 +274,18 @@ class Game(ABC):
         """Action number of a legal action's text.
 
         Raises:
-            ValueError: the text is malformed or not legal in ``state``.
+            ValueError: the text is malformed or not legal in ``state``, or it is no text.
         """
+        if not isinstance(text, str):
+            raise ValueError(f"an action is written as a text (str), not {quoted(text)}")
         try:
             action = self.text_to_action(state, text.strip().lower())
         except ValueError as error:
-            if repr(text) in str(error):
+            if quoted(text) in str(error):
                 raise
-            raise ValueError(f"{text!r}: {error}") from None
+            raise ValueError(f"{quoted(text)}: {error}") from None
         if not mask[action]:
-            raise ValueError(f"{text!r} is not legal now: {self.explain(state, action)}")
+            raise ValueError(f"{quoted(text)} is not legal now: {self.explain(state, action)}")
         return action
 
     def explain(self, state: np.record, action: int) -> str:

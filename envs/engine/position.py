@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .messages import quoted
 from .rule import ONGOING, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:
@@ -174,10 +175,10 @@ class Position:
         try:
             number = operator.index(action)
         except TypeError:
-            return f"action {action!r} is not an integer"
+            return f"action {quoted(action)} is not an integer"
         count = self.game.num_actions
         if not 0 <= number < count:
-            return f"action {number} is out of range; actions are 0 to {count - 1}"
+            return f"action {quoted(number)} is out of range; actions are 0 to {count - 1}"
         text = self.game.action_to_text(self.state, number)
         return f"action {number} ({text}) is not legal: {self.game.explain(self.state, number)}"
 

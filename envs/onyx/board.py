@@ -12,9 +12,9 @@ import numpy as np
 
 from ..board.grid import cell_name, draw_frame, orthogonal_neighbours
 from ..board.picture import file_letter, svg_document, svg_text
-from ..engine import rule as engine
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
+from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
 from ..engine.rule import table_record
 from . import rules
@@ -106,11 +106,11 @@ class Onyx(Game):
         point = re.fullmatch(r"([a-z]{1,2}[0-9]{1,4})\*{0,2}", text)
         if not point:
             raise ValueError(
-                f"{text!r} is malformed: write a corner (d10), a midpoint by its two files and "
-                "two ranks (de910), or swap; a corner may have a * for each captured pair"
+                f"{quoted(text)} is malformed: write a corner (d10), a midpoint by its two files "
+                "and two ranks (de910), or swap; a corner may have a * for each captured pair"
             )
         if point[1] not in self.action_names:
-            raise ValueError(f"{text!r} is malformed: {self._why_no_point(point[1])}")
+            raise ValueError(f"{quoted(text)} is malformed: {self._why_no_point(point[1])}")
         return self.action_names.index(point[1])
 
     def _why_no_point(self, text: str) -> str:
@@ -149,18 +149,13 @@ class Onyx(Game):
                     _diagonal(cell, size) or _letter(stones[size**2 + cell], " ") for cell in below
                 ]
                 lines.append(f"   | {' | '.join(cells)} |")
-        return "\n".join([*lines, letters, self._status(state)])
+        return "\n".join([*lines, letters, self.standing(state)])
 
-    def _status(self, state: np.record) -> str:
-        """Who is to move or has won, and with which colour."""
-        if state.outcome in (engine.PLAYER_0_WINS, engine.PLAYER_1_WINS):
-            player, words = int(state.outcome == engine.PLAYER_1_WINS), "has won"
-        elif state.outcome:
-            return "drawn"
-        else:
-            may_swap = ", may swap" if state.open[self.swap] else ""
-            player, words = int(state.mover), f"to move{may_swap}"
-        return f"player_{player} ({_LETTERS[player ^ int(state.v_player)]}) {words}"
+    def marks(self, state: np.record, player: int) -> str:
+        return _LETTERS[player ^ int(state.v_player)]
+
+    def to_do(self, state: np.record) -> str:
+        return "move or swap" if state.open[self.swap] else "move"
 
     # Symmetries.
 

@@ -17,8 +17,9 @@ import numpy as np
 from ..board.picture import svg_document, svg_text
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
+from ..engine.messages import quoted
 from ..engine.options import Option
-from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, table_record
+from ..engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, table_record
 from . import rules
 from .rules import ALL_SPACES, CELLS, CIRCLES, NO_PAIR, NUM_PLANES, PAIRS, SPACES
 
@@ -206,15 +207,15 @@ class Osiron(Game):
         names = text.split("-")
         if len(names) != 2:
             raise ValueError(
-                f"{text!r} is malformed: write two bordering spaces with a hyphen between them, "
-                "one's own first (b5-c5)"
+                f"{quoted(text)} is malformed: write two bordering spaces with a hyphen between "
+                "them, one's own first (b5-c5)"
             )
         lower, higher = sorted(_read_space(name) for name in names)
         if (lower, higher) not in PAIR_ENDS:
             near = " and ".join(NAMES[space] for space in _spaces_beside(lower))
             raise ValueError(
-                f"{text!r} is malformed: {NAMES[lower]} and {NAMES[higher]} do not share a side; "
-                f"{NAMES[lower]} borders {near}"
+                f"{quoted(text)} is malformed: {NAMES[lower]} and {NAMES[higher]} do not share a "
+                f"side; {NAMES[lower]} borders {near}"
             )
         return PAIR_ENDS.index((lower, higher))
 
@@ -233,7 +234,16 @@ class Osiron(Game):
                 letter for letter, place in zip(letters, PLACES, strict=True) if place[0] == row
             ]
             lines.append(f"{'abcd'[row]}  {'  ' * _FIRST_FILE[row]}{' '.join(in_row)}")
-        return "\n".join([*lines, _standing(state), letters])
+        return "\n".join([*lines, self.standing(state), letters])
+
+    def marks(self, state: np.record, player: int) -> str:
+        return ("light: L", "dark: D")[player]
+
+    def to_do(self, state: np.record) -> str:
+        if state.forbidden == NO_PAIR:
+            return "move"
+        lower, higher = PAIR_ENDS[int(state.forbidden)]
+        return f"move, but not {NAMES[lower]}-{NAMES[higher]}"
 
     def symmetries(self) -> Symmetries:
         """Those of the hexagon that leave each player's excluded circles where they are."""
@@ -327,7 +337,7 @@ def _action_places() -> np.ndarray:
 def _read_space(name: str) -> int:
     if name not in NAMES:
         raise ValueError(
-            f"{name!r} is malformed: the spaces are a1 to a5, b1 to b7, c1 to c7 and d1 to d5"
+            f"{quoted(name)} is malformed: the spaces are a1 to a5, b1 to b7, c1 to c7 and d1 to d5"
         )
     return NAMES.index(name)
 
@@ -335,20 +345,6 @@ def _read_space(name: str) -> int:
 def _letters(light: int) -> str:
     """What lies on each space, in index order."""
     return "".join("L" if light >> space & 1 else "D" for space in range(SPACES))
-
-
-def _standing(state: np.record) -> str:
-    """Who is to move and what was exchanged last, or how the game ended."""
-    pair = "" if state.forbidden == NO_PAIR else _pair_name(int(state.forbidden))
-    if state.outcome == ONGOING:
-        mover = "dark" if state.mover else "light"
-        return f"{mover} to move" + (f", not {pair}" if pair else "")
-    results = {PLAYER_0_WINS: "light wins", PLAYER_1_WINS: "dark wins", DRAW: "a draw"}
-    return f"{results.get(int(state.outcome), 'a draw, at the ply cap')}, after {pair}"
-
-
-def _pair_name(pair: int) -> str:
-    return "-".join(NAMES[space] for space in PAIR_ENDS[pair])
 
 
 # The picture.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
 import subprocess
@@ -14,7 +13,7 @@ from ludarium.cli import main, train
 from ludarium.cli.common import read_options
 from ludarium.cli.evaluate import _usual_opponents
 from ludarium.cli.games import play_command
-from ludarium.envs import GAMES, from_record, make_game
+from ludarium.envs import GAMES, make_game
 from ludarium.training.agents import read_agent
 from ludarium.training.agents.checkpoints import telling_options
 from ludarium.training.evaluation import MatchResult, Tally
@@ -258,9 +257,6 @@ def test_evaluate_warns_of_one_game_played_again_and_again(monkeypatch, capsys):
         (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "even number"),
         (["evaluate", "uct:9", "--game", "corso", "--against", "alphazero"], "'alphazero'"),
         (["evaluate", "uct:9", "--game", "corso", "--option", "size=99"], "'size' is 99"),
-        (["play", "corso", "--opponent", "uct:none"], "'uct:none'"),
-        (["play", "corso", "--option", "size"], "NAME=VALUE"),
-        (["play", "corso", "--resume", "nowhere.json"], "nowhere.json"),
         (["bench", "--seconds", "0"], "positive number"),
         (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),
         (["bench", "--agent", "uct"], "agent 'uct' has no network"),
@@ -289,46 +285,7 @@ def test_without_the_extra_packages_the_remedy_is_named(missing):
     assert "Traceback" not in result.stderr
 
 
-def play(monkeypatch, capsys, lines: list[str], *arguments: str) -> str:
-    """What `ludarium play` prints when a person types these lines."""
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines) + "\n"))
-    assert main(["play", *arguments]) == 0
-    return capsys.readouterr().out
-
-
-def test_play_takes_moves_and_commands(monkeypatch, capsys, tmp_path):
-    saved = tmp_path / "game.json"
-    out = play(
-        monkeypatch,
-        capsys,
-        ["help", "moves", "a1", "z9", "hint", "undo", "b2", f"save {saved}", "quit"],
-        *("corso", "--opponent", "random", "--seat", "0", "--option", "size=3"),
-    )
-    assert "a1 b1 c1" in out
-    assert "'z9' is malformed" in out
-    assert "I would play" in out
-    record = json.loads(saved.read_text())
-    assert record["moves"][0] == "b2"
-    assert len(record["moves"]) == 2
-    assert from_record(record).unwrapped.position.ply == 2
-    resumed = play(
-        monkeypatch, capsys, ["quit"], "corso", "--opponent", "random", "--resume", str(saved),
-        "--seat", "0",
-    )  # fmt: skip
-    assert f"moves: {' '.join(record['moves'])}" in resumed
-
-
-def test_play_to_the_end_names_the_winner(monkeypatch, capsys, run_folder):
-    out = play(
-        monkeypatch,
-        capsys,
-        ["a1", "b1", "a2", "b2", "a1!", "b1!", "a2!", "b2!"] * 4,
-        *(str(run_folder), "--seat", "1", "--simulations", "4", "--option", "size=3"),
-    )
-    assert " wins by " in out or "You win by " in out or "A draw" in out or "moves:" in out
-
-
-def test_bench_reports_the_share_of_the_network(capsys, tmp_path, run_folder):
+def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
     config = tmp_path / "tiny.yaml"
     config.write_text("game: corso\nnetwork: {channels: 4, blocks: 1}\nbackend: eager\n")
     arguments = ["bench", "corso", "--config", str(config), "--seconds", "0.3", "--json"]

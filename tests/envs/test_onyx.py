@@ -950,14 +950,14 @@ def test_board_text_says_who_is_to_move_or_has_won() -> None:
         play_texts(position, text)
     last_lines.append(position.board_text().splitlines()[-1])
     assert last_lines[:4] == [
-        "player_0 (V) to move",
-        "player_1 (H) to move, may swap",
-        "player_0 (H) to move",
-        "player_1 (V) to move",
+        "player_0 to move; player_0 (V), player_1 (H)",
+        "player_1 to move or swap; player_0 (V), player_1 (H)",
+        "player_0 to move; player_0 (H), player_1 (V)",
+        "player_1 to move; player_0 (H), player_1 (V)",
     ]
-    assert last_lines[-1] == "player_1 (V) has won"
+    assert last_lines[-1] == "player_1 has won; player_0 (H), player_1 (V)"
     drawn = play_texts(open_board(6, max_plies=1), "b1")
-    assert drawn.board_text().endswith("\ndrawn")
+    assert drawn.board_text().endswith("\ndrawn at the ply cap; player_0 (V), player_1 (H)")
 
 
 # The picture.

@@ -540,21 +540,19 @@ def test_board_text() -> None:
         c  D D D D L D D
         b  L L L L D L L
         a    L L L L L
-        dark to move, not b5-c5
+        player_1 to move, but not b5-c5; player_0 (light: L), player_1 (dark: D)
         LLLLLLLLLDLLDDDDLDDDDDDD
     """
     assert after("b5-c5").board_text() == dedent(expected).strip()
-    assert after("").board_text().splitlines()[-2] == "light to move"
-    line = "c3-c2 a3-b4 c5-c6"
-    assert after(line, setup="alternating").board_text().splitlines()[-2] == (
-        "dark wins, after c5-c6"
-    )
-    assert after(CYCLE + " b5-c5", repetition=2).board_text().splitlines()[-2] == (
-        "a draw, after b5-c5"
-    )
-    assert after("b5-c5", max_plies=1).board_text().splitlines()[-2] == (
-        "a draw, at the ply cap, after b5-c5"
-    )
+    assert status(after("")) == "player_0 to move"
+    assert status(after("c3-c2 a3-b4 c5-c6", setup="alternating")) == "player_1 has won"
+    assert status(after(CYCLE + " b5-c5", repetition=2)) == "drawn"
+    assert status(after("b5-c5", max_plies=1)) == "drawn at the ply cap"
+
+
+def status(position: Position) -> str:
+    """Who is to move, or how the game ended."""
+    return position.board_text().splitlines()[-2].partition(";")[0]
 
 
 def test_the_movers_space_is_written_first_and_either_order_is_read() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from ludarium.envs.board.picture import svg_document, svg_text
 from ludarium.envs.engine.codec import CanonicalTurn
 from ludarium.envs.engine.game import Game, Symmetries
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.options import Option, ply_cap
 from ludarium.envs.engine.rule import table_record
 
@@ -51,14 +52,14 @@ class Oddity(Game):
 
     def text_to_action(self, state: np.record, text: str) -> int:
         if text not in _TEXTS:
-            raise ValueError(f"{text!r} is malformed: write one of {', '.join(_TEXTS)}")
+            raise ValueError(f"{quoted(text)} is malformed: write one of {', '.join(_TEXTS)}")
         return _TEXTS.index(text)
 
     def board_text(self, state: np.record) -> str:
         piles = [
             f"{name} " + "o" * int(height) for name, height in zip("abc", state.piles, strict=True)
         ]
-        return "\n".join([*(line.rstrip() for line in piles), f"to move: {state.mover}"])
+        return "\n".join([*(line.rstrip() for line in piles), self.standing(state)])
 
     def symmetries(self) -> Symmetries:
         return Symmetries(

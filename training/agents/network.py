@@ -11,7 +11,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.models import Checkpoint, InferenceEngine
 from ludarium.models.backends import ANY_SIZE
 from ludarium.models.network import PolicyValueNetwork
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import Search, SearchResult, SearchSettings
 
 from .agent import Agent, Seed
 from .checkpoints import DEFAULT_SIMULATIONS, check_fits
@@ -93,6 +93,16 @@ class NetworkAgent(Agent):
         else:
             chosen[open_games] = self._favourites(np.ascontiguousarray(states[open_games]))
         return chosen
+
+    def search(self, states: np.ndarray) -> SearchResult:
+        """What the search finds in positions, none of them finished; see `Search.run`.
+
+        Raises:
+            ValueError: a position is finished, or the agent plays without search.
+        """
+        if self._search is None:
+            raise ValueError(f"agent {self.name} plays without search")
+        return self._search.run(self._check(states), self._engine)
 
     def evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the network alone says of positions, none of them finished.
