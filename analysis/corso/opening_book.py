@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 
 from ..progress import Progress, Show
@@ -136,11 +137,15 @@ class OpeningBook:
             FileNotFoundError: there is no such file.
             ValueError: it is no such file, or damaged, or for other rules.
         """
-        description, words = read_table(path)
+        description, words = read_table(path, np.uint64, (None,))
         wanted = _description(game)
-        if any(description.get(name) != value for name, value in wanted.items()):
-            raise ValueError(f"{path} is not for {game}: it has {description}, not {wanted}")
-        return cls(game, words, description["plies"])
+        plies = description.get("plies")
+        known = all(description.get(name) == value for name, value in wanted.items())
+        if not known or type(plies) is not int or plies < 1:
+            raise ValueError(
+                f"{path} is not for {game}: it has {quoted(description, 120)}, not {wanted}"
+            )
+        return cls(game, words, plies)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the opening book to a file; returns the path."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.envs.osiron import Osiron
 
@@ -156,7 +157,7 @@ class OsironSolution(TableSolution):
             FileNotFoundError: there is no such file.
             ValueError: it is no table, or for other rules, or damaged.
         """
-        description, words = read_table(path)
+        description, words = read_table(path, np.int32, (COLOURINGS,))
         wanted = {
             "format": _FORMAT,
             "game": game.name,
@@ -166,7 +167,7 @@ class OsironSolution(TableSolution):
         found = {key: description.get(key) for key in wanted}
         if found != wanted:
             differences = ", ".join(
-                f"{key} {found[key]!r} instead of {value!r}"
+                f"{key} {quoted(found[key])} instead of {value!r}"
                 for key, value in wanted.items()
                 if found[key] != value
             )
