@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
 
-from ludarium.analysis.solution import TableSolution, Value
+from ludarium.analysis import TableSolution, Value
 from ludarium.cli import main
 from ludarium.cli import play as play_module
 from ludarium.cli.opinion import opinion_of
@@ -189,6 +189,12 @@ def test_eval_of_a_network_and_of_its_search(simulations, words):
 
 
 class _CentreWins(TableSolution):
+    source = "written down here"
+
+    @classmethod
+    def load(cls, path: Any, game: Any) -> Self:
+        return cls(game)
+
     def values(self, states: np.ndarray) -> np.ndarray:
         return np.full(len(states), 1, np.int8)
 
@@ -196,7 +202,7 @@ class _CentreWins(TableSolution):
         return np.array([[0, 0, 0, 0, 1, 0, 0, 0, 0]] * len(states), np.int8)
 
     def decode(self, value: int) -> Value:
-        return Value(value, 3 if value else None)
+        return Value(value, plies=3 if value else None)
 
 
 def test_eval_of_perfect_play():
