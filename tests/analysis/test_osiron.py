@@ -333,7 +333,7 @@ def test_a_damaged_table_in_the_cache_is_not_played_from(
     path = table_path("beginner")
     path.parent.mkdir()
     path.write_bytes(b"something else entirely" * 50)
-    with pytest.raises(ValueError, match=f"{path.name} is no table of a solved game"):
+    with pytest.raises(ValueError, match=f"{path.name}' is no table of a solved game"):
         make_agent("perfect", make_osiron("beginner"))
 
 
@@ -403,8 +403,11 @@ def test_solve_prints_a_table_for_people(
     [
         (["--moves", "a1-b1"], "'a1-b1' is malformed"),
         (["--moves", "b1-c1 b1-c1"], "'b1-c1' is not legal now: it would undo"),
-        (["--moves", "b1-c1", "--table", "nowhere"], "there is no table nowhere"),
-        (["--table", __file__], "test_osiron.py is no table of a solved game"),
+        (
+            ["--moves", "b1-c1", "--table", "nowhere"],
+            "there is no file 'nowhere' to read a table of a solved game from",
+        ),
+        (["--table", __file__], "test_osiron.py' is no table of a solved game"),
     ],
 )
 def test_probe_says_what_is_wrong(
