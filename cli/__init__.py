@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 
+from .network_modules import add_network_module, register_network_modules
+
 #: Where each command lives, in the order of the help.
 _COMMANDS = (
     "ludarium.cli.games",
@@ -58,8 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    for command in commands.choices.values():
+        add_network_module(command)
     given = parser.parse_args(arguments)
     try:
+        register_network_modules(given.network_modules)
         return given.run(given)
     except (ValueError, FileNotFoundError) as error:
         print(f"ludarium: {error}", file=sys.stderr)

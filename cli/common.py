@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.registry import GAMES, make_game
+from ludarium.envs.registry import GAMES, make_game, make_stored_game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import checkpoint_path
 
@@ -80,6 +80,6 @@ def game_and_agent(
     path = checkpoint_path(name, options)
     label = name if name in GAMES else Path(name).resolve().name.removesuffix(".safetensors")
     checkpoint = load_checkpoint(path)
-    game = make_game(checkpoint.game, **(checkpoint.options | options))
+    game = make_stored_game(checkpoint.game, checkpoint.options, **options)
     agent = NetworkAgent.from_checkpoint(checkpoint, game, simulations, f"{label}:{simulations}")
     return game, agent

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from .corso import Corso
 from .engine.game import Game
+from .engine.options import check_options
 from .obelisk import Obelisk
 from .obsidio import Obsidio
 from .onyx import Onyx
@@ -35,6 +37,29 @@ def make_game(name: str, **options: Any) -> Game:
         ValueError: no such game, no such option, or a value that the option does not accept.
     """
     return find_game(name)(**options)
+
+
+def make_stored_game(name: str, stored: dict[str, Any], /, **given: Any) -> Game:
+    """The rules with options out of a file, from a record or a checkpoint, say.
+
+    Args:
+        name: of the game.
+        stored: options as the file holds them. Whoever wrote it must not have other files read, so
+            an option that takes the path of a file takes here only what such a file contains.
+        given: options that the user gives, instead of those in the file.
+
+    Raises:
+        ValueError: as for `make_game`, or an option in the file is a path.
+    """
+    kind = find_game(name)
+    for option in kind.option_list:
+        value = stored.get(option.name)
+        if option.takes_path and isinstance(value, str | os.PathLike):
+            raise ValueError(
+                f"option {option.name!r} is {str(value)!r:.200}; a file may hold the contents of "
+                "another one, not its path"
+            )
+    return kind(**check_options(name, kind.option_list, stored | given))
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:

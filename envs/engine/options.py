@@ -15,6 +15,7 @@ class Option:
 
     ``accepts`` is a ``range`` of integers, a tuple of values, or a function that returns the
     value in its normal form or raises ``ValueError``; ``accepted`` then says what it takes.
+    ``takes_path``: a text is the path of a file, which nobody but the user may name.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Option:
     accepts: range | tuple | Callable[[Any], Any]
     help: str
     accepted: str = ""
+    takes_path: bool = False
 
     def describe(self) -> str:
         """The accepted values in words."""
@@ -52,7 +54,9 @@ class Option:
                     f"accepted: {self.describe()}{reason}"
                 ) from None
         if not fits:
-            raise ValueError(f"option {self.name!r} is {value!r}; accepted: {self.describe()}")
+            raise ValueError(
+                f"option {self.name!r} is {_shortened(value)}; accepted: {self.describe()}"
+            )
         return value
 
 
@@ -75,7 +79,9 @@ def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]
     for name, value in given.items():
         if name not in known:
             names = ", ".join(known) or "none"
-            raise ValueError(f"{game} has no option {name!r} (given {value!r}); options: {names}")
+            raise ValueError(
+                f"{game} has no option {name!r:.80} (given {_shortened(value)}); options: {names}"
+            )
     return {
         name: option.check(given[name]) if name in given else option.default
         for name, option in known.items()

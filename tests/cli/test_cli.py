@@ -44,7 +44,7 @@ def test_games_lists_every_option(capsys):
 def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     """The usual one where the options say nothing, or nothing that an agent was trained for."""
     from ludarium.cli.common import game_and_agent
-    from ludarium.models import Checkpoint, build_network, save_checkpoint
+    from ludarium.models import Architecture, Checkpoint, build_network, save_checkpoint
     from ludarium.training.agents import checkpoints
     from ludarium.training.networks import network_shape
 
@@ -55,8 +55,9 @@ def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     for size, name in ((4, "corso"), (3, "corso-3"), (6, "corso-6")):
         game = make_game("corso", size=size)
         shape = network_shape(game)
+        size_4x1 = Architecture({"channels": 4, "blocks": 1})
         network = build_network(shape, 4, 1)
-        checkpoint = Checkpoint("corso", 0, dict(game.options), shape, 4, 1, 0, network)
+        checkpoint = Checkpoint("corso", 0, dict(game.options), shape, size_4x1, 0, network)
         save_checkpoint(checkpoint, tmp_path / "shipped" / f"{name}.safetensors")
     names = [path.stem for path in checkpoints.shipped_agents("corso")]
     assert names == ["corso", "corso-3", "corso-6"]
@@ -194,7 +195,7 @@ def test_play_to_the_end_names_the_winner(monkeypatch, capsys, run_folder):
 
 def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
     config = tmp_path / "tiny.yaml"
-    config.write_text("game: corso\nnetwork: {channels: 8, blocks: 1}\ninference: eager\n")
+    config.write_text("game: corso\nnetwork: {channels: 8, blocks: 1}\nbackend: eager\n")
     arguments = ["bench", "corso", "--config", str(config), "--seconds", "0.3", "--json"]
     small = ["--set", "self_play={games: 8, positions: 64, workers: 1, simulations: 4, cache: 1}"]
     assert main([*arguments, *small]) == 0
@@ -205,4 +206,4 @@ def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
     assert main([*arguments, *small, "--agent", "corso", "--set", "self_play.cache=0"]) == 0
     (trained,) = json.loads(capsys.readouterr().out)
     assert trained["cache_hits"] == 0
-    assert (trained["channels"], trained["blocks"]) != (8, 1)
+    assert trained["network"] != {"channels": 8, "blocks": 1}

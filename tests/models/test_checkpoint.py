@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from ludarium.models import (
+    Architecture,
     Checkpoint,
     NetworkShape,
     build_network,
@@ -30,8 +31,7 @@ def checkpoint():
         version=0,
         options={"size": 4},
         shape=SHAPE,
-        channels=8,
-        blocks=2,
+        architecture=Architecture({"channels": 8, "blocks": 2}),
         step=7,
         network=build_network(SHAPE, 8, 2).eval(),
         notes={"seed": 1},
@@ -93,8 +93,8 @@ def test_truncated_files_are_refused(checkpoint, tmp_path, cut):
     [
         (lambda d: d.update(format=99), "format 99"),
         (lambda d: d.pop("options"), "damaged"),
-        (lambda d: d["network"].update(channels=9), "do not fit"),
-        (lambda d: d["network"].update(channels="many"), "damaged"),
+        (lambda d: d["network"]["options"].update(channels=9), "do not fit"),
+        (lambda d: d["network"]["options"].update(channels="many"), "damaged"),
     ],
 )
 def test_wrong_descriptions_are_refused(checkpoint, tmp_path, change, message):
