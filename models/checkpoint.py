@@ -3,16 +3,17 @@
 A checkpoint from a stranger can do no more than play badly. Nothing is unpickled and nothing is
 imported because a file names it. The header is read first; memory is taken for the weights only
 once their names, number formats and shapes are found to be those of the network that the
-description says, and their bytes to be there.
+description says, and their bytes to be there. A checksum of description and weights tells damage.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ from .network import NetworkShape, PolicyValueNetwork
 
 SUFFIX = ".safetensors"
 _KEY = "ludarium"
+_CHECKSUM = "sha256"  # in the description
 _FORMAT = 3
 
 # What a file may ask for at most; no network of a game comes near.
@@ -84,7 +86,7 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Pat
     """Write a checkpoint; a reader, or a crash, never sees half a file. Returns the path."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    description = {
+    description: dict[str, Any] = {
         "format": _FORMAT,
         "game": checkpoint.game,
         "version": checkpoint.version,
@@ -97,10 +99,22 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Pat
         name: value.detach().cpu().contiguous()
         for name, value in checkpoint.network.state_dict().items()
     }
+    description = json.loads(json.dumps(description, allow_nan=False))  # as it will be read
+    description[_CHECKSUM] = _checksum(description, weights)
     partial = path.with_name(path.name + ".partial")
     partial.write_bytes(save(weights, metadata={_KEY: json.dumps(description)}))
     os.replace(partial, path)
     return path
+
+
+def _checksum(description: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
+    """SHA-256 of the rest of the description and of all weights, in hexadecimal."""
+    rest = {key: value for key, value in description.items() if key != _CHECKSUM}
+    checksum = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
+    for name in sorted(weights):
+        checksum.update(name.encode())
+        checksum.update(weights[name].reshape(-1).view(torch.uint8).numpy().tobytes())
+    return checksum.hexdigest()
 
 
 def checkpoint_options(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -126,8 +140,11 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         file = _read(Path(path))
         described = _described(file)
         _check_tensors(file.tensors, state_types(described.shape, described.architecture))
+        weights = _weights(file)
+        if _checksum(file.description, weights) != file.description.get(_CHECKSUM):
+            raise ValueError("it is damaged: description and weights do not fit their checksum")
         network = make_network(described.shape, described.architecture)
-        network.load_state_dict(_weights(file))
+        network.load_state_dict(weights)
         _check_weights(network.eval(), described.shape)
     return Checkpoint(**described._asdict(), network=network)
 
