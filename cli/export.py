@@ -69,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
             checkpoint,
             describe_game(game),
             path,
-            random_observations(game, given.positions, given.seed),
+            random_observations(game, given.positions, given.seed, canonical=False),
         )
     size = path.stat().st_size
     if given.json:

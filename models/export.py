@@ -1,8 +1,9 @@
 """Networks for other programs: ONNX files that say what their numbers mean.
 
 An exported network takes ``observation`` [batch, *shape], for any batch, and answers with the
-arrays of `OUTPUTS`. Its file holds a JSON text beside the weights, see `metadata_of`. Every file
-is read back and compared with the network before it gets its name.
+arrays of `OUTPUTS`. Both are in the board's own frame, as environments give and take them: a game's
+canonical turn is in the file. Its file holds a JSON text beside the weights, see `metadata_of`.
+Every file is read back and compared with the network before it gets its name.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .checkpoint import Checkpoint
-from .network import PolicyValueNetwork, expected_value
+from .network import Output, expected_value
 from .onnx_graph import onnx_model
 
 #: How the names of the files end.
@@ -36,7 +37,7 @@ INPUT = "observation"
 
 #: What an exported network answers, in this order. Games without points have no ``score``.
 OUTPUTS = {
-    "policy_logits": "[batch, actions], logits of all actions as seen, legal or not",
+    "policy_logits": "[batch, actions], logits of all actions, legal or not",
     "outcome": "[batch, 3], probabilities of a win, a draw and a loss for the observing player",
     "value": "[batch], probability of a win less that of a loss",
     "score": "[batch], the observing player's expected final lead in points, over max_score",
@@ -98,7 +99,10 @@ def export_checkpoint(
     if path.suffix != SUFFIX:
         raise ValueError(f"{path} is no name for an ONNX file: it must end in {SUFFIX}")
     _check_description(checkpoint, description)
-    module = _Answers(checkpoint.network, "score" in _outputs(description)).eval()
+    network: nn.Module = copy.deepcopy(checkpoint.network).cpu()
+    if description["canonical_turn"] is not None:
+        network = _InBoardFrame(network, **description["canonical_turn"])
+    module = _Answers(network, "score" in _outputs(description)).eval()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial{path.suffix}")
     try:
@@ -162,12 +166,48 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
     return ExportedNetwork(metadata, run)
 
 
+class _InBoardFrame(nn.Module):
+    """A network that sees the canonical frame, for observations and actions in the board's own.
+
+    Args:
+        network: it sees the board turned where an observation's entry ``upright`` is 0.
+        upright: number of a plane, or of a feature.
+        cells: where each cell, or feature, goes; undoes itself.
+        actions: which action becomes which; undoes itself.
+    """
+
+    cells: Tensor
+    actions: Tensor
+
+    def __init__(
+        self, network: nn.Module, upright: int, cells: list[int], actions: list[int]
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self.upright = upright
+        self.register_buffer("cells", torch.tensor(cells))
+        self.register_buffer("actions", torch.tensor(actions))
+
+    def forward(self, observation: Tensor) -> Output:
+        planes = observation.flatten(2) if observation.dim() == 4 else observation[:, None]
+        entries = (
+            planes[:, self.upright, :1]
+            if observation.dim() == 4
+            else observation[:, self.upright : self.upright + 1]
+        )
+        is_turned = entries < 0.5
+        seen = torch.where(is_turned[:, :, None], planes[:, :, self.cells], planes)
+        output = self.network(seen.reshape(observation.shape))
+        policy = torch.where(is_turned, output.policy[:, self.actions], output.policy)
+        return Output(policy, output.outcome, output.score)
+
+
 class _Answers(nn.Module):
     """A network with the outputs that files have."""
 
-    def __init__(self, network: PolicyValueNetwork, has_score: bool) -> None:
+    def __init__(self, network: nn.Module, has_score: bool) -> None:
         super().__init__()
-        self.network = copy.deepcopy(network).cpu()
+        self.network = network
         self.has_score = has_score
 
     def forward(self, observation: Tensor) -> tuple[Tensor, ...]:

@@ -14,6 +14,8 @@ import torch
 
 from ludarium.cli import main
 from ludarium.envs import GAMES
+from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.codec import Codec
 from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.models.export import TOLERANCE, load_exported
 from ludarium.models.network import expected_value
@@ -44,17 +46,19 @@ def test_shipped_agents_answer_the_same_in_onnx(name, folder):
     assert exported.metadata["options"] == checkpoint.options
     assert exported.metadata["step"] == checkpoint.step
     game = GAMES[name](**checkpoint.options)
+    codec = Codec(game)
     for count in (1, 7, 64):
-        observations = random_observations(game, count + 64, seed=count)[64:]
-        assert len(observations) == count
-        answers = exported(observations)
+        batch = BatchEnv(game, count, seed=count)
+        for _ in range(5):
+            batch.step_random()
+        answers, encoded = exported(batch.observations), codec.encode(batch.states)
         with torch.inference_mode():
-            output = checkpoint.network(torch.from_numpy(observations))
+            output = checkpoint.network(torch.from_numpy(encoded.observations))
         for found, expected in (
-            (answers["policy_logits"], output.policy),
-            (answers["value"], expected_value(output.outcome)),
+            (answers["policy_logits"], encoded.decode_policies(output.policy.numpy())),
+            (answers["value"], expected_value(output.outcome).numpy()),
         ):
-            np.testing.assert_allclose(found, expected.numpy(), rtol=0, atol=TOLERANCE)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -76,7 +80,7 @@ def test_the_example_plays_a_legal_game_without_torch(name, folder):
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_the_metadata_lead_to_the_favourite_that_the_agent_plays(name, folder):
+def test_the_file_has_the_favourite_that_the_agent_plays(name, folder):
     """What the example does with the policy, against the agent's own way to actions."""
     sys.path.insert(0, str(ROOT / "examples"))
     try:
@@ -89,10 +93,9 @@ def test_the_metadata_lead_to_the_favourite_that_the_agent_plays(name, folder):
     game = GAMES[name](**checkpoint.options)
     agent = NetworkAgent(game, checkpoint.network, simulations=0, backend="eager")
     session = onnxruntime.InferenceSession(folder / f"{name}.onnx")
-    metadata = load_exported(folder / f"{name}.onnx").metadata
     random, position = np.random.default_rng(1), game.start(1)
     while not position.is_over:
-        found, _ = favourite(session, metadata, position.observation(), position.mask)
+        found, _ = favourite(session, position.observation(), position.mask)
         assert found == agent.choose(position)
         position.play(random.choice(position.legal_actions))
 
@@ -126,7 +129,7 @@ def test_the_positions_are_those_of_many_plies_and_depend_on_the_seed():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "no checkpoint or run folder 'nowhere'"),
+        (["nowhere"], "no agent is called 'nowhere'"),
         (["corso", "--positions", "0"], "positive number, not 0"),
         (
             ["corso", "--output", "agent.safetensors"],

@@ -41,7 +41,8 @@ def description_of(shape: NetworkShape, max_score: int = 16) -> dict:
         "options": {"size": 4},
         "max_score": max_score,
         "observation": {"shape": list(shape.observation), "dtype": "float32", "names": []},
-        "actions": {"names": [str(action) for action in range(shape.num_actions)], "seen": None},
+        "actions": {"names": [str(action) for action in range(shape.num_actions)]},
+        "canonical_turn": None,
     }
 
 
