@@ -115,7 +115,7 @@ def _array(
     """The bytes as the array that is asked for, if the file says the same and has as many."""
     wanted = dtype.newbyteorder("<").str
     found = layout if isinstance(layout, dict) else {}
-    axes = found.get("shape")
+    axes: Any = found.get("shape")
     fits = (
         found.get("dtype") == wanted
         and isinstance(axes, list)

@@ -13,7 +13,7 @@ from ludarium.configs import AlphaZeroConfig, apply_settings
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import GAMES, make_game
-from ludarium.training.agents.checkpoints import checkpoint_path
+from ludarium.training.agents.names import read_trained_agent
 
 from .common import add_json, add_options, print_json, read_options
 from .train import choose_config
@@ -37,7 +37,7 @@ Measure this machine, one game at a time:
 examples:
   ludarium bench                            all games, with fresh networks
   ludarium bench onyx --option size=6
-  ludarium bench corso --agent corso        with the shipped agent's network
+  ludarium bench corso --agent corso        with the network of the agent that comes along
   ludarium bench corso --agent corso --set self_play.cache=0"""
 
 
@@ -56,7 +56,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--agent",
         metavar="AGENT",
         help="play with its network, not a fresh one: a checkpoint, a run's folder, or a game's "
-        "name for its shipped agent",
+        "name for the agent that comes along",
     )
     parser.add_argument("--config", metavar="FILE", help="as for `ludarium train`")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
@@ -75,8 +75,9 @@ def run(given: argparse.Namespace) -> int:
 
     results = []
     chosen = read_options(given.option)
-    checkpoint = load_checkpoint(checkpoint_path(given.agent, chosen)) if given.agent else None
-    if checkpoint is not None:
+    checkpoint = None
+    if given.agent:
+        checkpoint = load_checkpoint(read_trained_agent(given.agent).checkpoint_path(chosen))
         names = [given.game or checkpoint.game]
     else:
         names = [given.game] if given.game else list(GAMES)

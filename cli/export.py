@@ -8,8 +8,9 @@ from pathlib import Path
 from rich.console import Console
 
 from ludarium.envs.engine.description import describe_game
-from ludarium.envs.registry import GAMES, make_game
-from ludarium.training.agents.checkpoints import checkpoint_path
+from ludarium.envs.registry import make_game
+from ludarium.training.agents.checkpoints import ShippedAgent
+from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
 
 from .common import add_json, add_options, print_json, read_options
@@ -36,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "checkpoint", metavar="CHECKPOINT", help="a checkpoint, a run's folder, or a game's name"
+        "agent", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
     )
     parser.add_argument("--format", choices=_FORMATS, default="onnx", help="default: onnx")
     parser.add_argument(
@@ -60,12 +61,13 @@ def run(given: argparse.Namespace) -> int:
     from ludarium.models.export import FORMATS, TOLERANCE, export_checkpoint
     from ludarium.training.agents.checkpoints import check_fits
 
-    source = checkpoint_path(given.checkpoint, read_options(given.option))
+    agent = read_trained_agent(given.agent)
+    source = agent.checkpoint_path(read_options(given.option))
     checkpoint = load_checkpoint(source)
     game = make_game(checkpoint.game, **checkpoint.options)
     check_fits(checkpoint, game, str(source))
     suffix = FORMATS[given.format]
-    beside = Path(source.name) if given.checkpoint in GAMES else source
+    beside = Path(source.name) if isinstance(agent, ShippedAgent) else source
     path = given.output or beside.with_suffix(suffix)
     with Console(stderr=True).status(f"writing and checking {path}"):
         differences = export_checkpoint(

@@ -160,8 +160,6 @@ class SelfPlay(Section):
     all groups together, for answers of the network that are needed again in the same
     iteration; 0 for none.
 
-    ``full_search_fraction``: of the moves. The others get only ``fast_simulations``, without
-    root noise, and are not learnt from; ``positions`` are those that are.
     ``temperature_plies``: from this ply of a game on the best action found is played, without
     ``temperature`` or root noise in the choice; none: never.
 
@@ -186,8 +184,6 @@ class SelfPlay(Section):
     prove: bool = True
     opening_plies: OpeningPlies = 4
     cache: Annotated[float, real(0, 1_000_000)] = 64.0
-    full_search_fraction: Annotated[float, real(0.01, 1)] = 1.0
-    fast_simulations: Annotated[int, whole(1, _MOST_SIMULATIONS)] = 8
     temperature_plies: Plies | None = None
     resign: Annotated[float, real(0.0001, 0.9999)] | None = None
     resign_disabled_fraction: Annotated[float, real(0.0001, 0.9999)] = 0.1
@@ -196,12 +192,6 @@ class SelfPlay(Section):
     def _check(self) -> SelfPlay:
         if self.algorithm == "puct" and self.noise is not None and self.noise > 1:
             raise ValueError(f"noise: {self.noise:g} is more than 1, all of the root's prior")
-        if self.full_search_fraction < 1 and self.fast_simulations > self.fewest_simulations:
-            raise ValueError(
-                f"fast_simulations: {self.fast_simulations} are more than the "
-                f"{self.fewest_simulations} of a full search; give fewer, or "
-                "full_search_fraction: 1"
-            )
         return self
 
     def simulations_at(self, progress: float) -> int:
@@ -209,13 +199,6 @@ class SelfPlay(Section):
         if isinstance(self.simulations, int):
             return self.simulations
         return [count for start, count in self.simulations if start <= progress][-1]
-
-    @property
-    def fewest_simulations(self) -> int:
-        """The smallest number in the schedule."""
-        if isinstance(self.simulations, int):
-            return self.simulations
-        return min(count for _, count in self.simulations)
 
     @property
     def most_simulations(self) -> int:

@@ -5,19 +5,18 @@
     env = ludarium.envs.make("corso")       # the same by name
 
 Also here: ``GAMES`` (the registry), ``make_game`` (rules without an environment),
-``from_record`` (an environment from a saved game), `ludarium.envs.batch` (thousands of games
-at once), and Gymnasium ids such as ``ludarium/Corso-v0``.
+``register_game`` (a game of your own), ``from_record`` (an environment from a saved game),
+`ludarium.envs.batch` (thousands of games at once), and Gymnasium ids such as
+``ludarium/Corso-v0``.
 """
 
 from .engine.game import Game, Symmetries
 from .engine.options import Option
 from .engine.position import Position
-from .faces import from_record, install_version_modules, make, make_raw, register_ids
+from .faces import from_record, install_faces, make, make_raw, register_game
 from .registry import GAMES, make_game
 
-_version_modules = install_version_modules(__name__)
-globals().update(_version_modules)
-register_ids(__name__)
+_version_modules = [install_faces(*item) for item in GAMES.versions().items()]
 
 __all__ = [
     "GAMES",
@@ -29,5 +28,6 @@ __all__ = [
     "make",
     "make_game",
     "make_raw",
+    "register_game",
     *_version_modules,
 ]

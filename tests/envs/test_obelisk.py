@@ -834,7 +834,9 @@ def test_text_shows_different_positions_differently() -> None:
         for position, _ in random_game(game, seed):
             state = position.state
             fields = ("heights", "points", "pile", "zone", "hand", "phase", "active", "black_left")
-            facts = b"".join(state[name].tobytes() for name in fields) + bytes([position.is_over])
+            facts = b"".join(state[name].tobytes() for name in fields) + bytes(
+                [int(position.is_over)]
+            )
             assert texts.setdefault(position.board_text(), facts) == facts
 
 

@@ -110,7 +110,7 @@ def memory_of(config: TrainingConfig, game: Game, device: str) -> list[Part]:
 def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Part]:
     play, actions = config.self_play, game.num_actions
     threads = choose_threads(play, device)
-    simulations = max(play.most_simulations, play.fast_simulations)
+    simulations = play.most_simulations
     nodes = (simulations + 1) * (NODE.itemsize + actions * EDGE.itemsize)
     tree = nodes + (simulations + 2) * game.state_dtype.itemsize + root_dtype(actions).itemsize
     schedules = 2 * (play.max_considered + 1) * simulations * 4 * (threads + 1)
