@@ -297,8 +297,8 @@ def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("nonsense", "game.json is no saved game"),
-        ("[]", "does not have a game and moves"),
+        ("nonsense", "game.json' is not valid JSON"),
+        ("[]", "holds no game record"),
         ('{"game": "corso", "moves": []}', "is a game of 'corso', not of tictactoe"),
         ('{"game": "tictactoe", "moves": [], "seat": true}', "a seat is 0 or 1"),
         ('{"game": "tictactoe", "moves": [], "seat": 2}', "a seat is 0 or 1"),
