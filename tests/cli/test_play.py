@@ -233,7 +233,7 @@ def test_commands_that_fail_do_not_end_the_game(play, here):
     (here / "notes.txt").write_text("mine")
     out = play(["save", "save notes.txt", "save nowhere/game.json", "b2", "quit"], *QUICK)
     assert "save where?" in out
-    assert "notes.txt is no saved game" in out
+    assert "notes.txt' is not valid JSON" in out
     assert "No such file" in out
     assert (here / "notes.txt").read_text() == "mine"
     assert "moves: b2" in out
