@@ -93,7 +93,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(given: argparse.Namespace) -> int:
     """Play one game."""
     options = read_options(given.option)
-    seed, moves, saved_seat = random.SystemRandom().getrandbits(32), [], None
+    seed, saved_seat = random.SystemRandom().getrandbits(32), None
+    moves: list[int] = []
     if given.resume is not None:
         saved = _read_saved(given.resume)
         name = given.opponent_or_game

@@ -101,7 +101,7 @@ class Corso(Game):
         return ", ".join(_TEXT_SYMBOLS[content + player] for content in (MARBLE, DYE))
 
     def tally(self, state: np.record) -> tuple[int, int]:
-        owners = self.owners(state)
+        owners = self.tables[0].owner[state.cells]
         return int((owners == 1).sum()), int((owners == -1).sum())
 
     def symmetries(self) -> Symmetries:

@@ -203,7 +203,7 @@ def _read_rules(rules: ModuleType) -> _Reading:
 def _records_of(function: ast.FunctionDef) -> dict[str, str]:
     """The names by which a function knows the records, unless it gives them another meaning."""
     arguments = [argument.arg for argument in function.args.args]
-    records = {name: name for name in ("state", "tables") if name in arguments}
+    records: dict[str, str] = {name: name for name in ("state", "tables") if name in arguments}
     if function.name in _ARGUMENTS and len(arguments) >= 2:
         records = {arguments[0]: "tables", arguments[1]: "state"}
     for node in ast.walk(function):

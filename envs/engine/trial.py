@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -76,7 +75,7 @@ class _Trial:
         Raises:
             _FaultError: it raised an error, which is noted.
         """
-        function: Callable = getattr(self._rules, name, _DEFAULTS.get(name))
+        function: Any = getattr(self._rules, name, _DEFAULTS.get(name))
         try:
             with np.errstate(all="raise"):
                 return function(self._table, *arguments)

@@ -204,7 +204,7 @@ def test_compiled_code_that_goes_other_ways_is_reported(changed):
         ("= content == EMPTY\n", "= (content == EMPTY) & _SHOWN\n"),
         ("NUM_PLANES = 3\n", "NUM_PLANES = 3\n_SHOWN = 1\n"),
     )()
-    game.start().play(0)  # compiled while empty cells are shown, which plain Python then does not
+    game.start().observation()  # compiled while empty cells are shown, which then ends
     sys.modules["changed_game.rules"]._SHOWN = 0
     (fault,) = check_game(game, games=3)
     assert "compiled code observes other values than plain Python" in fault
