@@ -13,6 +13,7 @@ from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, telling_op
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
 
 from .common import add_json, print_json
+from .game_modules import program
 from .games import play_command
 
 _DESCRIPTION = """\
@@ -70,7 +71,7 @@ def run(given: argparse.Namespace) -> int:
             soft_wrap=True,
         )
     if not trained:
-        console.print(f"  none; make one: ludarium train {given.game}")
+        console.print(f"  none; make one: {program()} train {given.game}")
     return 0
 
 

@@ -128,9 +128,9 @@ def measure(
     from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
     from ludarium.training.networks import chosen_size, network_shape
     from ludarium.training.random_positions import random_observations
-    from ludarium.training.runs.trainer import choose_device
+    from ludarium.training.runs.resources import check_device
 
-    device = choose_device(config.device)
+    device = check_device(config.device)
     threads = choose_threads(config.self_play, device)
     if checkpoint is not None:
         channels, blocks, network = checkpoint.channels, checkpoint.blocks, checkpoint.network

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
 from ludarium.envs import Game, register_game
+
+_taken: list[str] = []  # modules that the command line of this process names
 
 
 def describe_game_modules(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +42,13 @@ def take_game_modules(arguments: Sequence[str]) -> list[str]:
     given, others = parser.parse_known_args(list(arguments))
     for name in given.game_module:
         register_module(name)
+    _taken[:] = given.game_module
     return others
+
+
+def program() -> str:
+    """How a command has to begin that works with the same games as this one."""
+    return shlex.join(["ludarium", *(f"--game-module={name}" for name in _taken)])
 
 
 def register_module(name: str) -> None:

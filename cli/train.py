@@ -23,6 +23,7 @@ from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.training.agents import make_agent
 
 from .common import add_json, print_json, read_options
+from .game_modules import program
 
 if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder
@@ -162,26 +163,26 @@ def _trainer_class(algorithm: str) -> type[Trainer]:
 
 def describe_plan(config: TrainingConfig) -> str:
     """What a run will do, and until when, in a sentence."""
-    steps = []
+    parts = []
     if isinstance(config, AlphaZeroConfig):
         if config.bootstrap.positions:
-            steps.append(
+            parts.append(
                 f"first {config.bootstrap.positions:,} positions of games by tree search with "
                 "random playouts"
             )
-        steps.append(f"iterations of self-play ({config.self_play.positions:,} positions each)")
+        parts.append(f"self-play, {config.self_play.positions:,} positions in each iteration")
     else:
-        steps.append("iterations of self-play")
+        parts.append("self-play")
     evaluation = config.evaluation
     if evaluation.every:
         whom = evaluation.against
         against = whom if isinstance(whom, str) else f"{whom[0]} to {whom[-1]}"
-        steps.append(f"every {evaluation.every} of them games against {against}")
+        parts.append(f"games against {against} every {evaluation.every} iterations")
     budget = config.budget
     end = f"{budget.iterations:,} iterations"
     if budget.minutes is not None:
         end = f"{budget.minutes:g} minutes, or {end} if these are sooner"
-    return f"plan: {', then '.join(steps)}; until {end}"
+    return f"plan: {'; '.join(parts)}; until {end}"
 
 
 def _check_run(config: TrainingConfig) -> None:
@@ -249,8 +250,8 @@ def run(given: argparse.Namespace) -> int:
     state = "finished" if outcome.finished else "stopped; the same command goes on"
     print(f"{state}: {outcome.iteration} iterations, {outcome.seconds / 60:.1f} minutes")
     print(f"agent: {folder.agent}")
-    print(f"measure it: ludarium evaluate {folder.path}")
-    print(f"play it:    ludarium play {folder.path}")
+    print(f"measure it: {program()} evaluate {folder.path}")
+    print(f"play it:    {program()} play {folder.path}")
     return 0
 
 

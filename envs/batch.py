@@ -37,6 +37,7 @@ def make(
     threads: int | None = None,
     observation_dtype: Any = np.float32,
     seed: int | np.random.SeedSequence | None = None,
+    canonical: bool = False,
     **options: Any,
 ) -> BatchEnv:
     """A `BatchEnv` of the game called ``name``.
@@ -45,7 +46,14 @@ def make(
         ValueError: no such game, option or option value, or see `BatchEnv`.
     """
     game = make_game(name, **options)
-    return BatchEnv(game, num_envs, threads=threads, observation_dtype=observation_dtype, seed=seed)
+    return BatchEnv(
+        game,
+        num_envs,
+        threads=threads,
+        observation_dtype=observation_dtype,
+        seed=seed,
+        canonical=canonical,
+    )
 
 
 class BatchEnv:
@@ -64,8 +72,8 @@ class BatchEnv:
         terminated: bool[N], whether that ply ended the game by the rules.
         truncated: bool[N], whether it reached the ply cap.
         actions: int64[N], the actions of the last step.
-        states: structured array [N], the rule records. Write to it only with `set_position`.
-        game, num_envs, threads: what the batch was made with.
+        states: structured array [N], the rule records; only to be read.
+        game, num_envs, threads, canonical: what the batch was made with.
 
     Where a game ended, ``observations``, ``masks`` and ``movers`` belong to the next one.
 
@@ -77,6 +85,9 @@ class BatchEnv:
         observation_dtype: ``np.float32``, or ``np.uint8`` where the game's observations are
             of zeros and ones.
         seed: fixes the random numbers of each game: of random starts and random actions.
+        canonical: show observations and masks, and take actions, in the frame in which each
+            player to move plays in the same direction (see `Game.canonical_turn`), not in the
+            board's own. Where the game has no such turn, there is no difference.
 
     Raises:
         ValueError: an argument out of its range.
@@ -90,6 +101,7 @@ class BatchEnv:
         threads: int | None = None,
         observation_dtype: Any = np.float32,
         seed: int | np.random.SeedSequence | None = None,
+        canonical: bool = False,
     ) -> None:
         _require_positive("num_envs", num_envs)
         if threads is not None:
@@ -97,6 +109,7 @@ class BatchEnv:
         dtype = _observation_dtype(game, observation_dtype)
         self.game = game
         self.num_envs = num_envs
+        self.canonical = bool(canonical)
         entries = num_envs * (int(np.prod(game.planes_shape)) + game.num_actions)
         worthwhile = max(1, entries // _WORTH_A_THREAD)
         self.threads = min(threads or min(available_cores(), worthwhile), num_envs)
@@ -118,6 +131,7 @@ class BatchEnv:
             rows(self.rewards),
             self.terminated.view(np.uint8),
             self.truncated.view(np.uint8),
+            self.canonical,
         )
         self.reset(np.random.SeedSequence() if seed is None else seed)
 
@@ -250,7 +264,10 @@ class BatchEnv:
         place = self.game.kernels.first_illegal(masks, actions.astype(np.int64, copy=False))
         if place >= 0:
             index = place if games is None else games[place]
-            raise ValueError(f"game {index}: {self.position(index).refusal(actions[place])}")
+            position, action = self.position(index), int(actions[place])
+            if self.canonical and 0 <= action < self.game.num_actions:
+                action = position.turned_action(action)
+            raise ValueError(f"game {index}: {position.refusal(action)}")
 
     def _numbers(self, name: str, games: Any) -> np.ndarray:
         """Game numbers as int64[K]; ``ValueError`` if they are not, or out of range."""

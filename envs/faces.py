@@ -14,18 +14,27 @@ from .engine.record import check_record
 from .registry import GAMES, make_game
 
 
-def make(name: str, *, render_mode: str | None = None, **options: Any) -> GuardedBoardGameEnv:
+def make(
+    name: str, *, render_mode: str | None = None, canonical: bool = False, **options: Any
+) -> GuardedBoardGameEnv:
     """A PettingZoo AEC environment of the game called ``name``, guarded as classic games are.
+
+    Args:
+        name: of the game.
+        render_mode, canonical: see `BoardGameEnv`.
+        **options: the game's.
 
     Raises:
         ValueError: no such game, option, option value or render mode.
     """
-    return GuardedBoardGameEnv(make_game(name, **options), render_mode)
+    return GuardedBoardGameEnv(make_game(name, **options), render_mode, canonical)
 
 
-def make_raw(name: str, *, render_mode: str | None = None, **options: Any) -> BoardGameEnv:
+def make_raw(
+    name: str, *, render_mode: str | None = None, canonical: bool = False, **options: Any
+) -> BoardGameEnv:
     """The environment without guards: an illegal action raises ``ValueError``."""
-    return BoardGameEnv(make_game(name, **options), render_mode)
+    return BoardGameEnv(make_game(name, **options), render_mode, canonical)
 
 
 def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardGameEnv:
@@ -103,8 +112,10 @@ def _register_ids(name: str, version: int) -> None:
 
 
 def _face(maker: Any, name: str) -> Any:
-    def face(*, render_mode: str | None = None, **options: Any) -> BoardGameEnv:
-        return maker(name, render_mode=render_mode, **options)
+    def face(
+        *, render_mode: str | None = None, canonical: bool = False, **options: Any
+    ) -> BoardGameEnv:
+        return maker(name, render_mode=render_mode, canonical=canonical, **options)
 
     face.__doc__ = maker.__doc__.replace("the game called ``name``", name)
     return face

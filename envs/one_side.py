@@ -27,7 +27,7 @@ class OneSide:
     turn. Games that are over stay as they are until `renew` starts them anew.
 
     Args:
-        game, num_envs, opponent, seat, illegal, observation_dtype: as for
+        game, num_envs, opponent, seat, illegal, observation_dtype, canonical: as for
             `VectorBoardGameEnv`.
         opening_plies: each game begins with 0 to so many random plies of both players; an
             opening that would end its game is left out.
@@ -49,12 +49,15 @@ class OneSide:
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
         opening_plies: int = 0,
+        canonical: bool = False,
     ) -> None:
         check_choice("seat", seat, SEATS)
         check_choice("illegal", illegal, ("lose", "raise"))
         if not isinstance(opponent, Opponents):
             check_opponent(opponent)
-        self.batch = BatchEnv(game, num_envs, threads=1, observation_dtype=observation_dtype)
+        self.batch = BatchEnv(
+            game, num_envs, threads=1, observation_dtype=observation_dtype, canonical=canonical
+        )
         self.seats = np.zeros(num_envs, np.int64)
         self.rewards = np.zeros(num_envs, np.float32)
         self.terminated = np.zeros(num_envs, np.bool_)
@@ -171,12 +174,17 @@ class OneSide:
             if opponent == "random":
                 return Chooser(lambda batch, games: batch.random_actions()[games])
             agent = make_agent(opponent, self.batch.game, int(self._random.integers(2**31)))
-            return Chooser(
-                lambda batch, games: [agent.choose(batch.position(game)) for game in games]
-            )
+            return Chooser(lambda batch, games: [_ask(agent, batch, int(game)) for game in games])
         if isinstance(opponent, Opponents):
             return opponent
         return Chooser(lambda batch, games: opponent(batch.observations[games], batch.masks[games]))
+
+
+def _ask(agent: Any, batch: BatchEnv, game: int) -> int:
+    """What an agent plays in a game of ``batch``, in the frame of the batch."""
+    position = batch.position(game)
+    action = agent.choose(position)
+    return position.turned_action(action) if batch.canonical else action
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:

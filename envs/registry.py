@@ -19,6 +19,8 @@ from typing import Any
 
 from .corso import Corso
 from .engine.game import Game
+from .engine.messages import quoted
+from .engine.options import check_stored
 from .obelisk import Obelisk
 from .obsidio import Obsidio
 from .onyx import Onyx
@@ -171,19 +173,36 @@ def find_game(name: str) -> type[Game]:
     """
     if name not in GAMES:
         raise ValueError(
-            f"no game is called {_shortened(name)}; games: {', '.join(GAMES)} (one of your own is "
-            "known once it is registered or its package installed: docs/new-game.md)"
+            f"no game is called {quoted(name)}; games: {', '.join(GAMES)}; one of your own: "
+            "ludarium --game-module MODULE, or register_game (docs/new-game.md)"
         )
     return GAMES[name]
 
 
-def make_game(name: str, **options: Any) -> Game:
+def make_game(name: str, /, **options: Any) -> Game:
     """The rules of a game with the given options.
 
     Raises:
         ValueError: no such game, no such option, or a value that the option does not accept.
     """
     return find_game(name)(**options)
+
+
+def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
+    """The rules with options out of a file, from a record or a checkpoint, say.
+
+    Args:
+        name: of the game.
+        stored: options as the file holds them. Whoever wrote it must not have other files read, so
+            an option that takes the path of a file takes here only what such a file contains.
+        given: options that the user gives, instead of those in the file.
+
+    Raises:
+        ValueError: as for `make_game`, or an option in the file is a path, or ``stored`` is no
+            mapping by name.
+    """
+    kind = find_game(name)
+    return kind(**check_stored(kind.option_list, stored) | given)
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:
@@ -195,8 +214,3 @@ def as_game(game: str | Game, options: dict[str, Any]) -> Game:
     if options:
         raise ValueError(f"options {options} go with a game's name, not with {game!r}")
     return game
-
-
-def _shortened(name: Any) -> str:
-    text = repr(name)
-    return text if len(text) <= 80 else f"{text[:80]}..."

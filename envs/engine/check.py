@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from .game import Game
 
 #: The rule functions with the number of their arguments.
-_ARGUMENTS = {"init": 3, "is_legal": 3, "step": 3, "observe": 4, "score": 2, "may_end": 2}
+_ARGUMENTS = {
+    **{"init": 3, "is_legal": 3, "step": 3, "observe": 4},
+    **{"score": 2, "may_end": 2, "is_turned": 3},
+}
 _NEEDED = ("init", "is_legal", "step", "observe")
 _WHOLE_NUMBERS = {"num_actions": 1, "max_plies": 1, "max_score": 0}
 _FLAGS = ("binary_observation", "random_start", "has_owners")

@@ -190,27 +190,36 @@ class Position:
         text = self.game.action_to_text(self.state, number)
         return f"action {number} ({text}) is not legal: {self.game.explain(self.state, number)}"
 
-    def observation(self, player: int | None = None, dtype: type = np.float32) -> np.ndarray:
-        """Observation from ``player``'s side (default: the player to move)."""
+    def observation(
+        self, player: int | None = None, dtype: type = np.float32, canonical: bool = False
+    ) -> np.ndarray:
+        """Observation from ``player``'s side (default: the player to move).
+
+        In the board's own frame, or in the ``canonical`` one, see `is_turned`.
+        """
         game = self.game
         observation: np.ndarray = np.empty(game.observation_shape, dtype)
         planes = observation.reshape(game.planes_shape)
         viewer = self.mover if player is None else player
         game.kernels.observe(game.tables, self.states, viewer, planes)
+        if canonical and self.is_turned(viewer):
+            assert game.canonical_turn is not None
+            planes[:] = planes[:, game.canonical_turn.cells]
         return observation
 
-    def seen_actions(self, player: int | None = None) -> np.ndarray:
-        """The number under which ``player`` (default: the player to move) sees each action.
+    def is_turned(self, player: int | None = None) -> bool:
+        """Whether the canonical view of ``player`` (default: the mover) is the board turned.
 
-        int32[num_actions], a permutation: ``policy[position.seen_actions()]`` brings what a
-        network says of the actions that it sees into the numbers that `play` takes. The
-        identity but in games whose observation is turned to a canonical orientation.
+        Then `Game.canonical_turn` leads from one frame to the other. Never so in games without.
         """
         game = self.game
-        numbers = np.empty(game.num_actions, np.int32)
         viewer = self.mover if player is None else player
-        game.kernels.seen_actions(game.tables, self.states, viewer, numbers)
-        return numbers
+        return bool(game.kernels.is_turned(game.tables, self.states, viewer))
+
+    def turned_action(self, action: int) -> int:
+        """The canonical number of the mover's action in the board's frame, and the other way."""
+        turn = self.game.canonical_turn
+        return int(turn.actions[action]) if turn is not None and self.is_turned() else action
 
     def perft(self, depth: int) -> int:
         """Number of action sequences of exactly ``depth`` plies from here: a check of rules."""

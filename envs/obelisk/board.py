@@ -93,6 +93,7 @@ class Obelisk(Game):
             accept_blocks,
             "the catalogue of blocks (None: the default one)",
             "None, the path of a JSON file, or its content as a dict",
+            takes_path=True,
         ),
         Option(
             "max_plies",

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..board.picture import svg_document, svg_text
+from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
@@ -91,7 +92,7 @@ def _hexagon_symmetries() -> np.ndarray:
 
 #: Where each symmetry of the hexagon puts each space, int[12, 24].
 HEXAGON = _hexagon_symmetries()
-#: The turn by half, under which the dark player sees the board.
+#: The turn by half: the canonical view of the dark player.
 HALF_TURN = np.arange(SPACES)[::-1]
 
 
@@ -152,7 +153,7 @@ class Osiron(Game):
         ),
     )
     notation = "with the mover's own space first"
-    orientation = "is light"
+    upright = "is light"
     rules: ClassVar = rules
 
     def setup(self) -> None:
@@ -169,8 +170,6 @@ class Osiron(Game):
             set[int]().union(*(CIRCLE_SPACES[circle] for circle in circles))
             for circles in self.excluded_circles
         ]
-        space_at = [1 << space for space in range(SPACES)]
-        light_at, dark_at = (_circles_around(circles) for circles in counting)
         self.state_dtype = rules.state_dtype(self.max_plies // 2 + 1 if repetition else 1)
         self.tables = table_record(
             ends=np.array(PAIR_ENDS, np.uint8),
@@ -187,12 +186,11 @@ class Osiron(Game):
             is_random=self.random_start,
             repetition=repetition,
             max_plies=self.max_plies,
-            space_at=_as_seen(space_at, space_at),
-            own_around=_as_seen(light_at, dark_at),
-            other_around=_as_seen(dark_at, light_at),
-            seen=np.array([np.arange(PAIRS), _pair_images(HALF_TURN)], np.uint8),
+            space_at=_on_cells([1 << space for space in range(SPACES)]),
+            counting_around=np.stack([_on_cells(_circles_around(circles)) for circles in counting]),
         )
         self.num_actions = PAIRS
+        self.canonical_turn = CanonicalTurn(_cell_images(HALF_TURN), _pair_images(HALF_TURN))
         self.action_names = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
         self.observation_shape = (NUM_PLANES, _HEIGHT, _WIDTH)
         self.observation_names = _PLANE_NAMES
@@ -314,15 +312,11 @@ def _spaces_beside(space: int) -> list[int]:
     return [sum(ends) - space for ends in PAIR_ENDS if space in ends]
 
 
-def _as_seen(light: list[int], dark: list[int]) -> np.ndarray:
-    """What the players see on each cell, int32[2, 28], 0 beside the board.
-
-    ``light`` and ``dark`` say what there is to be seen on each space by each player.
-    """
-    seen = np.zeros((2, CELLS), np.int32)
-    seen[0, SPACE_CELLS] = light
-    seen[1, SPACE_CELLS] = np.array(dark)[HALF_TURN]
-    return seen
+def _on_cells(values: list[int]) -> np.ndarray:
+    """What belongs to the spaces, on the observation's cells, int32[28]; 0 beside the board."""
+    cells = np.zeros(CELLS, np.int32)
+    cells[SPACE_CELLS] = values
+    return cells
 
 
 def _action_places() -> np.ndarray:

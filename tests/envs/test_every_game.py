@@ -222,7 +222,7 @@ def test_owners_of_cells_are_a_matter_of_the_board(game: Game) -> None:
             game.owners(game.new_states(1))
         return
     assert len(game.observation_shape) == 3
-    assert game.orientation is None
+    assert game.canonical_turn is None
     symmetries = game.symmetries()
     cells = symmetries.of_cells(game.planes_shape[1])
     for number in range(len(symmetries)):
@@ -247,22 +247,6 @@ def test_symmetries_form_a_group(game: Game) -> None:
     known = {row.tobytes() for row in tables}
     assert len(known) == len(symmetries)
     assert {second[first].tobytes() for first in tables for second in tables} == known
-
-
-def test_actions_as_players_see_them_are_permutations_and_commute_with_symmetries(
-    game: Game,
-) -> None:
-    symmetries = game.symmetries()
-    for position in random_positions(game, 10):
-        for player in (0, 1):
-            seen = position.seen_actions(player)
-            assert sorted(seen) == list(range(game.num_actions))
-            if symmetries.kind is None:
-                for table in symmetries.actions:
-                    np.testing.assert_array_equal(seen[table], table[seen])
-        many = np.zeros((1, game.num_actions), np.int32)
-        game.kernels.seen_actions_of_movers(game.tables, position.states, many)
-        np.testing.assert_array_equal(many[0], position.seen_actions())
 
 
 def test_positions_that_look_the_same_have_the_same_legal_actions(game: Game) -> None:
@@ -304,21 +288,22 @@ def test_names_of_actions_are_their_texts_unless_the_notation_says_more(
     assert differs == bool(default_game.notation)
 
 
-def test_descriptions_are_json_and_tell_how_actions_are_seen(game: Game) -> None:
+def test_descriptions_are_json_and_tell_the_canonical_turn(game: Game) -> None:
     description = describe_game(game)
     assert json.loads(json.dumps(description)) == description
     assert make_game(description["game"], **description["options"]) == game
     assert description["observation"]["shape"] == list(game.observation_shape)
-    seen = description["actions"]["seen"]
-    assert (seen is None) == (not hasattr(game.rules, "seen_action"))
+    turn = description["canonical_turn"]
+    assert (turn is None) == (not hasattr(game.rules, "is_turned"))
     for position in random_positions(game, 20):
         for player in (0, 1):
-            numbers = np.arange(game.num_actions)
-            if seen is not None:
-                entry = position.observation(player)[seen["entry"]]
-                assert entry.min() == entry.max()
-                numbers = np.array(seen["numbers"][int(entry.max())])
-            np.testing.assert_array_equal(numbers, position.seen_actions(player))
+            planes = position.observation(player).reshape(game.planes_shape)
+            if turn is not None:
+                upright = position.observation(player)[turn["upright"]]
+                assert upright.min() == upright.max() == (not position.is_turned(player))
+                planes = planes if upright.max() else planes[:, turn["cells"]]
+            canonical = position.observation(player, canonical=True)
+            np.testing.assert_array_equal(planes, canonical.reshape(game.planes_shape))
 
 
 def test_planes_are_named_after_their_constants(default_game: Game) -> None:

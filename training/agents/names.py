@@ -102,6 +102,7 @@ def read_agent(spec: str) -> AgentFactory:
         ValueError: ``spec`` names no agent; the message says what is accepted.
     """
     word, colon, argument = spec.partition(":")
+    factory: AgentFactory | None
     try:
         kind = _find_kind(word)
         if kind is not None:
@@ -109,12 +110,17 @@ def read_agent(spec: str) -> AgentFactory:
         elif word in GAMES:
             factory = _read_shipped(spec)
         else:
-            return _read_path(spec)
+            factory = _read_path(spec)
     except PluginError:
         raise
     except ValueError as error:
         raise ValueError(f"agent {_quoted(spec)}: {error}; {accepted()}") from None
-    _warn_of_hidden_files(spec, word)
+    if factory is None:
+        raise ValueError(
+            f"no agent is called {_quoted(spec)}, and no game, file or folder either; {accepted()}"
+        )
+    if not isinstance(factory, CheckpointAgent):
+        _warn_of_hidden_files(spec, word)
     return factory
 
 
@@ -219,13 +225,13 @@ def _read_shipped(argument: str | None) -> AgentFactory:
     return ShippedAgent(name=name, simulations=_read_number(simulations) if colon else None)
 
 
-def _read_path(spec: str) -> AgentFactory:
+def _read_path(spec: str) -> AgentFactory | None:
     path, colon, simulations = spec.rpartition(":")
     if os.path.exists(spec):  # false, unlike Path's, for what can be no path
         return CheckpointAgent(path=Path(spec), simulations=None)
     if colon and os.path.exists(path):
         return CheckpointAgent(path=Path(path), simulations=_read_number(simulations))
-    raise ValueError("no kind of agents, no game, no file and no folder is called that")
+    return None
 
 
 def _read_number(text: str) -> int:

@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 
+from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.models import Checkpoint, InferenceEngine
 from ludarium.models.backends import ANY_SIZE
@@ -52,6 +53,7 @@ class NetworkAgent(Agent):
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
         self._batch = int(np.clip(room, 1, _BATCH))
         self._engine = InferenceEngine(network, game.observation_shape, self._batch, backend)
+        self._codec = Codec(game)
         self._search: Search | None = None
         if simulations:
             settings = SearchSettings(simulations=simulations)
@@ -112,14 +114,9 @@ class NetworkAgent(Agent):
             logits float32 [N, A] in the game's numbers, legal or not, and values float32 [N] for
             the player to move, in [-1, 1].
         """
-        game, states = self.game, self._check(states)
-        observations = np.empty((len(states), *game.observation_shape), np.float32)
-        planes = observations.reshape(len(states), *game.planes_shape)
-        game.kernels.observe_movers(game.tables, states, planes)
-        logits, values = self._engine(observations)
-        seen = np.empty((len(states), game.num_actions), np.int32)
-        game.kernels.seen_actions_of_movers(game.tables, states, seen)
-        return np.take_along_axis(logits, seen, axis=1), values
+        encoded = self._codec.encode(self._check(states))
+        logits, values = self._engine(encoded.observations)
+        return encoded.decode_policies(logits), values
 
     def _favourites(self, states: np.ndarray) -> np.ndarray:
         masks = np.empty((len(states), self.game.num_actions), np.int8)

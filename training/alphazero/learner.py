@@ -88,7 +88,8 @@ class Learner:
             self.ownership, self._learning = whole.ownership, whole
         self._replicas = [self._learning]
         if self.device.type == "cpu":
-            self._replicas += [_sharing_weights(self._learning) for _ in range(workers - 1)]
+            parts = min(workers, config.batch)  # the mean of an empty part is not a number
+            self._replicas += [_sharing_weights(self._learning) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
         decayed = [weight for weight in self._learning.parameters() if weight.ndim > 1]
         others = [weight for weight in self._learning.parameters() if weight.ndim <= 1]

@@ -367,7 +367,5 @@ def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:
         dirichlet_alpha=play.dirichlet_alpha,
         temperature=play.temperature,
         prove=play.prove,
-        full_search_fraction=play.full_search_fraction,
-        fast_simulations=play.fast_simulations if play.full_search_fraction < 1 else 0,
         temperature_plies=NEVER if play.temperature_plies is None else play.temperature_plies,
     )

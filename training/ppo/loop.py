@@ -175,7 +175,9 @@ class PPOTrainer(Trainer):
 
     def _measure_statistics(self) -> None:
         """Fit the network's normalisation to positions of random games."""
-        games = BatchEnv(self.game, self.config.rollout.games, seed=self.config.seed)
+        games = BatchEnv(
+            self.game, self.config.rollout.games, seed=self.config.seed, canonical=True
+        )
         positions = []
         for _ in range(_STATISTICS_PLIES):
             positions.append(games.observations[:64].copy())

@@ -53,6 +53,8 @@ class Column(NamedTuple):
 LEFT = Column("left", 7, lambda m: as_time(time_left(m["progress"], m["seconds"])), 1)
 #: Seconds after which a log that is no terminal has a line of a task under way.
 _SILENCE = 30.0
+#: Share of a task that tells how long the rest will take: compiling may come before it.
+_ENOUGH = 0.05
 
 
 class TerminalReporter(Reporter):
@@ -120,11 +122,12 @@ class TerminalReporter(Reporter):
         """Bring the bar, or the log, up to date."""
         now = time.perf_counter()
         share = min(1.0, self._done / max(1, self._total))
-        left = f"{as_time(time_left(share, now - self._started))} left"
+        seconds = time_left(share, now - self._started)
+        left = f"{as_time(seconds)} left" if share >= _ENOUGH else ""
         self._progress.update(self._task, completed=self._done, speed=speed, left=left)
         if not self.console.is_terminal and now - self._told >= _SILENCE:
             self._told = now
-            self.console.print(f"{self._name} {self._done:,}/{self._total:,}, {left}")
+            self.console.print(f"{self._name} {self._done:,}/{self._total:,}  {left}".rstrip())
 
     def iteration(self, metrics: dict[str, Any]) -> None:
         """Print a row, the heading above the first one, and add to the curves."""

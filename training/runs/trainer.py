@@ -30,6 +30,7 @@ from ludarium.training.networks import chosen_size, network_shape
 
 from .folder import RunFolder
 from .reporting import Column, Reporter
+from .resources import check_device, check_resources
 
 #: Games of each match in which a run rates the anchors whose ratings nobody knows.
 _ANCHOR_GAMES = 40
@@ -77,7 +78,8 @@ class Trainer(ABC):
         self.folder = folder
         self.reporter = reporter
         self.game = make_game(config.game, **config.options)
-        self.device = choose_device(config.device)
+        check_resources(config, self.game)  # before the folder is made
+        self.device = check_device(config.device)
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
@@ -248,16 +250,6 @@ class Trainer(ABC):
 
     def close(self) -> None:  # noqa: B027 - most runs have nothing to end
         """End what runs beside the loop."""
-
-
-def choose_device(wanted: str) -> str:
-    """A torch device; ``auto`` takes a GPU where there is one."""
-    if wanted != "auto":
-        try:
-            return str(torch.device(wanted))
-        except RuntimeError:
-            raise ValueError(f"device is {wanted!r}; accepted: auto, cpu, cuda, ...") from None
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def flatten(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
