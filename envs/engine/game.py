@@ -18,7 +18,6 @@ import numpy as np
 
 from . import kernels as kernel_templates
 from .check import check_description, check_rules
-
 from .codec import CanonicalTurn
 from .compile import specialise
 from .messages import quoted
