@@ -200,7 +200,7 @@ class _CentreWins(TableSolution):
         return np.array([[0, 0, 0, 0, 1, 0, 0, 0, 0]] * len(states), np.int8)
 
     def decode(self, value: int) -> Value:
-        return Value(value, 3 if value else None)
+        return Value(value, plies=3 if value else None)
 
 
 def test_eval_of_perfect_play():
