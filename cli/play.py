@@ -405,8 +405,10 @@ class _Table:
             self.say(f"{self._opponent.name} cannot say what it thinks of a position")
             return
         self.say(f"{self._opponent.name} {opinion.value}")
-        for action, reason in opinion.actions:
-            self.say(f"  {self.position.action_to_text(action)}  {reason}")
+        texts = [self.position.action_to_text(action) for action, _ in opinion.actions]
+        width = max(map(len, texts), default=0)
+        for text, (_, reason) in zip(texts, opinion.actions, strict=True):
+            self.say(f"  {text:<{width}}  {reason}")
 
     def _undo(self, _: str) -> None:
         """Back to the person's last own decision."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import kernels as kernel_templates
+from .check import check_description, check_rules
 from .codec import CanonicalTurn
 from .compile import specialise
 from .messages import quoted
@@ -24,9 +25,6 @@ from .options import Option, check_options
 from .position import Position
 from .rule import extended_record
 from .text import GameText
-
-_MOST_ACTIONS = 2**15 - 1  # search trees keep their numbers in two bytes
-_MOST_PLIES = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -175,33 +173,16 @@ class Game(GameText):
     def __init__(self, /, **options: Any) -> None:
         self.options = check_options(self.name, self.option_list, options)
         self.setup()
-        self._check_sizes()
+        self._check()
         first, *board = self.observation_shape
         self.planes_shape = (first, prod(board)) if board else (1, first)
         self._add_turn()
         self.kernels = specialise(kernel_templates, self.rules)
 
-    def _check_sizes(self) -> None:
-        """Rules are compiled without checks of bounds, so what a room says must fit together."""
-        sizes = {
-            "num_actions": (self.num_actions, _MOST_ACTIONS),
-            "max_plies": (getattr(self, "max_plies", None), _MOST_PLIES),
-        }
-        for name, (size, most) in sizes.items():
-            if not isinstance(size, int) or not 1 <= size <= most:
-                raise ValueError(
-                    f"{self.name}: {name} is {quoted(size)}; it must be an integer from 1 to "
-                    f"{most:,}"
-                )
-        lists = {
-            "action_names": (self.action_names, self.num_actions, "actions"),
-            "observation_names": (self.observation_names, self.observation_shape[0], "planes"),
-        }
-        for name, (texts, count, what) in lists.items():
-            if len(texts) != count:
-                raise ValueError(
-                    f"{self.name}: {name} are {len(texts)}, but there are {count} {what}"
-                )
+    def _check(self) -> None:
+        """Refuse what is wrong with a game as far as it shows at once; `check_game` plays it."""
+        check_description(self)
+        check_rules(self)
 
     def _add_turn(self) -> None:
         """Add the canonical turn to the tables, where `kernels` look for it."""

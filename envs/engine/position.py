@@ -6,7 +6,9 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import NumbaError
 
+from .check import compile_error
 from .messages import quoted
 from .rule import ONGOING, TRUNCATED, reward, seed_rng
 
@@ -57,7 +59,10 @@ class Position:
         if planes is None:
             planes = np.empty(game.planes_shape, np.float32)
         rng = seed_rng(seed) if game.random_start else _NO_RNG
-        code = game.kernels.start_one(game.tables, self.states, rng, mask, planes)
+        try:
+            code = game.kernels.start_one(game.tables, self.states, rng, mask, planes)
+        except NumbaError as error:  # where most games are compiled first
+            raise compile_error(game, error) from None
         self._mask = None
         self.mover = code & 1
         self.outcome = code >> 1
@@ -162,7 +167,10 @@ class Position:
             raise ValueError(self.refusal(action)) from None
         if not 0 <= number < game.num_actions:  # also because huge ones do not fit the kernel
             raise ValueError(self.refusal(number))
-        code = game.kernels.play(game.tables, self.states, number, mask, planes)
+        try:
+            code = game.kernels.play(game.tables, self.states, number, mask, planes)
+        except NumbaError as error:
+            raise compile_error(game, error) from None
         if code < 0:
             raise ValueError(self.refusal(number))
         self._mask = None

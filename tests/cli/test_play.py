@@ -189,6 +189,10 @@ def test_eval_of_a_network_and_of_its_search(simulations, words):
 
 
 class _CentreWins(TableSolution):
+    @classmethod
+    def load(cls, path: Any, game: Any) -> Any:
+        raise FileNotFoundError
+
     def values(self, states: np.ndarray) -> np.ndarray:
         return np.full(len(states), 1, np.int8)
 
@@ -196,7 +200,7 @@ class _CentreWins(TableSolution):
         return np.array([[0, 0, 0, 0, 1, 0, 0, 0, 0]] * len(states), np.int8)
 
     def decode(self, value: int) -> Value:
-        return Value(value, 3 if value else None)
+        return Value(value, plies=3 if value else None)
 
 
 def test_eval_of_perfect_play():
@@ -297,8 +301,9 @@ def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("nonsense", "game.json' is not valid JSON"),
+        ("nonsense", "game.json"),
         ("[]", "holds no game record"),
+        ("{}", "does not have a game and moves"),
         ('{"game": "corso", "moves": []}', "is a game of 'corso', not of tictactoe"),
         ('{"game": "tictactoe", "moves": [], "seat": true}', "a seat is 0 or 1"),
         ('{"game": "tictactoe", "moves": [], "seat": 2}', "a seat is 0 or 1"),

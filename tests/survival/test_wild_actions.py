@@ -173,24 +173,3 @@ def test_openspiel_refuses(game: TicTacToe, wild: Any) -> None:
     with pytest.raises((ValueError, TypeError, pyspiel.SpielError, OverflowError)):
         state.apply_action(wild)
     assert contents_of(state.position.states) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "size", "message"),
-    [
-        ("num_actions", 10, "action_names are 9, but there are 10 actions"),
-        ("num_actions", 0, "num_actions is 0; it must be an integer from 1 to 32,767"),
-        ("num_actions", 40_000, "num_actions is 40000"),
-        ("num_actions", 9.0, r"num_actions is 9\.0"),
-        ("max_plies", None, "max_plies is None"),
-        ("observation_names", ["one"], "observation_names are 1, but there are 3 planes"),
-    ],
-)
-def test_a_game_whose_sizes_do_not_fit_cannot_be_made(name: str, size: Any, message: str) -> None:
-    class Wrong(TicTacToe):
-        def setup(self) -> None:
-            super().setup()
-            setattr(self, name, size)
-
-    with pytest.raises(ValueError, match=f"tictactoe: {message}"):
-        Wrong()
