@@ -61,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         return given.run(given)
-    except (ValueError, FileNotFoundError) as error:
+    except BrokenPipeError:
+        return 0
+    except (ValueError, OSError) as error:
         print(f"ludarium: {error}", file=sys.stderr)
         return 2
     except ImportError as error:
@@ -72,5 +74,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nludarium: stopped", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        return 0

@@ -64,6 +64,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--restart", action="store_true", help="throw away the run that the folder holds"
     )
+    parser.add_argument(
+        "--salvage",
+        action="store_true",
+        help="go on without positions of the replay that are damaged or missing",
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -136,9 +141,7 @@ def run(given: argparse.Namespace) -> int:
         raise ImportError(
             f'training needs more: pip install "ludarium[train]" ({error})'
         ) from error
-    folder = RunFolder(given.folder or Path("runs") / label)
-    if given.restart:
-        folder.clear()
+    folder = RunFolder(given.folder or Path("runs") / label, given.restart, given.salvage)
     reporter = TerminalReporter(folder, trainer_class.columns)
     stop = _StopFlag()
     try:
@@ -146,7 +149,7 @@ def run(given: argparse.Namespace) -> int:
         where = f"going on after iteration {trainer.iteration}" if trainer.iteration else "new run"
         reporter.say(
             f"training {trainer.game} in {folder.path} ({where}; {config.algorithm}, "
-            f"{trainer.means})"
+            f"{trainer.resources})"
         )
         try:
             outcome = trainer.run(stop)

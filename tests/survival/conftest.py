@@ -1,0 +1,12 @@
+"""One thread: networks this small are not faster with more, and much slower on a busy machine."""
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
