@@ -21,7 +21,7 @@ from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.state import State, flatten, unflatten
 from ludarium.training.runs.trainer import Trainer
 
-ITERATIONS = 3
+ITERATIONS = 4
 
 _COMMON = [
     "options={size: 3}",
