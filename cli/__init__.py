@@ -61,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
             return _run(sys.argv[1:] if arguments is None else arguments)
-        except (ValueError, FileNotFoundError) as error:
+        except BrokenPipeError:
+            return 0
+        except (ValueError, OSError) as error:
             print(f"ludarium: {error}", file=sys.stderr)
             return 2
         except ImportError as error:
@@ -72,8 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print("\nludarium: stopped", file=sys.stderr)
             return 130
-        except BrokenPipeError:
-            return 0
 
 
 def _run(arguments: Sequence[str]) -> int:

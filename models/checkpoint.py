@@ -86,6 +86,14 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Pat
     """Write a checkpoint; a reader, or a crash, never sees half a file. Returns the path."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(checkpoint_bytes(checkpoint))
+    os.replace(partial, path)
+    return path
+
+
+def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
+    """The content of a checkpoint's file; the same checkpoint gives the same bytes."""
     description: dict[str, Any] = {
         "format": _FORMAT,
         "game": checkpoint.game,
@@ -101,10 +109,7 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Pat
     }
     description = json.loads(json.dumps(description, allow_nan=False))  # as it will be read
     description[_CHECKSUM] = _checksum(description, weights)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(save(weights, metadata={_KEY: json.dumps(description)}))
-    os.replace(partial, path)
-    return path
+    return save(weights, metadata={_KEY: json.dumps(description)})
 
 
 def _checksum(description: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
