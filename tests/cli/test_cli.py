@@ -129,7 +129,7 @@ def test_asking_for_help_compiles_no_game():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    assert 'probe onyx --option size=6 --moves "a1, ..."' in run.stdout
+    assert "probe onyx --record game.json --back 8" in run.stdout
 
 
 def test_train_writes_what_it_promises(run_folder):
