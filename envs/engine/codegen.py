@@ -237,8 +237,7 @@ class _Callee(CPUDispatcher):
 
 
 def _widened(kind: Any) -> Any:
-    is_signed = isinstance(kind, types.Integer) and kind.signed
-    return types.intp if is_signed or isinstance(kind, types.IntegerLiteral) else kind
+    return types.intp if getattr(kind, "signed", False) else kind
 
 
 class _Part(CPUDispatcher):

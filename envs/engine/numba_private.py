@@ -7,38 +7,11 @@ numba have it.
 from __future__ import annotations
 
 import hashlib
-from importlib import import_module
 from typing import Any
 
-import numba
+from .private_names import PrivateNames
 
-#: The versions that the tests run with; pyproject.toml says the same.
-SUPPORTED = "numba>=0.61,<0.69"
-
-
-def required(path: str, *members: str) -> Any:
-    """The object at a dotted path inside numba, which must have these members.
-
-    Raises:
-        ImportError: it, or one of its members, is not there.
-    """
-    module, _, name = path.rpartition(".")
-    try:
-        found = getattr(import_module(module), name)
-    except (ImportError, AttributeError):
-        raise ImportError(_missing(path)) from None
-    for member in members:
-        if not hasattr(found, member):
-            raise ImportError(_missing(f"{path}.{member}"))
-    return found
-
-
-def _missing(path: str) -> str:
-    return (
-        f"numba {numba.__version__} has no {path}, which ludarium needs to compile games; "
-        f"install a version that has it: pip install '{SUPPORTED}'"
-    )
-
+required = PrivateNames("numba", "numba>=0.61,<0.69")
 
 # How functions are compiled, see `codegen`.
 required(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import signal
@@ -10,14 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import ModuleType
 
-import numba
 import numpy as np
 import pytest
 from numba import njit
 
-from ludarium.envs.engine import code_cache, numba_private
+from ludarium.envs.engine import code_cache
 from ludarium.envs.engine.codegen import kernel, part
 from ludarium.envs.engine.rule import random_bits, seed_rng
 
@@ -227,43 +224,3 @@ def test_integers_of_any_width_make_one_copy_of_a_part() -> None:
     compiled = kernel(entry, "widths", "sources")
     assert compiled(np.int8(1), np.int64(2)) == 4 << 40
     assert len(shifted._callee.signatures) == 1
-
-
-# numba's private names.
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("numba.core.codegen", "JITCodeLibrary"),
-        ("numba.core.codegen.JITCodeLibrary", "_optimize_final_module"),
-        ("numba.core.compiler.Flags", "noalias"),
-        ("numba.core.options.DefaultOptions", "_nrt"),
-        ("numba.core.types.Record", "mangling_args"),
-        ("numba.core.event", "Listener"),
-        ("numba.core.cgutils", "unpack_tuple"),
-    ],
-)
-def test_a_name_that_numba_no_longer_has_is_told_with_the_remedy(
-    monkeypatch: pytest.MonkeyPatch, path: str, name: str
-) -> None:
-    owner = _owner(path)
-    for each in getattr(owner, "__mro__", [owner]):
-        if name in vars(each):
-            monkeypatch.delattr(each, name)
-    message = rf"numba {numba.__version__} has no {path}\.{name}, .* pip install 'numba>="
-    source = Path(numba_private.__file__).read_text()
-    with pytest.raises(ImportError, match=message):
-        exec(compile(source, "numba_private.py", "exec"), vars(ModuleType("again")))
-
-
-def _owner(path: str) -> object:
-    try:
-        return importlib.import_module(path)
-    except ImportError:
-        module, _, name = path.rpartition(".")
-        return getattr(importlib.import_module(module), name)
-
-
-def test_the_remedy_names_the_versions_that_the_project_accepts() -> None:
-    assert f'"{numba_private.SUPPORTED}"' in (ROOT / "pyproject.toml").read_text()
