@@ -70,8 +70,6 @@ class _PartLibrary(JITCodeLibrary):
     """The intermediate code of one part alone, and the libraries of what it calls."""
 
     def finalize(self) -> None:
-        for library in self._linking_libraries:
-            self._reload_init.update(library._reload_init)
         self._finalized = True
         self._whole: Any = None
         self.alone = _Alone(self)
@@ -103,8 +101,9 @@ class _PartLibrary(JITCodeLibrary):
 class _Alone:
     """A part's library without what it calls, as a library to be linked."""
 
+    _reload_init = ()  # nothing is to be run when a cached kernel is loaded
+
     def __init__(self, library: _PartLibrary) -> None:
-        self._reload_init = library._reload_init
         module = library._final_module.clone()
         for function in module.functions:
             if not function.is_declaration and function.linkage.name == "external":
