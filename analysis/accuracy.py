@@ -23,10 +23,11 @@ from ludarium.training.evaluation.kernels import match as match_kernels
 from ludarium.training.evaluation.openings import draw_openings
 from ludarium.training.evaluation.statistics import wilson_interval
 
-from .corso.solver import CorsoSolver, after
-from .search import EndgameSolver
+from .probing import solver_of
+from .progress import Progress, Show
 from .solution import ILLEGAL, TableSolution
-from .solutions import SOLVED, solution_of
+from .solutions import table_of
+from .solver import Solver
 
 #: Positions that may be searched for the results of one position's actions.
 LIMIT = 200_000
@@ -34,12 +35,6 @@ LIMIT = 200_000
 _GAMES = 32  # side by side
 _PATIENCE = 50  # rounds of games in a row without a new position
 _MEMORY = 1 << 28  # bytes of a solver's table
-
-#: Called with the number of positions found so far.
-Progress = Callable[[int], None]
-#: The legal actions of a position with +1 a win of the mover, 0 a draw, -1 a loss, None not known.
-Found = Iterator[tuple[int, int | None]]
-Outcomes = Callable[[Position], Found]
 
 
 @dataclass(frozen=True)
@@ -85,11 +80,12 @@ def make_exact_test(
     count: int,
     seed: int = 0,
     agent: Agent | None = None,
+    *,
     opening_plies: int = 6,
     only_choices: bool = False,
     per_game: int = 4,
     limit: int = LIMIT,
-    progress: Progress | None = None,
+    show: Show | None = None,
 ) -> ExactTest:
     """Positions of played games with their exact results; the same arguments give the same test.
 
@@ -102,7 +98,7 @@ def make_exact_test(
         only_choices: take only positions where some action loses value.
         per_game: the most positions to take of one game, drawn from all that are known.
         limit: positions to search; see `LIMIT`. Games with a table of all values need none.
-        progress: see `Progress`.
+        show: told of the positions found so far; see `Show`.
 
     Raises:
         ValueError: a number is out of range, or no more positions are found.
@@ -133,8 +129,8 @@ def make_exact_test(
                 if content not in seen and len(seen) < count:
                     states[len(seen)], results[len(seen)] = state, result
                     seen.add(content)
-            if progress is not None:
-                progress(len(seen))
+            if show is not None:
+                show(Progress(len(seen), count))
         fruitless = 0 if len(seen) > before else fruitless + 1
         if fruitless == _PATIENCE:
             raise ValueError(
@@ -150,48 +146,29 @@ Known = Callable[[np.ndarray], Iterator[tuple[np.ndarray, np.ndarray]]]
 
 def _known_results(game: Game, limit: int) -> Known:
     """The best way that there is to find out exact results in a game."""
-    solution = solution_of(game) if game.name in SOLVED and game.name != "corso" else None
-    if isinstance(solution, TableSolution):
-        return lambda played: _looked_up(solution, played)
-    if game.name == "corso" and game.num_actions <= 25:
-        outcomes = partial(_corso_outcomes, CorsoSolver(game, _MEMORY), limit)
-    else:
-        solver = EndgameSolver(game, memory=_MEMORY, leads=False)
-        outcomes = partial(_search_outcomes, solver, limit)
-    return lambda played: _walk_back(game, outcomes, played)
+    table = table_of(game)
+    if table is not None:
+        return partial(_looked_up, table)
+    return partial(_walk_back, solver_of(game, _MEMORY), limit)
 
 
-def _looked_up(
-    solution: TableSolution, played: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    values = solution.action_values(played)
+def _looked_up(table: TableSolution, played: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    values = table.action_values(played)
     yield from zip(played, np.where(values == ILLEGAL, ILLEGAL, np.sign(values)), strict=True)
 
 
 def _walk_back(
-    game: Game, outcomes: Outcomes, played: np.ndarray
+    solver: Solver, limit: int, played: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """From the last position back to the first one in which an action is not found out."""
     for state in played[::-1]:
-        results = np.full(game.num_actions, ILLEGAL, np.int8)
-        for action, outcome in outcomes(Position.of_state(game, state)):
-            if outcome is None:
+        position = Position.of_state(solver.game, state)
+        results = np.full(solver.game.num_actions, ILLEGAL, np.int8)
+        for action, answer in solver.actions(position, limit, leads=False).items():
+            if answer.outcome is None:
                 return
-            results[action] = outcome
+            results[action] = answer.outcome
         yield state, results
-
-
-def _corso_outcomes(solver: CorsoSolver, limit: int, position: Position) -> Found:
-    left = limit
-    for action in position.legal_actions.tolist():
-        answer = solver.answer_all([after(position, action)], False, limit=left)[0].reversed()
-        left = max(1, left - answer.nodes)
-        yield action, answer.outcome
-
-
-def _search_outcomes(solver: EndgameSolver, limit: int, position: Position) -> Found:
-    for action, answer in solver.actions(position, limit).items():
-        yield action, answer.outcome
 
 
 def _play_games(

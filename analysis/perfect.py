@@ -12,7 +12,7 @@ from .solutions import solution_of
 
 
 class PerfectAgent(Agent):
-    """Keeps what every position is worth: wins what is won, and never loses what is drawn.
+    """Plays solved games perfectly: wins what is won, and never loses what is drawn.
 
     Where all positions are in a table, it wins as soon as it can, else draws, else loses as late
     as it can; Corso's solution, which searches, says for itself what it prefers. Equally good

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 
+from .answer import Value
+
 #: Among the values of actions: the action is not legal. Less than every value.
 ILLEGAL = -128
-
-
-@dataclass(frozen=True)
-class Value:
-    """What a position, or an action, is worth to the player to move.
-
-    Attributes:
-        outcome: +1 a win, 0 a draw, -1 a loss.
-        plies: until the end, if the winner hurries and the loser delays; None for a draw.
-    """
-
-    outcome: int
-    plies: int | None
-
-    @property
-    def result(self) -> str:
-        """``win``, ``draw`` or ``loss``."""
-        return ("loss", "draw", "win")[self.outcome + 1]
-
-    def __str__(self) -> str:
-        return self.result if self.plies is None else f"{self.result} in {self.plies}"
 
 
 class Solution(ABC):
@@ -44,6 +26,15 @@ class Solution(ABC):
 
     def __init__(self, game: Game) -> None:
         self.game = game
+
+    @classmethod
+    def of(cls, game: Game) -> Self:
+        """The solution of a game, ready to be asked; it may be loaded or made first.
+
+        Raises:
+            ValueError: not with these options, or a file is damaged.
+        """
+        return cls(game)
 
     @abstractmethod
     def best_actions(self, states: np.ndarray) -> np.ndarray:
@@ -60,9 +51,24 @@ class Solution(ABC):
 class TableSolution(Solution):
     """The values of all positions of one game.
 
+    Attributes:
+        source: what the values are, in words for people who ask for one.
+
     Values are coded as numbers, of which the greater is the better for the player to move: a
     win above a draw above a loss, a win greater the sooner and a loss the later it comes.
     """
+
+    source: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def load(cls, path: str | os.PathLike[str], game: Game) -> Self:
+        """Read the values from a file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is no such file, or for other rules, or damaged.
+        """
 
     @abstractmethod
     def values(self, states: np.ndarray) -> np.ndarray:

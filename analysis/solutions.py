@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import os
+from collections.abc import Mapping
 
 from ludarium.envs.engine.game import Game
 
-from .solution import Solution
+from .corso import CorsoSolution
+from .osiron import OsironSolution
+from .solution import Solution, TableSolution
 
-#: The package of each solved game. It has a function ``solution_of(game) -> Solution``.
-SOLVED: dict[str, str] = {
-    "corso": "ludarium.analysis.corso",
-    "osiron": "ludarium.analysis.osiron",
-}
+#: What solves each solved game.
+SOLVED: Mapping[str, type[Solution]] = {"corso": CorsoSolution, "osiron": OsironSolution}
 
 
 def solution_of(game: Game) -> Solution:
@@ -23,5 +23,23 @@ def solution_of(game: Game) -> Solution:
     """
     if game.name not in SOLVED:
         raise ValueError(f"{game.name} is not solved; games that are: {', '.join(SOLVED)}")
-    solution: Solution = import_module(SOLVED[game.name]).solution_of(game)
-    return solution
+    return SOLVED[game.name].of(game)
+
+
+def table_of(game: Game, path: str | os.PathLike[str] | None = None) -> TableSolution | None:
+    """The values of all positions of a game, or None if the game is not solved in that way.
+
+    Args:
+        game: the rules.
+        path: a file with them, in place of the one that is kept.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is damaged or for another game, or there is no use for it.
+    """
+    solved = SOLVED.get(game.name)
+    if solved is not None and issubclass(solved, TableSolution):
+        return solved.of(game) if path is None else solved.load(path, game)
+    if path is not None:
+        raise ValueError(f"no table is used for {game.name}, so leave out {path}")
+    return None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from contextlib import suppress
@@ -21,9 +22,15 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.envs.engine.files import load_json, open_regular_file
+from ludarium.envs.engine.messages import quoted
+
 _MAGIC = b"ludarium table 1"
 _PREFIX = len(_MAGIC) + 32 + 8
 _ALIGNMENT = 64
+_LARGEST_FILE = 2**32
+_LARGEST_DESCRIPTION = 2**16
+_KIND = "a table of a solved game"
 
 
 def default_path(name: str) -> Path:
@@ -59,27 +66,66 @@ def write_table(
     return path
 
 
-def read_table(path: str | os.PathLike[str]) -> tuple[dict[str, Any], np.ndarray]:
+def read_table(
+    path: str | os.PathLike[str], dtype: Any, shape: tuple[int | None, ...]
+) -> tuple[dict[str, Any], np.ndarray]:
     """The description and the array of a table; the array is read-only and stays in the file.
+
+    Compiled code that looks up in the array checks no bounds: so its dtype and shape are not
+    taken from the file, but must be those that are asked for.
+
+    Args:
+        path: of the file, which may come from a stranger.
+        dtype: of the array.
+        shape: of the array; None for an axis of any length.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no table, or not as it was written; the message names it.
+        ValueError: it is no table, not as it was written, or has another array; the message
+            names it.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no table {path}")
-    if path.stat().st_size < _PREFIX:
-        raise ValueError(f"{path} is no table of a solved game: it is too short")
-    content = np.memmap(path, np.uint8, mode="r")
+    name = quoted(os.fspath(path), 100)
+    with open_regular_file(path, _LARGEST_FILE, _KIND) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size < _PREFIX:
+            raise ValueError(f"{name} is no table of a solved game: it is too short")
+        content = np.memmap(file, np.uint8, mode="r")
     if content[: len(_MAGIC)].tobytes() != _MAGIC:
-        raise ValueError(f"{path} is no table of a solved game that this program can read")
+        raise ValueError(f"{name} is no table of a solved game that this program can read")
     body = _PREFIX - 8
     expected = content[len(_MAGIC) : body].tobytes()
     if hashlib.sha256(content.data[body:]).digest() != expected:
-        raise ValueError(f"the table {path} is damaged: its checksum is wrong; solve again")
-    begin = _PREFIX + int.from_bytes(content[body:_PREFIX].tobytes(), "little")
-    description = json.loads(content[_PREFIX:begin].tobytes())
-    layout = description.pop("array")
-    array = np.asarray(content[begin:]).view(layout["dtype"]).reshape(layout["shape"])
-    return description, array
+        raise ValueError(f"the table {name} is damaged: its checksum is wrong; solve again")
+    length = int.from_bytes(content[body:_PREFIX].tobytes(), "little")
+    if length > min(_LARGEST_DESCRIPTION, size - _PREFIX):
+        raise ValueError(f"the table {name} has a description of {length:,} bytes, too many")
+    begin = _PREFIX + length
+    description = load_json(
+        content[_PREFIX:begin].tobytes(), f"the description of the table {name}"
+    )
+    if not isinstance(description, dict):
+        raise ValueError(f"the description of the table {name} is {quoted(description)}")
+    layout = description.pop("array", None)
+    return description, _array(content[begin:], layout, np.dtype(dtype), shape, name)
+
+
+def _array(
+    content: np.ndarray, layout: Any, dtype: np.dtype, shape: tuple[int | None, ...], name: str
+) -> np.ndarray:
+    """The bytes as the array that is asked for, if the file says the same and has as many."""
+    wanted = dtype.newbyteorder("<").str
+    found = layout if isinstance(layout, dict) else {}
+    axes: Any = found.get("shape")
+    fits = (
+        found.get("dtype") == wanted
+        and isinstance(axes, list)
+        and len(axes) == len(shape)
+        and all(type(axis) is int and axis >= 0 for axis in axes)
+        and all(want in (None, axis) for axis, want in zip(axes, shape, strict=True))
+    )
+    if not fits or math.prod(axes) * dtype.itemsize != len(content):
+        raise ValueError(
+            f"the table {name} has {len(content):,} bytes of {quoted(layout, 100)}, where "
+            f"{wanted} of shape {shape} is needed"
+        )
+    return np.asarray(content).view(wanted).reshape(axes)

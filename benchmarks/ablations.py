@@ -57,11 +57,6 @@ VARIANTS: dict[str, list[str]] = {
     "PUCT": ["self_play.algorithm=puct"],
     "16 simulations": ["self_play.simulations=16"],
     "64 simulations": ["self_play.simulations=64"],
-    "playout caps": [
-        "self_play.simulations=64",
-        "self_play.full_search_fraction=0.25",
-        "self_play.fast_simulations=12",
-    ],
     "greedy after 8 plies": ["self_play.temperature_plies=8"],
     "no cache": ["self_play.cache=0"],
     "no proof": ["self_play.prove=false"],

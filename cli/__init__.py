@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
+from typing import Any
+
+from .game_modules import describe_game_modules, take_game_modules
+from .network_modules import add_network_module, register_network_modules
 
 #: Where each command lives, in the order of the help.
 _COMMANDS = (
     "ludarium.cli.games",
+    "ludarium.cli.agents",
     "ludarium.cli.train",
     "ludarium.cli.evaluate",
     "ludarium.cli.rate",
@@ -25,52 +31,77 @@ _COMMANDS = (
 _DESCRIPTION = """\
 Little-known abstract board games, and agents that learn them from nothing.
 
-  ludarium games                        what there is to play
+Look around and play
+  ludarium games                        what there is to play, with options
+  ludarium agents                       whom to play against, and how to name them
   ludarium play corso                   play against the trained agent that comes along
+  ludarium play onyx --option size=12 --opponent uct:1000
+
+Train and measure
   ludarium train corso                  train one of your own; Ctrl-C stops, the same resumes
   ludarium evaluate runs/corso          measure it against baselines
+  ludarium evaluate runs/corso --against corso    ... and against the one that comes along
   ludarium rate corso                   put baselines on a common Elo scale
-  ludarium export corso                 write its network for programs without PyTorch
+  ludarium export runs/corso            write its network for programs without PyTorch
   ludarium bench                        how fast this machine is
+
+Exact values
   ludarium solve osiron                 compute what every position of a game is worth
   ludarium probe osiron                 ask what a position is worth
   ludarium accuracy osiron              how often an agent keeps what a position is worth
 
-Each command explains itself: ludarium train --help."""
+Each command explains itself: ludarium train --help. Most take --json for programs, and
+--option NAME=VALUE for the rules of the game. A game of your own that is in no installed package
+is taken from a module: ludarium --game-module mygame play tictactoe."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status (2 for what the user can put right)."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        try:
+            return _run(sys.argv[1:] if arguments is None else arguments)
+        except (ValueError, FileNotFoundError) as error:
+            print(f"ludarium: {error}", file=sys.stderr)
+            return 2
+        except ImportError as error:
+            if "ludarium[" not in str(error):
+                raise
+            print(f"ludarium: {error}", file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            print("\nludarium: stopped", file=sys.stderr)
+            return 130
+        except BrokenPipeError:
+            return 0
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Run a command, or raise why not."""
+    others = take_game_modules(arguments)  # first: commands name the games in their help
     parser = argparse.ArgumentParser(
         prog="ludarium",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"ludarium {version('ludarium')}")
+    describe_game_modules(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     try:
         for module in _COMMANDS:
             import_module(module).add_parser(commands)
     except ModuleNotFoundError as error:
-        print(
-            f"ludarium: the command line needs more packages ({error}): "
-            'pip install "ludarium[train]"',
-            file=sys.stderr,
-        )
-        return 2
-    given = parser.parse_args(arguments)
-    try:
-        return given.run(given)
-    except (ValueError, FileNotFoundError) as error:
-        print(f"ludarium: {error}", file=sys.stderr)
-        return 2
-    except ImportError as error:
-        if "ludarium[" not in str(error):
-            raise
-        print(f"ludarium: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nludarium: stopped", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        return 0
+        raise ImportError(
+            f'the command line needs more packages ({error}): pip install "ludarium[train]"'
+        ) from error
+    for command in commands.choices.values():
+        add_network_module(command)
+    given = parser.parse_args(others)
+    register_network_modules(given.network_modules)
+    status: int = given.run(given)
+    return status
+
+
+def _show_warning(message: Warning | str, *place: Any) -> None:
+    """Warnings as a person reads them, without the line of code that they come from."""
+    print(f"ludarium: warning: {message}", file=sys.stderr)

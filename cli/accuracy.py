@@ -6,6 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
+from ludarium.analysis import Show
 from ludarium.analysis.accuracy import (
     LIMIT,
     Accuracy,
@@ -25,7 +26,8 @@ from .common import (
     print_json,
     read_options,
 )
-from .progress import bars
+from .progress import Reach, bars
+from .resources import read_count
 
 _DESCRIPTION = """\
 Let an agent choose a move in positions whose exact results are known, and count the moves that
@@ -69,7 +71,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=int,
+        type=read_count,
         default=LIMIT,
         metavar="N",
         help=f"positions to search for each position (default {LIMIT:,}); more go farther back",
@@ -96,7 +98,7 @@ def run(given: argparse.Namespace) -> int:
             make_agent(given.by, game),
             only_choices=given.only_choices,
             limit=given.limit,
-            progress=bar("positions with exact results", given.positions),
+            show=_counting(bar("positions with exact results", given.positions)),
         )
     rows = {agent.name: agent}
     calibration = None
@@ -112,6 +114,10 @@ def run(given: argparse.Namespace) -> int:
     if calibration is not None:
         _print_calibration(calibration)
     return 0
+
+
+def _counting(reach: Reach) -> Show:
+    return lambda progress: reach(progress.done)
 
 
 def _accuracies(agent: Agent, test: ExactTest) -> dict[str, Accuracy]:

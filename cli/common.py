@@ -1,19 +1,19 @@
-"""What several commands share: game options, agents by name, output as JSON."""
+"""What several commands share: game options, agents by name, output as JSON, warnings."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import yaml
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.registry import GAMES, make_game
-from ludarium.training.agents import Agent, make_agent
-from ludarium.training.agents.checkpoints import checkpoint_path
+from ludarium.envs.registry import make_game
+from ludarium.training.agents import Agent, read_agent
+from ludarium.training.agents.checkpoints import TrainedAgent
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +23,18 @@ def add_json(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="results as JSON on standard output; progress goes to standard error",
     )
+
+
+#: For the help of commands that take agents by name.
+AGENTS_HELP = """\
+An AGENT is random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in games that are solved), the
+name of a game (the trained agent that comes along), or a checkpoint or the folder of a run; trained
+ones with :SIMULATIONS if need be, as in corso:128. `ludarium agents` explains and lists them."""
+
+
+def warn(text: str) -> None:
+    """Tell the user about something on standard error, and go on."""
+    print(f"ludarium: warning: {text}", file=sys.stderr)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +62,15 @@ def read_options(texts: list[str]) -> dict[str, Any]:
     return options
 
 
+def options_as_text(options: dict[str, Any]) -> list[str]:
+    """Options as a command line has them: what `read_options` reads, each after ``--option``."""
+    values = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in options.items()
+    }
+    return [text for name, value in values.items() for text in ("--option", f"{name}={value}")]
+
+
 def print_json(data: Any) -> None:
     """Write results for programs."""
     json.dump(data, sys.stdout, indent=2)
@@ -57,29 +78,30 @@ def print_json(data: Any) -> None:
 
 
 def game_and_agent(
-    name: str, options: dict[str, Any], simulations: int, game_name: str | None = None
+    name: str, options: dict[str, Any], simulations: int | None, game_name: str | None = None
 ) -> tuple[Game, Agent]:
-    """A game, and the agent that ``name`` stands for.
+    """An agent by name, and the game that it plays.
 
     Args:
-        name: a checkpoint file, a run's folder, or the name of a game that has a shipped
-            agent; with ``game_name`` any agent that `make_agent` knows.
-        options: of the game; those of a checkpoint are its own unless given.
-        simulations: for each move of a network.
-        game_name: the game of an agent that is no checkpoint.
+        name: as `make_agent` reads it.
+        options: of the game; those of a trained agent are its own unless given.
+        simulations: for each move of a trained agent whose name does not say.
+        game_name: the game of an agent that plays any; a trained one decides for itself.
 
     Raises:
-        ValueError, FileNotFoundError: there is no such agent, or it does not fit the options.
+        ValueError, FileNotFoundError: there is no such agent, or it does not fit the game.
     """
-    if game_name is not None and name not in GAMES and not Path(name).exists():
+    factory = read_agent(name)
+    if isinstance(factory, TrainedAgent) and factory.simulations is None:
+        factory = replace(factory, simulations=simulations)
+    game = factory.choose_game(options)
+    if game is None:
+        if game_name is None:
+            raise ValueError(
+                f"agent {name!r} plays any game: say which, with --game, or for a game against it "
+                f"`ludarium play GAME --opponent {name}`"
+            )
         game = make_game(game_name, **options)
-        return game, make_agent(name, game)
-    from ludarium.models import load_checkpoint
-    from ludarium.training.agents.network import NetworkAgent
-
-    path = checkpoint_path(name, options)
-    label = name if name in GAMES else Path(name).resolve().name.removesuffix(".safetensors")
-    checkpoint = load_checkpoint(path)
-    game = make_game(checkpoint.game, **(checkpoint.options | options))
-    agent = NetworkAgent.from_checkpoint(checkpoint, game, simulations, f"{label}:{simulations}")
-    return game, agent
+    elif game_name not in (None, game.name):
+        raise ValueError(f"agent {name!r} plays {game.name}, not {game_name}")
+    return game, factory.make(game)

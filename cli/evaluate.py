@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import argparse
 
+from ludarium.envs.engine.game import Game
 from ludarium.training.agents import make_agent
+from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import play_match, table
 
-from .common import add_json, add_options, game_and_agent, print_json, read_options
+from .common import (
+    AGENTS_HELP,
+    add_json,
+    add_options,
+    game_and_agent,
+    print_json,
+    read_options,
+    warn,
+)
 from .progress import bars
 
+_WITHOUT_SCORE = ["random", "uct:1000"]
 _DEFAULT_OPPONENTS = ["random", "greedy", "uct:1000", "alphabeta:4"]
 
-_DESCRIPTION = """\
+_DESCRIPTION = f"""\
 Play matches between an agent and fixed opponents. Seats alternate, openings are varied and
 each is played from both seats; scores come with 95 % intervals.
 
-  ludarium evaluate runs/corso                            a run's latest agent, the usual opponents
-  ludarium evaluate corso --against uct:10000             the agent that comes along
+  ludarium evaluate runs/corso                       a run's latest agent, the usual opponents
+  ludarium evaluate corso --against uct:10000        the agent that comes along
+  ludarium evaluate runs/corso --against corso       yours against the one that comes along
   ludarium evaluate a.safetensors --against b.safetensors:128
   ludarium evaluate uct:1000 --game corso --against greedy
 
-Opponents: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in games that are solved), or
-a checkpoint with :SIMULATIONS."""
+{AGENTS_HELP}"""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -34,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "checkpoint", metavar="CHECKPOINT", help="a checkpoint, a run's folder, or a game's name"
+        "agent", metavar="AGENT", help="whom to measure; one that is not trained needs --game"
     )
     parser.add_argument(
         "--against",
@@ -44,7 +55,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--games", type=int, default=200, help="games of each match (default 200)")
     parser.add_argument(
-        "--simulations", type=int, default=64, help="of the agent, for each move (default 64)"
+        "--simulations",
+        type=int,
+        default=DEFAULT_SIMULATIONS,
+        help="of a trained AGENT whose name does not say, for each move "
+        f"(default {DEFAULT_SIMULATIONS})",
     )
     parser.add_argument("--seed", type=int, default=1, help="of openings and agents (default 1)")
     parser.add_argument(
@@ -52,7 +67,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         type=int,
         help="random plies at the start of each game; default: 0 to 3, varied",
     )
-    parser.add_argument("--game", help="the game, for agents that are no checkpoint")
+    parser.add_argument("--game", help="the game, for an AGENT that is not trained")
     add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -61,9 +76,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(given: argparse.Namespace) -> int:
     """Play the matches and print the table."""
     game, agent = game_and_agent(
-        given.checkpoint, read_options(given.option), given.simulations, given.game
+        given.agent, read_options(given.option), given.simulations, given.game
     )
-    opponents = [make_agent(spec, game) for spec in given.against or _DEFAULT_OPPONENTS]
+    opponents = [make_agent(spec, game) for spec in given.against or _usual_opponents(game)]
     with bars() as bar:
         results = [
             play_match(
@@ -79,6 +94,15 @@ def run(given: argparse.Namespace) -> int:
         ]
     if given.json:
         print_json([result.to_dict() for result in results])
+        for result in results:
+            if result.repeats_one_pair:
+                warn(f"{result.first} against {result.second}: {result.caveat}")
     else:
         print(table(results))
     return 0
+
+
+def _usual_opponents(game: Game) -> list[str]:
+    """Those that can play the game: some need a score."""
+    has_score = hasattr(game.rules, "score")
+    return [spec for spec in _DEFAULT_OPPONENTS if has_score or spec in _WITHOUT_SCORE]

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import Any
 
 from rich.console import Console
 
-from ludarium.envs.registry import GAMES, make_game
-from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.envs.registry import GAMES
+from ludarium.training.agents.checkpoints import telling_options
 
-from .common import add_json, print_json
+from .common import add_json, options_as_text, print_json
+
+_DESCRIPTION = """\
+List the games with their options, and the commands that play against the trained agents.
+
+  ludarium games
+  ludarium play onyx --option size=6      an option of a game, in every command that takes one
+  ludarium agents                         whom there is to play against"""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Describe the command."""
     parser = commands.add_parser(
-        "games", help="list the games and their options", description="List the games."
+        "games",
+        help="list the games and their options",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_json(parser)
     parser.set_defaults(run=run)
@@ -33,7 +44,10 @@ def run(given: argparse.Namespace) -> int:
                     "title": game.title,
                     "summary": game.summary,
                     "credit": game.credit,
-                    "trained_agents": _trained(game.name),
+                    "trained_agents": [
+                        {"options": options, "command": play_command(game.name, options)}
+                        for options in telling_options(game.name).values()
+                    ],
                     "options": [
                         {
                             "name": option.name,
@@ -54,20 +68,14 @@ def run(given: argparse.Namespace) -> int:
         console.print(f"    {game.summary}")
         for option in game.option_list:
             console.print(
-                f"    --option {option.name}={option.default}  {option.help}; {option.describe()}"
+                f"    --option {option.name}={option.default}  {option.help}; {option.describe()}",
+                soft_wrap=True,
             )
-        for options in _trained(game.name):
-            given_options = "".join(f" --option {key}={value}" for key, value in options.items())
-            console.print(f"    trained agent: ludarium play {game.name}{given_options}")
+        for options in telling_options(game.name).values():
+            console.print(f"    trained agent: {play_command(game.name, options)}", soft_wrap=True)
     return 0
 
 
-def _trained(name: str) -> list[dict[str, Any]]:
-    """For each trained agent of a game, the options that are not the usual ones."""
-    from ludarium.models import checkpoint_options
-
-    usual = make_game(name).options
-    return [
-        {key: value for key, value in checkpoint_options(path).items() if value != usual[key]}
-        for path in shipped_agents(name)
-    ]
+def play_command(game: str, options: dict[str, Any]) -> str:
+    """What to type to play against the trained agent of a game with these options."""
+    return shlex.join(["ludarium", "play", game, *options_as_text(options)])

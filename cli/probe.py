@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+import time
+from pathlib import Path
 
-from ludarium.envs.registry import GAMES
+from ludarium.analysis.probing import Prober, prober_of
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.record import check_record
+from ludarium.envs.registry import GAMES, make_game
 
-from . import solve_corso, solve_late, solve_osiron
+from .answers import answers_as_json, print_answers
+from .common import add_json, add_options, print_json, read_options
+from .progress import searching
+from .resources import add_threads, read_bytes, read_count
 
 _DESCRIPTION = """\
-Say what a position is worth with best play, and each action in it, the best first. Osiron has a
-table of all positions; in the other games late positions are searched to the end.
+Say what a position is worth to the player to move with best play, and each legal action, the best
+first. Nothing is guessed. The answers come from the best source that there is for the game: Osiron
+has a table of all positions, with the plies to the end; Corso up to 5 x 5 has a search of its own,
+which takes seconds, or minutes in the first few plies; of the other games late positions can be
+searched to the end.
 
   ludarium probe osiron --moves "b1-c1 c2-c1"
-  ludarium probe corso --moves "c3 b2 c2 b3"   searched: seconds to minutes
-  ludarium probe onyx --record game.json       the end of a game that `play` saved
-  ludarium probe osiron --help                 options of the game"""
+  ludarium probe corso --moves "c3 b2 b3 c3!"
+  ludarium probe corso --option size=4                 the start of a smaller board
+  ludarium probe corso --moves "c3 b2" --outcome       who wins only: sooner
+  ludarium probe onyx --record game.json               a game that `play` saved
+  ludarium probe onyx --record game.json --back 8      8 plies before the end of it
+
+Ctrl-C ends a search and prints what it has found. The exit status is 1 if something is left
+undecided."""
+
+_LARGEST_RECORD = 1 << 24  # bytes
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -26,9 +47,149 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    games = parser.add_subparsers(metavar="GAME", required=True)
-    solve_osiron.add_probe(games)
-    solve_corso.add_probe(games)
-    for name in GAMES:
-        if name not in games.choices:
-            solve_late.add_probe(games, name)
+    parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
+    parser.add_argument(
+        "--moves",
+        default="",
+        help="played from the start on, or from the end of the record on, with commas or spaces "
+        "between them (commas where moves have spaces)",
+    )
+    parser.add_argument(
+        "--record", metavar="FILE", help="begin with this game, in place of the start"
+    )
+    parser.add_argument(
+        "--back", type=read_count, default=0, metavar="N", help="take back the last N moves"
+    )
+    parser.add_argument("--seed", type=read_count, default=0, help="of a random start (default 0)")
+    parser.add_argument(
+        "--outcome", action="store_true", help="who wins only, not by how much: sooner"
+    )
+    parser.add_argument(
+        "--limit",
+        type=read_count,
+        metavar="N",
+        help="positions to search for all actions together, such as 1e7 (default 1e8; for Corso "
+        "up to 5 x 5 none)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=read_bytes,
+        metavar="BYTES",
+        help="that the table of the search may take (default 256MiB; for Corso 1GiB)",
+    )
+    parser.add_argument(
+        "--table", metavar="FILE", help="the table that `ludarium solve --output` wrote"
+    )
+    add_options(parser)
+    add_threads(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Find out, print; the exit status is 1 if not all is decided, 130 after Ctrl-C."""
+    game, seed, actions = _read_moves(given)
+    position, moves = _play(game, seed, actions)
+    if position.is_over:
+        raise ValueError(
+            "the game is over after these moves, nothing is left to choose (--back takes moves "
+            f"back):\n{position.board_text()}"
+        )
+    prober = prober_of(game, given.memory, given.threads, given.table)
+    started = time.perf_counter()
+    with searching("actions answered") as show:
+        answers = prober.actions(position, given.limit, show, not given.outcome)
+    seconds = time.perf_counter() - started
+    undecided = sum(not answer.is_decided for answer in answers.values())
+    nodes = sum(answer.nodes for answer in answers.values())
+    if given.json:
+        print_json(
+            {
+                "game": game.name,
+                "options": dict(game.options),
+                "seed": seed,
+                "moves": moves,
+                "source": prober.source,
+                **answers_as_json(position, answers),
+                "undecided": undecided,
+                "stopped": show.stopped,
+                "seconds": round(seconds, 3),
+            }
+        )
+    else:
+        print_answers(position, answers)
+        effort = f", {nodes:,} positions in {seconds:.1f} s" if prober.searches else ""
+        print(f"source: {prober.source}{effort}")
+    if undecided:
+        print(
+            f"ludarium: {undecided} of {len(answers)} actions not decided within {nodes:,} "
+            f"positions{', when it was stopped' if show.stopped else ''}.\n"
+            f"To decide more: {_advice(prober, given, show.stopped)}.",
+            file=sys.stderr,
+        )
+    if show.stopped:
+        return 130
+    return 1 if undecided else 0
+
+
+def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:
+    """What to try where a search was not enough."""
+    ways = ["ask about a later position (more --moves, or less --back)"]
+    if not given.outcome and prober.game.max_score:
+        ways.append("ask with --outcome who wins only")
+    limit = prober.default_limit if given.limit is None else given.limit
+    ways.append("let it search longer" if is_stopped else f"search with --limit {10 * limit}")
+    return ", or ".join(ways)
+
+
+def _read_moves(given: argparse.Namespace) -> tuple[Game, int, list[int]]:
+    """The game, the seed of its start and the actions that lead to the position asked about."""
+    options = read_options(given.option)
+    seed: int = given.seed
+    actions: list[int] = []
+    if given.record is None:
+        game = make_game(given.game, **options)
+    else:
+        game, seed, actions = _read_record(given.record)
+        if game.name != given.game:
+            raise ValueError(f"{given.record} is a game of {game.name}, not of {given.game}")
+        if options:
+            raise ValueError("a record has its own options: leave out --option")
+    position, _ = _play(game, seed, actions)
+    for text in split_moves(game, given.moves):
+        action = position.text_to_action(text)
+        position.play(action)
+        actions.append(action)
+    if given.back > len(actions):
+        raise ValueError(f"--back {given.back}: there are {len(actions)} moves to take back")
+    return game, seed, actions[: len(actions) - given.back]
+
+
+def _play(game: Game, seed: int, actions: list[int]) -> tuple[Position, list[str]]:
+    """The position after some actions, and their texts."""
+    position = game.start(seed)
+    texts = []
+    for action in actions:
+        texts.append(position.action_to_text(action))
+        position.play(action)
+    return position, texts
+
+
+def _read_record(file: str) -> tuple[Game, int, list[int]]:
+    with Path(file).open("rb") as stream:
+        content = stream.read(_LARGEST_RECORD + 1)
+    if len(content) > _LARGEST_RECORD:
+        raise ValueError(f"{file} is no game record: it has more than {_LARGEST_RECORD:,} bytes")
+    try:
+        record = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file} is no game record: {error}") from None
+    return check_record(record, GAMES)
+
+
+def split_moves(game: Game, text: str) -> list[str]:
+    """The moves in a text: between commas, or spaces too where the game's notation has none."""
+    start = game.start(0)
+    has_spaces = any(" " in start.action_to_text(action) for action in start.legal_actions)
+    pieces = text.split(",") if has_spaces else text.replace(",", " ").split()
+    return [piece.strip() for piece in pieces if piece.strip()]

@@ -1,9 +1,14 @@
-"""How commands show on the terminal that they are at work, on standard error."""
+"""How commands show on standard error that they are at work, and how Ctrl-C stops a search."""
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from rich.console import Console
 from rich.progress import (
@@ -15,8 +20,12 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from ludarium.analysis.progress import Progress as SearchProgress
+
 #: Shows how many units of a task are done; what else it is called with does not matter.
 Reach = Callable[..., None]
+
+_LINE_EVERY = 10.0  # seconds, where standard error is no terminal
 
 
 @contextmanager
@@ -40,13 +49,90 @@ def bars() -> Iterator[Callable[[str, int], Reach]]:
 
 @contextmanager
 def status(text: str = "compiling") -> Iterator[Callable[[str], None]]:
-    """A line that says what is going on: call what it gives with another text."""
+    """A line that says what is going on: call what it gives with another text.
+
+    Where standard error is no terminal, the text is printed every ten seconds instead.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
     ) as progress:
         task = progress.add_task(text)
         yield lambda text: progress.update(task, description=text)
+
+
+def _lines() -> Callable[[str], None]:
+    printed = time.monotonic()
+
+    def say(text: str) -> None:
+        nonlocal printed
+        if time.monotonic() - printed >= _LINE_EVERY:
+            printed = time.monotonic()
+            print(f"ludarium: {text}", file=sys.stderr, flush=True)
+
+    return say
+
+
+class SearchStatus:
+    """A `Show` for searches: shows the progress, and asks for an end after Ctrl-C.
+
+    Args:
+        units: what is counted, such as "actions".
+        say: shows a text.
+
+    Attributes:
+        stopped: whether somebody pressed Ctrl-C.
+    """
+
+    def __init__(self, units: str, say: Callable[[str], None]) -> None:
+        self.stopped = False
+        self._units = units
+        self._say = say
+        self._first: tuple[float, int] | None = None
+
+    def __call__(self, progress: SearchProgress) -> bool:
+        """Show the progress; returns whether the search shall end."""
+        self._say(self._text(progress))
+        return self.stopped
+
+    def _text(self, progress: SearchProgress) -> str:
+        stage = f"{progress.stage}: " if progress.stage else ""
+        total = f" of {progress.total:,}" if progress.total is not None else ""
+        text = f"{stage}{progress.done:,}{total} {self._units}"
+        if not progress.nodes:
+            return text
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now, progress.nodes
+        text += f", {progress.nodes / 1e6:,.1f} M positions searched"
+        began, nodes = self._first
+        if now - began >= 1:
+            text += f", {(progress.nodes - nodes) / (now - began) / 1e6:,.2f} M/s"
+        return f"{text} (Ctrl-C stops)"
+
+    def stop(self, number: int, frame: FrameType | None) -> None:
+        """Note the first Ctrl-C; the second one interrupts as usual."""
+        self.stopped = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def searching(units: str) -> Iterator[SearchStatus]:
+    """Show a search, and let Ctrl-C end it so that what is known by then can be printed."""
+    with status("getting ready") as say:
+        search = SearchStatus(units, say)
+        if threading.current_thread() is not threading.main_thread():
+            yield search  # only the main thread is told of Ctrl-C
+            return
+        before = signal.signal(signal.SIGINT, search.stop)
+        try:
+            yield search
+        finally:
+            signal.signal(signal.SIGINT, before)

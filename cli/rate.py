@@ -8,7 +8,7 @@ from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.evaluation import load_ratings, measure_ratings, save_ratings
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
 
-from .common import add_json, add_options, print_json, read_options
+from .common import AGENTS_HELP, add_json, add_options, print_json, read_options
 from .progress import bars
 
 _DESCRIPTION = f"""\
@@ -22,7 +22,9 @@ opponent meets the next two of the list, which goes from the weakest to the stro
   ludarium rate onyx --player random --player uct:200 --player runs/onyx:64
 
 The ratings of some opponents, for the usual options of each game, come along; a run that
-needs others measures them by itself, by fewer games."""
+needs others measures them by itself, by fewer games.
+
+{AGENTS_HELP}"""
 
 _PLAYERS = ["random", "uct:20", "uct:200", REFERENCE]
 
@@ -40,7 +42,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--player",
         action="append",
         metavar="AGENT",
-        help=f"an opponent, as in `ludarium evaluate`; default: {', '.join(_PLAYERS)}",
+        help=f"whom to rate (may be repeated); default: {', '.join(_PLAYERS)}",
     )
     parser.add_argument("--games", type=int, default=100, help="games of each match (default 100)")
     parser.add_argument("--seed", type=int, default=1, help="of openings and agents (default 1)")

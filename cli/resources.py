@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 
+from ludarium.envs.engine.threads import available_cores
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -16,6 +18,24 @@ def read_bytes(text: str) -> int:
     return int(float(match[1]) * _UNITS[(match[2] or "").upper()])
 
 
+def read_count(text: str) -> int:
+    """A whole number, also as ``1e7``."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 1e18 or number != int(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number: write 5000000 or 5e6")
+    return int(number)
+
+
+def read_threads(text: str) -> int:
+    """A number of threads, 1 or more."""
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of threads: write 1 or more")
+    return int(text)
+
+
 def add_resources(parser: argparse.ArgumentParser, memory: str) -> None:
     """Add ``--memory``, with this default, and ``--threads``."""
     parser.add_argument(
@@ -23,6 +43,17 @@ def add_resources(parser: argparse.ArgumentParser, memory: str) -> None:
         type=read_bytes,
         default=memory,
         metavar="BYTES",
-        help=f"that the table may take (default {memory})",
+        help=f"that the table of the search may take (default {memory})",
     )
-    parser.add_argument("--threads", type=int, help="default: as many as there are cores")
+    add_threads(parser)
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Add ``--threads``."""
+    parser.add_argument(
+        "--threads",
+        type=read_threads,
+        default=available_cores(),
+        metavar="N",
+        help="default: as many as there are cores",
+    )

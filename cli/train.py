@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from ludarium.configs import ALGORITHMS, TrainingConfig, apply_settings, load_config, shipped
-from ludarium.envs.registry import GAMES, find_game
+from ludarium.configs import (
+    ALGORITHMS,
+    AlphaZeroConfig,
+    TrainingConfig,
+    apply_settings,
+    load_config,
+    shipped,
+)
+from ludarium.envs.registry import GAMES, find_game, make_game
+from ludarium.training.agents import make_agent
 
-from .common import add_json, print_json
+from .common import add_json, print_json, read_options
+from .game_modules import program
 
 if TYPE_CHECKING:
-    from ludarium.training.runs.trainer import Trainer
+    from ludarium.training.runs.folder import RunFolder
+    from ludarium.training.runs.trainer import Outcome, Trainer
 
 _DESCRIPTION = """\
 Train an agent by self-play. The run lives in a folder: its latest agent
@@ -27,7 +39,22 @@ a crash.
   ludarium train corso --algorithm ppo                   PPO instead of AlphaZero
   ludarium train corso --config corso/demo               a shipped one, by name
   ludarium train corso --config my.yaml --set seed=3     your own file, a key changed
-  tensorboard --logdir runs                              watch the curves"""
+  ludarium train corso --option size=6 --folder runs/corso-6    a board of another size
+  ludarium train corso --set budget.minutes=5            a shorter run
+  tensorboard --logdir runs                              watch the curves
+
+A game without a shipped configuration begins with games of tree search with random playouts, and
+learns for 20 minutes. docs/training.md explains every key."""
+
+#: How a run starts where neither the user nor the package has a configuration: as shipped ones do.
+_USUAL_SETTINGS = {
+    "alphazero": (
+        "budget={iterations: 400, minutes: 20}",
+        "bootstrap={positions: 20000, playouts: 400, replay_ratio: 4}",
+        "replay={first: 60000, last: 200000}",
+    ),
+    "ppo": ("budget={iterations: 2000, minutes: 20}", "evaluation.simulations=0"),
+}
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -49,6 +76,15 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="FILE",
         help=f"a YAML file, or a shipped configuration ({', '.join(shipped())}); "
         "default: GAME/default, or GAME/ppo",
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        dest="options",
+        metavar="NAME=VALUE",
+        help="an option of the game, such as size=6 (may be repeated; see `ludarium games`); the "
+        "same as --set options.NAME=VALUE",
     )
     parser.add_argument(
         "--set",
@@ -80,6 +116,7 @@ def choose_config(
         config = load_config(name)
     else:
         config = ALGORITHMS[algorithm or "alphazero"].model_validate({"game": game})
+        config = apply_settings(config, _USUAL_SETTINGS[config.algorithm])
     if config.game != game:
         raise ValueError(f"configuration {name} is for {config.game}, not for {game}")
     if algorithm is not None and config.algorithm != algorithm:
@@ -124,12 +161,67 @@ def _trainer_class(algorithm: str) -> type[Trainer]:
     return AlphaZeroTrainer
 
 
+def describe_plan(config: TrainingConfig) -> str:
+    """What a run will do, and until when, in a sentence."""
+    parts = []
+    if isinstance(config, AlphaZeroConfig):
+        if config.bootstrap.positions:
+            parts.append(
+                f"first {config.bootstrap.positions:,} positions of games by tree search with "
+                "random playouts"
+            )
+        parts.append(f"self-play, {config.self_play.positions:,} positions in each iteration")
+    else:
+        parts.append("self-play")
+    evaluation = config.evaluation
+    if evaluation.every:
+        whom = evaluation.against
+        against = whom if isinstance(whom, str) else f"{whom[0]} to {whom[-1]}"
+        parts.append(f"games against {against} every {evaluation.every} iterations")
+    budget = config.budget
+    end = f"{budget.iterations:,} iterations"
+    if budget.minutes is not None:
+        end = f"{budget.minutes:g} minutes, or {end} if these are sooner"
+    return f"plan: {'; '.join(parts)}; until {end}"
+
+
+def _check_run(config: TrainingConfig) -> None:
+    """Raise ``ValueError`` unless the game takes its options, and its opponents can play it.
+
+    Before a folder is made; and a run does not stop at its first evaluation.
+    """
+    game = make_game(config.game, **config.options)
+    evaluation = config.evaluation
+    whom = [evaluation.against] if isinstance(evaluation.against, str) else evaluation.against
+    for name in whom if evaluation.every else ():
+        try:
+            make_agent(name, game)
+        except (ValueError, FileNotFoundError) as error:
+            raise ValueError(f"evaluation.against: {error}") from None
+
+
+@contextlib.contextmanager
+def _no_trace_of_failure(folder: RunFolder) -> Iterator[None]:
+    """Take away what a new run has written if it fails before its first iteration is saved."""
+    is_new = not folder.path.exists() or not any(folder.path.iterdir())
+    try:
+        yield
+    except Exception:
+        if is_new and not folder.agent.exists():
+            folder.clear()
+            with contextlib.suppress(OSError):  # other files are not the run's
+                folder.path.rmdir()
+        raise
+
+
 def run(given: argparse.Namespace) -> int:
     """Train."""
-    config, label = choose_config(given.game, given.config, given.settings, given.algorithm)
+    read_options(given.options)  # with errors about options, where those of settings follow
+    settings = [f"options.{option}" for option in given.options] + given.settings
+    config, label = choose_config(given.game, given.config, settings, given.algorithm)
+    _check_run(config)
     try:
         from ludarium.training.runs.folder import RunFolder
-        from ludarium.training.runs.reporting import TerminalReporter
 
         trainer_class = _trainer_class(config.algorithm)
     except ImportError as error:
@@ -139,6 +231,34 @@ def run(given: argparse.Namespace) -> int:
     folder = RunFolder(given.folder or Path("runs") / label)
     if given.restart:
         folder.clear()
+    with _no_trace_of_failure(folder):
+        outcome = _train(config, folder, trainer_class)
+    if given.json:
+        print_json(
+            {
+                "folder": str(folder.path),
+                "agent": str(folder.agent) if outcome.iteration else None,
+                "iteration": outcome.iteration,
+                "finished": outcome.finished,
+                "seconds": round(outcome.seconds, 1),
+            }
+        )
+        return 0
+    if not outcome.iteration:
+        print("stopped before the first iteration: there is no agent yet; the same command begins")
+        return 0
+    state = "finished" if outcome.finished else "stopped; the same command goes on"
+    print(f"{state}: {outcome.iteration} iterations, {outcome.seconds / 60:.1f} minutes")
+    print(f"agent: {folder.agent}")
+    print(f"measure it: {program()} evaluate {folder.path}")
+    print(f"play it:    {program()} play {folder.path}")
+    return 0
+
+
+def _train(config: TrainingConfig, folder: RunFolder, trainer_class: type[Trainer]) -> Outcome:
+    """Train until the budget is used up or Ctrl-C is pressed, and show how it goes."""
+    from ludarium.training.runs.reporting import TerminalReporter
+
     reporter = TerminalReporter(folder, trainer_class.columns)
     stop = _StopFlag()
     try:
@@ -148,27 +268,11 @@ def run(given: argparse.Namespace) -> int:
             f"training {trainer.game} in {folder.path} ({where}; {config.algorithm}, "
             f"{trainer.means})"
         )
+        reporter.say(describe_plan(config))
         try:
-            outcome = trainer.run(stop)
+            return trainer.run(stop)
         finally:
             trainer.close()
     finally:
         stop.close()
         reporter.close()
-    if given.json:
-        print_json(
-            {
-                "folder": str(folder.path),
-                "agent": str(folder.agent),
-                "iteration": outcome.iteration,
-                "finished": outcome.finished,
-                "seconds": round(outcome.seconds, 1),
-            }
-        )
-    else:
-        state = "finished" if outcome.finished else "stopped; the same command goes on"
-        print(f"{state}: {outcome.iteration} iterations, {outcome.seconds / 60:.1f} minutes")
-        print(f"agent: {folder.agent}")
-        print(f"measure it: ludarium evaluate {folder.path}")
-        print(f"play it:    ludarium play {folder.path}")
-    return 0

@@ -10,7 +10,74 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from ludarium.envs.engine.files import read_regular_file
+from ludarium.envs.engine.messages import quoted, shortened
+
 from .schema import ALGORITHMS, TrainingConfig
+
+_LARGEST_FILE = 2**16
+_MOST_VALUES = 3000
+_MOST_DEPTH = 16
+_MOST_PROBLEMS = 3  # of a configuration that are told at once
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML of mappings, lists and plain values.
+
+    Aliases multiply what a file holds, tags choose what is made of it: there are none. Number
+    and depth of the values are bounded, for each costs time, and depth stack. Dates are texts.
+    """
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._values = 0
+        self._depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """A value and those within it."""
+        event = self.peek_event()
+        self._values += 1
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise _refused(event, "anchors and aliases are not accepted")
+        if event.tag is not None:
+            raise _refused(event, "tags are not accepted")
+        if self._values > _MOST_VALUES:
+            raise _refused(event, f"there are more than {_MOST_VALUES:,} values")
+        if self._depth > _MOST_DEPTH:
+            raise _refused(event, f"more than {_MOST_DEPTH} values are within each other")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+def _refused(event: yaml.NodeEvent, problem: str) -> yaml.YAMLError:
+    return yaml.composer.ComposerError(None, None, problem, event.start_mark)  # type: ignore[arg-type]
+
+
+def read_yaml(text: str, what: str) -> Any:
+    """What a YAML text says: mappings, lists, and plain values.
+
+    Raises:
+        ValueError: it is no YAML, or has anchors, tags, too many values or too many within each
+            other; the message begins with ``what``.
+    """
+    if len(text) > _LARGEST_FILE:
+        raise ValueError(f"{what} has {len(text):,} characters; {_LARGEST_FILE:,} are the most")
+    try:
+        return yaml.load(text, _PlainLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""
+        problem = f"{error.context or ''} {error.problem or ''}".strip()
+        raise ValueError(f"{what} is not YAML: {shortened(problem)}{place}") from None
+    except (yaml.YAMLError, ValueError) as error:  # such as a date that does not exist
+        raise ValueError(f"{what} is not YAML: {shortened(str(error))}") from None
 
 
 def shipped() -> list[str]:
@@ -34,23 +101,30 @@ def load_config(source: str | Path) -> TrainingConfig:
             message names file, key, value and what is accepted.
     """
     path = Path(source)
-    if path.is_file():
-        text = path.read_text(encoding="utf-8")
-    elif str(source) in shipped():
+    if str(source) in shipped() and not path.is_file():
         text = files(__package__).joinpath(f"{source}.yaml").read_text(encoding="utf-8")
-    else:
+        return parse_config(text, str(source))
+    try:
+        content = read_regular_file(path, _LARGEST_FILE, "a configuration")
+    except FileNotFoundError:
         raise FileNotFoundError(
-            f"there is no configuration {source}; shipped ones: {', '.join(shipped())}"
-        )
-    return parse_config(text, str(source))
+            f"there is no configuration {quoted(str(source))}; shipped ones: {', '.join(shipped())}"
+        ) from None
+    name = shortened(str(source), 100)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not UTF-8 text: {error}") from None
+    return parse_config(text, name)
 
 
 def parse_config(text: str, source: str) -> TrainingConfig:
-    """Check the text of a configuration; ``source`` is what errors call it."""
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(f"{source} is not YAML: {error}") from None
+    """Check the text of a configuration; ``source`` is what errors call it.
+
+    Raises:
+        ValueError: as for `load_config`.
+    """
+    data = read_yaml(text, source)
     if not isinstance(data, dict):
         raise ValueError(f"{source} holds no mapping of keys to values")
     return _validate(data, source)
@@ -68,40 +142,46 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
-            raise ValueError(f"{setting!r} is no setting: write key=value, such as seed=3")
+            raise ValueError(f"{quoted(setting)} is no setting: write key=value, such as seed=3")
         *parents, last = key.split(".")
         section: Any = data
         for parent in parents:
             if not isinstance(section.get(parent), dict):
-                raise ValueError(f"{key!r} is no key of a configuration: {parent!r} is no section")
+                raise ValueError(
+                    f"{quoted(key)} is no key of a configuration: {quoted(parent)} is no section"
+                )
             section = section[parent]
-        try:
-            section[last] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise ValueError(f"the value of {setting!r} is not YAML: {error}") from None
+        section[last] = read_yaml(value, f"the value of {quoted(setting)}")
     return _validate(data, "the configuration")
 
 
-def _validate(data: dict[str, Any], source: str) -> TrainingConfig:
+def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
     """The configuration that ``data`` says, of the algorithm that it names."""
     algorithm = data.get("algorithm", "alphazero")
-    if algorithm not in ALGORITHMS:
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise ValueError(
-            f"{source} is not a valid configuration:\n  algorithm: there is none called "
-            f"{algorithm!r}; accepted: {', '.join(ALGORITHMS)}"
+            f"{source} is not a valid configuration: algorithm: there is none called "
+            f"{quoted(algorithm)}; accepted: {', '.join(ALGORITHMS)}"
         )
     try:
         return ALGORITHMS[algorithm].model_validate(data)
     except ValidationError as error:
-        lines = []
-        for problem in error.errors():
-            key = ".".join(str(part) for part in problem["loc"]) or "as a whole"
-            if problem["type"] == "extra_forbidden":
-                lines.append(f"{key}: there is no such key")
-            elif problem["type"] == "missing":
-                lines.append(f"{key}: missing")
-            else:
-                lines.append(f"{key}: {problem['msg']} (given {problem['input']!r})")
-        raise ValueError(
-            f"{source} is not a valid configuration:\n  " + "\n  ".join(lines)
-        ) from None
+        problems = [_problem(problem) for problem in error.errors()[:_MOST_PROBLEMS]]
+        told = f"{source} is not a valid configuration: {'; '.join(problems)}"
+        more = error.error_count() - len(problems)
+        rest = f"; and {more:,} more" if more else ""
+        raise ValueError(shortened(told, 380) + rest) from None
+
+
+def _problem(problem: Any) -> str:
+    """What is wrong with one key, in at most about 100 characters and those of the reason."""
+    path = ".".join(shortened(str(part), 40) for part in problem["loc"][:4])
+    key = shortened(path, 60) or "as a whole"
+    if problem["type"] == "extra_forbidden":
+        return f"{key}: there is no such key"
+    if problem["type"] == "missing":
+        return f"{key}: missing"
+    reason = shortened(problem["msg"].removeprefix("Value error, "))
+    if isinstance(problem["input"], dict | TrainingConfig):
+        return f"{key}: {reason}"
+    return f"{key}: {reason} (given {quoted(problem['input'], 40)})"

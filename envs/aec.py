@@ -17,6 +17,7 @@ from pettingzoo import AECEnv
 
 from .board.picture import Window, pixels
 from .engine.game import Game
+from .engine.messages import quoted
 from .engine.position import Position
 from .engine.record import make_record
 from .engine.rule import ONGOING, TRUNCATED
@@ -51,6 +52,9 @@ class BoardGameEnv(AECEnv):
         game: rules with their options, from `ludarium.envs.make_game`.
         render_mode: ``"ansi"`` (text), ``"svg"`` (a drawing, as text), ``"rgb_array"``
             (uint8[height, width, 3]) or ``"human"`` (a window).
+        canonical: give observations, masks and actions in the frame in which each player plays in
+            the same direction (see `Game.canonical_turn`), not in the board's own. Where the game
+            has no such turn, there is no difference. Text and records are the same either way.
 
     Raises:
         ValueError: an unknown render mode.
@@ -62,7 +66,7 @@ class BoardGameEnv(AECEnv):
         "render_fps": 2,
     }
 
-    def __init__(self, game: Game, render_mode: str | None = None) -> None:
+    def __init__(self, game: Game, render_mode: str | None = None, canonical: bool = False) -> None:
         super().__init__()
         modes = self.metadata["render_modes"]
         if render_mode is not None and render_mode not in modes:
@@ -70,6 +74,7 @@ class BoardGameEnv(AECEnv):
         self.game = game
         self.metadata = self.metadata | {"name": f"{game.name}_v{game.version}"}
         self.render_mode = render_mode
+        self.canonical = bool(canonical)
         self.possible_agents = list(AGENTS)
         self.observation_spaces = {
             agent: spaces.Dict(
@@ -134,8 +139,12 @@ class BoardGameEnv(AECEnv):
 
     def _hand_over(self, mask: np.ndarray, planes: np.ndarray) -> None:
         """Give the turn to the player to move, and both players their masks."""
-        mover = self._position.mover  # type: ignore[union-attr]
-        game = self.game
+        position = self.position
+        mover, game = position.mover, self.game
+        if self.canonical and position.is_turned():
+            assert game.canonical_turn is not None
+            mask = mask[game.canonical_turn.actions]
+            planes = planes[:, game.canonical_turn.cells]
         self.agent_selection = agent = AGENTS[mover]
         self.infos = {
             agent: {"action_mask": mask},
@@ -168,11 +177,12 @@ class BoardGameEnv(AECEnv):
             return self._fresh
         position = self.position
         player = _PLAYERS[agent]
-        if player == position.mover:
-            mask = position.mask.copy()
-        else:
-            mask = np.zeros(self.game.num_actions, _INT8)
-        return {"observation": position.observation(player), "action_mask": mask}
+        return {
+            "observation": position.observation(player, canonical=self.canonical),
+            "action_mask": self.mask()
+            if player == position.mover
+            else np.zeros(self.game.num_actions, _INT8),
+        }
 
     def _refuse_to_observe(self) -> None:
         raise AttributeError("observe() cannot be called before reset")
@@ -188,7 +198,33 @@ class BoardGameEnv(AECEnv):
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        self._play(action)
+        self._play(self._on_board(action))
+
+    def step_on_board(self, action: Any) -> None:
+        """`step` with an action in the board's own frame, whatever the environment's is."""
+        self.step(self._in_frame(action))
+
+    def mask(self) -> np.ndarray:
+        """int8[num_actions], the legal actions of the player to move; the caller's own."""
+        position = self.position
+        if self.canonical and position.is_turned():
+            assert self.game.canonical_turn is not None
+            return position.mask[self.game.canonical_turn.actions]
+        return position.mask.copy()
+
+    def _on_board(self, action: Any) -> Any:
+        """The board's number of an action in the environment's frame, if it is one."""
+        if not self.canonical:
+            return action
+        try:
+            number = operator.index(action)
+        except TypeError:
+            return action
+        is_number = 0 <= number < self.game.num_actions
+        return self.position.turned_action(number) if is_number else action
+
+    #: The turn undoes itself.
+    _in_frame = _on_board
 
     def _play(self, action: Any) -> None:
         mask, planes = self._new_arrays()
@@ -250,7 +286,7 @@ class BoardGameEnv(AECEnv):
         Raises:
             ValueError: not an action number.
         """
-        return self.position.action_to_text(action)
+        return self.position.action_to_text(self._on_board(action))
 
     def text_to_action(self, text: str) -> int:
         """Action number of a legal action's text.
@@ -258,7 +294,7 @@ class BoardGameEnv(AECEnv):
         Raises:
             ValueError: the text is malformed or not legal now; the message says which.
         """
-        return self.position.text_to_action(text)
+        return self._in_frame(self.position.text_to_action(text))
 
     def board_text(self) -> str:
         """The board as lines of text."""
@@ -272,7 +308,7 @@ class BoardGameEnv(AECEnv):
 
     def clone(self) -> BoardGameEnv:
         """An independent copy of the environment and its game, without the window."""
-        twin = type(self)(self.game, self.render_mode)
+        twin = type(self)(self.game, self.render_mode, self.canonical)
         twin._restore(self)
         return twin
 
@@ -340,14 +376,14 @@ class GuardedBoardGameEnv(BoardGameEnv):
         is_over = self.terminations[agent] or self.truncations[agent]
         if type(action) is not int or not 0 <= action < self.game.num_actions:
             assert (action is None and is_over) or self.action_spaces[agent].contains(action), (
-                f"action is not in action space: {action!r}; actions are integers from 0 to "
+                f"action is not in action space: {quoted(action)}; actions are integers from 0 to "
                 f"{self.game.num_actions - 1}"
             )
         if is_over:
             self._was_dead_step(action)
             return
         try:
-            self._play(action)
+            self._play(self._on_board(action))
         except ValueError:
             EnvLogger.warn_on_illegal_move()
             self._forfeit(agent)

@@ -37,6 +37,7 @@ def make(
     threads: int | None = None,
     observation_dtype: Any = np.float32,
     seed: int | np.random.SeedSequence | None = None,
+    canonical: bool = False,
     **options: Any,
 ) -> BatchEnv:
     """A `BatchEnv` of the game called ``name``.
@@ -45,7 +46,14 @@ def make(
         ValueError: no such game, option or option value, or see `BatchEnv`.
     """
     game = make_game(name, **options)
-    return BatchEnv(game, num_envs, threads=threads, observation_dtype=observation_dtype, seed=seed)
+    return BatchEnv(
+        game,
+        num_envs,
+        threads=threads,
+        observation_dtype=observation_dtype,
+        seed=seed,
+        canonical=canonical,
+    )
 
 
 class BatchEnv:
@@ -64,8 +72,8 @@ class BatchEnv:
         terminated: bool[N], whether that ply ended the game by the rules.
         truncated: bool[N], whether it reached the ply cap.
         actions: int64[N], the actions of the last step.
-        states: structured array [N], the rule records. Write to it only with `set_position`.
-        game, num_envs, threads: what the batch was made with.
+        states: structured array [N], the rule records; only to be read.
+        game, num_envs, threads, canonical: what the batch was made with.
 
     Where a game ended, ``observations``, ``masks`` and ``movers`` belong to the next one.
 
@@ -77,6 +85,9 @@ class BatchEnv:
         observation_dtype: ``np.float32``, or ``np.uint8`` where the game's observations are
             of zeros and ones.
         seed: fixes the random numbers of each game: of random starts and random actions.
+        canonical: show observations and masks, and take actions, in the frame in which each
+            player to move plays in the same direction (see `Game.canonical_turn`), not in the
+            board's own. Where the game has no such turn, there is no difference.
 
     Raises:
         ValueError: an argument out of its range.
@@ -90,6 +101,7 @@ class BatchEnv:
         threads: int | None = None,
         observation_dtype: Any = np.float32,
         seed: int | np.random.SeedSequence | None = None,
+        canonical: bool = False,
     ) -> None:
         _require_positive("num_envs", num_envs)
         if threads is not None:
@@ -97,6 +109,7 @@ class BatchEnv:
         dtype = _observation_dtype(game, observation_dtype)
         self.game = game
         self.num_envs = num_envs
+        self.canonical = bool(canonical)
         entries = num_envs * (int(np.prod(game.planes_shape)) + game.num_actions)
         worthwhile = max(1, entries // _WORTH_A_THREAD)
         self.threads = min(threads or min(available_cores(), worthwhile), num_envs)
@@ -109,17 +122,32 @@ class BatchEnv:
         self.terminated = np.zeros(num_envs, np.bool_)
         self.truncated = np.zeros(num_envs, np.bool_)
         self._rngs = np.zeros((num_envs, 2), np.int64)
-        self._batch = (
-            game.tables,
+        self._batch = self._bound()
+        self.reset(np.random.SeedSequence() if seed is None else seed)
+
+    def _bound(self) -> tuple:
+        """The arrays as the kernels take them; the same memory in other forms."""
+        return (
+            self.game.tables,
             self.states,
             rows(self._rngs),
             rows(self.masks),
-            rows(self.observations.reshape(num_envs, *game.planes_shape)),
+            rows(self.observations.reshape(self.num_envs, *self.game.planes_shape)),
             rows(self.rewards),
             self.terminated.view(np.uint8),
             self.truncated.view(np.uint8),
+            self.canonical,
         )
-        self.reset(np.random.SeedSequence() if seed is None else seed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: not the views, which would become arrays of their own."""
+        return {name: v for name, v in vars(self).items() if name not in ("_batch", "movers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.states = np.asarray(self.states, self.game.state_dtype)
+        self.movers = self.states["mover"]
+        self._batch = self._bound()
 
     def __repr__(self) -> str:
         return f"BatchEnv({self.game!r}, {self.num_envs}, threads={self.threads})"
@@ -176,6 +204,10 @@ class BatchEnv:
             ValueError: as for `step`; finished games have no legal action.
         """
         games, actions = self._numbers("games", games), np.asarray(actions)
+        is_asked = np.zeros(self.num_envs, np.bool_)
+        is_asked[games] = True
+        if np.count_nonzero(is_asked) < len(games):
+            raise ValueError("games has a number twice; play one action in each, then the next")
         self._check(actions, games)
         self.game.kernels.batch_play(self._batch, games, actions.astype(np.int64))
 
@@ -194,10 +226,11 @@ class BatchEnv:
             games: integers [K], the numbers of the games.
             players: integers [K], the player (0 or 1) who looks at each.
         """
-        games, players = self._numbers("games", games), np.asarray(players, np.int64)
-        if players.shape != games.shape or ((players < 0) | (players > 1)).any():
+        games, players = self._numbers("games", games), np.asarray(players)
+        is_fit = players.shape == games.shape and players.dtype.kind in "iu"
+        if not is_fit or ((players != 0) & (players != 1)).any():
             raise ValueError(f"players must be 0 or 1, one for each of {len(games)} games")
-        self.game.kernels.batch_observe(self._batch, games, players)
+        self.game.kernels.batch_observe(self._batch, games, players.astype(np.int64))
 
     def position(self, index: int) -> Position:
         """A copy of one game's position."""
@@ -250,7 +283,10 @@ class BatchEnv:
         place = self.game.kernels.first_illegal(masks, actions.astype(np.int64, copy=False))
         if place >= 0:
             index = place if games is None else games[place]
-            raise ValueError(f"game {index}: {self.position(index).refusal(actions[place])}")
+            position, action = self.position(index), int(actions[place])
+            if self.canonical and 0 <= action < self.game.num_actions:
+                action = position.turned_action(action)
+            raise ValueError(f"game {index}: {position.refusal(action)}")
 
     def _numbers(self, name: str, games: Any) -> np.ndarray:
         """Game numbers as int64[K]; ``ValueError`` if they are not, or out of range."""

@@ -9,22 +9,32 @@ from typing import Any
 import gymnasium
 
 from .aec import BoardGameEnv, GuardedBoardGameEnv
+from .engine.game import Game
 from .engine.record import check_record
 from .registry import GAMES, make_game
 
 
-def make(name: str, *, render_mode: str | None = None, **options: Any) -> GuardedBoardGameEnv:
+def make(
+    name: str, *, render_mode: str | None = None, canonical: bool = False, **options: Any
+) -> GuardedBoardGameEnv:
     """A PettingZoo AEC environment of the game called ``name``, guarded as classic games are.
+
+    Args:
+        name: of the game.
+        render_mode, canonical: see `BoardGameEnv`.
+        **options: the game's.
 
     Raises:
         ValueError: no such game, option, option value or render mode.
     """
-    return GuardedBoardGameEnv(make_game(name, **options), render_mode)
+    return GuardedBoardGameEnv(make_game(name, **options), render_mode, canonical)
 
 
-def make_raw(name: str, *, render_mode: str | None = None, **options: Any) -> BoardGameEnv:
+def make_raw(
+    name: str, *, render_mode: str | None = None, canonical: bool = False, **options: Any
+) -> BoardGameEnv:
     """The environment without guards: an illegal action raises ``ValueError``."""
-    return BoardGameEnv(make_game(name, **options), render_mode)
+    return BoardGameEnv(make_game(name, **options), render_mode, canonical)
 
 
 def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardGameEnv:
@@ -45,39 +55,67 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
     return env
 
 
-def install_version_modules(package: str) -> dict[str, ModuleType]:
-    """Make ``<package>.<game>_v<version>`` modules with ``env`` and ``raw_env``."""
-    modules = {}
-    for name, game in GAMES.items():
-        module = ModuleType(f"{package}.{name}_v{game.version}", f"{game.title}: {game.summary}.")
+def register_game(game: type[Game]) -> type[Game]:
+    """Make a game of your own known everywhere: by name, as a module, and to Gymnasium.
+
+    Works as a decorator of the class. To register the same class again, also one defined anew in
+    a notebook, changes nothing else. An installed package needs no call: see the entry points in
+    `ludarium.envs.registry`.
+
+    Returns:
+        ``game`` itself.
+
+    Raises:
+        ValueError: it is no complete class of a game, or another game has its name.
+    """
+    GAMES.add(game)
+    install_faces(game.name, game.version)
+    return game
+
+
+def install_faces(name: str, version: int) -> str:
+    """Make the module ``<name>_v<version>`` and the ids of a game; the name of the module.
+
+    Modules and ids find the game when they are used, so its package need not be imported yet.
+    """
+    versioned = f"{name}_v{version}"
+    package = sys.modules[__package__]
+    if f"{__package__}.{versioned}" not in sys.modules:
+        module = ModuleType(f"{__package__}.{versioned}", f"The game {name}, version {version}.")
         module.env = _face(make, name)  # type: ignore[attr-defined]
         module.raw_env = _face(make_raw, name)  # type: ignore[attr-defined]
         sys.modules[module.__name__] = module
-        modules[module.__name__.rpartition(".")[2]] = module
-    return modules
+        setattr(package, versioned, module)
+        _register_ids(name, version)
+    return versioned
 
 
-def register_ids(package: str) -> None:
-    """Register every game with Gymnasium and, where it has a registry (1.27), PettingZoo."""
-    for name, game in GAMES.items():
-        gymnasium.register(
-            f"ludarium/{game.title}-v{game.version}",
-            entry_point=f"{package}.single:SingleAgentEnv",
-            vector_entry_point=f"{package}.vector:VectorBoardGameEnv",
-            kwargs={"game": name},
-        )
+def gymnasium_id(name: str, version: int) -> str:
+    """A game's id in Gymnasium: ``ludarium/Corso-v0``, ``ludarium/MyGame-v1`` for ``my_game``."""
+    return f"ludarium/{''.join(part.capitalize() for part in name.split('_'))}-v{version}"
+
+
+def _register_ids(name: str, version: int) -> None:
+    """Register with Gymnasium and, where it has a registry (1.27), PettingZoo."""
+    gymnasium.register(
+        gymnasium_id(name, version),
+        entry_point=f"{__package__}.single:SingleAgentEnv",
+        vector_entry_point=f"{__package__}.vector:VectorBoardGameEnv",
+        kwargs={"game": name},
+    )
     try:
         from pettingzoo.env_registry.registration import register
     except ImportError:
         return
-    for name, game in GAMES.items():
-        module = f"{name}_v{game.version}"
-        register("aec", f"ludarium/{module}", entry_point=f"{package}.{module}:env")
+    versioned = f"{name}_v{version}"
+    register("aec", f"ludarium/{versioned}", entry_point=f"{__package__}.{versioned}:env")
 
 
 def _face(maker: Any, name: str) -> Any:
-    def face(*, render_mode: str | None = None, **options: Any) -> BoardGameEnv:
-        return maker(name, render_mode=render_mode, **options)
+    def face(
+        *, render_mode: str | None = None, canonical: bool = False, **options: Any
+    ) -> BoardGameEnv:
+        return maker(name, render_mode=render_mode, canonical=canonical, **options)
 
     face.__doc__ = maker.__doc__.replace("the game called ``name``", name)
     return face

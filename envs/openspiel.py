@@ -10,6 +10,9 @@ A game's options are the parameters of its OpenSpiel game, where the type of eac
 option whose default is ``None`` is 0 or ``""`` there for ``None``. An option's value that the game
 does not accept is a ``ValueError``, a parameter that it does not have a ``pyspiel.SpielError``.
 
+One parameter more, ``canonical``, is as for the environments: observations and actions as each
+player sees the board, where the game has a canonical turn.
+
 Needs ``open_spiel``, which nothing else in this package does.
 """
 
@@ -33,6 +36,7 @@ from .registry import GAMES
 
 #: Where starts are random, a chance node draws one of so many, those of the seeds 0, 1, ...
 RANDOM_STARTS = 1000
+_CANONICAL = "canonical"
 
 
 def register(kind: type[Game]) -> str:
@@ -54,6 +58,7 @@ class SpielGame(pyspiel.Game):
     Attributes:
         kind: the class of the game.
         rules: the `Game` that is played.
+        canonical: whether observations and actions are as each player sees the board.
 
     Raises:
         ValueError: a value that an option does not accept.
@@ -63,7 +68,9 @@ class SpielGame(pyspiel.Game):
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         given = dict(params or {})
-        rules = self.kind(**_options(self.kind, given))
+        options = given.copy()
+        self.canonical = bool(options.pop(_CANONICAL, False))
+        rules = self.kind(**_options(self.kind, options))
         info = pyspiel.GameInfo(
             num_distinct_actions=rules.num_actions,
             max_chance_outcomes=RANDOM_STARTS if rules.random_start else 0,
@@ -90,7 +97,7 @@ class SpielGame(pyspiel.Game):
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
         """What writes observations of a state; OpenSpiel asks for it."""
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
-            return _Observer(self.rules, params)
+            return _Observer(self.rules, params, self.canonical)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
 
 
@@ -106,6 +113,7 @@ class SpielState(pyspiel.State):
 
     def __init__(self, game: SpielGame) -> None:
         super().__init__(game)
+        self.canonical = game.canonical
         self.position: Position | None = None if game.rules.random_start else game.rules.start()
 
     def current_player(self) -> int:
@@ -130,18 +138,23 @@ class SpielState(pyspiel.State):
 
     def _legal_actions(self, player: int) -> list[int]:
         assert self.position is not None
-        return self.position.legal_actions.tolist()
+        return sorted(self._in_frame(action) for action in self.position.legal_actions.tolist())
 
     def _apply_action(self, action: int) -> None:
         if self.position is None:
             self.position = self.get_game().rules.start(action)
         else:
-            self.position.play(action)
+            self.position.play(self._in_frame(action))
 
     def _action_to_string(self, player: int, action: int) -> str:
         if self.position is None:
             return f"start {action}"
-        return self.position.action_to_text(action)
+        return self.position.action_to_text(self._in_frame(action))
+
+    def _in_frame(self, action: int) -> int:
+        """An action's number in the other frame: the board's own, or the game's here."""
+        assert self.position is not None
+        return self.position.turned_action(action) if self.canonical else action
 
     def __str__(self) -> str:
         position = self.position
@@ -154,7 +167,8 @@ class SpielState(pyspiel.State):
 class _Observer:
     """OpenSpiel's ``PyObserver`` of one player's side: the observation of the environments."""
 
-    def __init__(self, rules: Game, params: Any) -> None:
+    def __init__(self, rules: Game, params: Any, canonical: bool) -> None:
+        self.canonical = canonical
         if params:
             raise ValueError(f"observations have no parameters; given: {params}")
         observation = np.zeros(rules.observation_shape, np.float32)
@@ -164,7 +178,9 @@ class _Observer:
     def set_from(self, state: SpielState, player: int) -> None:
         """Write what ``player`` sees; zeros before a random start is drawn."""
         position = state.position
-        self.dict["observation"][:] = 0 if position is None else position.observation(player)
+        self.dict["observation"][:] = (
+            0 if position is None else position.observation(player, canonical=self.canonical)
+        )
 
     def string_from(self, state: SpielState, player: int) -> str:
         """The position as text; both players see the same."""
@@ -192,7 +208,10 @@ def _game_type(kind: type[Game], random_start: bool = False) -> Any:
         provides_information_state_tensor=False,
         provides_observation_string=True,
         provides_observation_tensor=True,
-        parameter_specification={option.name: _default(option) for option in kind.option_list},
+        parameter_specification={
+            _CANONICAL: False,
+            **{option.name: _default(option) for option in kind.option_list},
+        },
     )
 
 

@@ -17,8 +17,9 @@ from .engine.game import Game
 if TYPE_CHECKING:
     from .batch import BatchEnv
 
-#: The installed function ``make_agent(spec, game, seed)`` that turns names into opponents.
-AGENT_ENTRY_POINTS = "ludarium.agents"
+#: The group of the installed function ``make_agent(spec, game, seed)`` that turns names into
+#: opponents: one entry point, called ``make_agent``.
+OPPONENT_ENTRY_POINTS = "ludarium.opponents"
 
 SEATS = (0, 1, "random", "alternate")
 
@@ -60,7 +61,7 @@ def make_agent(spec: str, game: Game, seed: int) -> Any:
         ImportError: no installed package makes agents.
         ValueError: ``spec`` names no agent.
     """
-    makers = entry_points(group=AGENT_ENTRY_POINTS, name="make_agent")
+    makers = entry_points(group=OPPONENT_ENTRY_POINTS, name="make_agent")
     try:
         maker = next(iter(makers)).load()
     except (StopIteration, ImportError) as error:

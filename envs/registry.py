@@ -1,40 +1,208 @@
-"""The games by name. A new game is one more line in `GAMES`."""
+"""The games by name. A new game in this package is one more line in `GAMES`.
+
+A game of another package is found by its entry point, whose name says the game's name and version:
+
+    [project.entry-points."ludarium.games"]
+    tictactoe_v0 = "mygames:TicTacToe"
+
+Such a package is imported when its game is asked for, not before.
+"""
 
 from __future__ import annotations
 
+import inspect
+import re
+import warnings
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from .corso import Corso
 from .engine.game import Game
+from .engine.messages import quoted
+from .engine.options import check_stored
 from .obelisk import Obelisk
 from .obsidio import Obsidio
 from .onyx import Onyx
 from .osiron import Osiron
+from .plugins import PluginError, find_plugins, load_plugin, package_of, refusal
 
-GAMES: dict[str, type[Game]] = {
-    "corso": Corso,
-    "onyx": Onyx,
-    "osiron": Osiron,
-    "obsidio": Obsidio,
-    "obelisk": Obelisk,
-}
+#: The group of the entry points by which installed packages add games.
+GAME_ENTRY_POINTS = "ludarium.games"
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_VERSIONED = re.compile(rf"({_NAME.pattern})_v(\d+)")
+
+
+class GameRegistry(MutableMapping[str, type[Game]]):
+    """The classes of the games by name; iteration gives those that can be used.
+
+    ``name in GAMES`` and `versions` import nothing. Looking a game up imports it; iterating
+    imports all. A package's game that cannot be imported is then left out, with a warning that
+    names the package; looked up by its name it is a `PluginError`.
+    """
+
+    def __init__(self, games: Mapping[str, type[Game]]) -> None:
+        self._games = dict(games)
+        self._plugins: dict[str, tuple[int, EntryPoint]] = {}
+        for versioned, plugin in find_plugins(GAME_ENTRY_POINTS).items():
+            self._add_plugin(versioned, plugin)
+
+    def _add_plugin(self, versioned: str, plugin: EntryPoint) -> None:
+        match = _VERSIONED.fullmatch(versioned)
+        if match is None:
+            reason = "is not named as a game is, such as tictactoe_v0"
+        elif match[1] in self._games or match[1] in self._plugins:
+            reason = f"is left out: there is a game called {match[1]!r} already"
+        else:
+            self._plugins[match[1]] = int(match[2]), plugin
+            return
+        warnings.warn(str(refusal(plugin, reason)), stacklevel=2)
+
+    def versions(self) -> dict[str, int]:
+        """The version of each game by its name, those of packages not imported yet included."""
+        known = {name: game.version for name, game in self._games.items()}
+        return known | {name: version for name, (version, _) in self._plugins.items()}
+
+    def add(self, game: type[Game]) -> None:
+        """Take a class in; see `ludarium.envs.register_game`."""
+        _check_class(game)
+        name = game.name
+        if name in self._games and not _is_same(self._games[name], game):
+            other = self._games[name]
+            raise ValueError(
+                f"{_path(game)} cannot be registered: {name!r} is the game {_path(other)} already, "
+                f"version {other.version}; give yours another name"
+            )
+        if name in self._plugins:
+            version, plugin = self._plugins[name]
+            if plugin.module.partition(".")[0] != game.__module__.partition(".")[0]:
+                raise ValueError(
+                    f"{_path(game)} cannot be registered: {name!r} is a game of the installed "
+                    f"package {package_of(plugin)}; give yours another name"
+                )
+            _check_version(game, plugin, name, version)
+            del self._plugins[name]
+        self._games[name] = game
+
+    def __getitem__(self, name: str) -> type[Game]:
+        if name not in self._games and name in self._plugins:
+            version, plugin = self._plugins[name]
+            game = load_plugin(plugin)  # may call `register_game` by itself
+            try:
+                _check_class(game)
+            except ValueError as error:
+                raise refusal(plugin, f"is no game ({error})") from None
+            _check_version(game, plugin, name, version)
+            self._games[name] = game
+            self._plugins.pop(name, None)
+        return self._games[name]
+
+    def __setitem__(self, name: str, game: type[Game]) -> None:
+        self._games[name] = game
+
+    def __delitem__(self, name: str) -> None:
+        del self._games[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._games or name in self._plugins
+
+    def __iter__(self) -> Iterator[str]:
+        for name in list(self._plugins):
+            try:
+                self[name]
+            except PluginError as error:
+                del self._plugins[name]
+                warnings.warn(str(error), stacklevel=2)
+        return iter(self._games)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def _check_class(game: Any) -> None:
+    """Raise ``ValueError`` unless ``game`` is a class that can be played."""
+    if not (inspect.isclass(game) and issubclass(game, Game)):
+        raise ValueError(f"{game!r:.80} is not a subclass of ludarium.envs.Game")
+    if inspect.isabstract(game):
+        missing = ", ".join(sorted(game.__abstractmethods__))
+        raise ValueError(f"{_path(game)} lacks methods of a game: {missing}")
+    absent = [name for name in ("name", "title", "summary", "rules") if not hasattr(game, name)]
+    if absent:
+        raise ValueError(f"{_path(game)} lacks class attributes of a game: {', '.join(absent)}")
+    if not _NAME.fullmatch(game.name):
+        raise ValueError(
+            f"{_path(game)} has the name {game.name!r}; a name is lower-case letters, digits and _"
+        )
+    if type(game.version) is not int or game.version < 0:
+        raise ValueError(f"{_path(game)} has version {game.version!r}; a version is 0, 1, 2, ...")
+
+
+def _check_version(game: type[Game], plugin: EntryPoint, name: str, version: int) -> None:
+    if (game.name, game.version) != (name, version):
+        raise refusal(plugin, f"is {game.name}_v{game.version}, not what its entry point is called")
+
+
+def _is_same(known: type[Game], game: type[Game]) -> bool:
+    """Whether two classes are one, perhaps defined anew by a notebook or a reload."""
+    return known is game or (_path(known), known.version) == (_path(game), game.version)
+
+
+def _path(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+#: The games by name: those of this package, of installed packages, and registered ones.
+GAMES = GameRegistry(
+    {
+        "corso": Corso,
+        "onyx": Onyx,
+        "osiron": Osiron,
+        "obsidio": Obsidio,
+        "obelisk": Obelisk,
+    }
+)
 
 
 def find_game(name: str) -> type[Game]:
-    """The class of a game; ``ValueError`` lists the games when there is none of that name."""
-    try:
-        return GAMES[name]
-    except KeyError:
-        raise ValueError(f"no game is called {name!r}; games: {', '.join(GAMES)}") from None
+    """The class of a game.
+
+    Raises:
+        ValueError: there is none of that name (the message lists the games), or the package that
+            it comes with cannot be imported (`PluginError`).
+    """
+    if name not in GAMES:
+        raise ValueError(
+            f"no game is called {quoted(name)}; games: {', '.join(GAMES)}; one of your own: "
+            "ludarium --game-module MODULE, or register_game (docs/new-game.md)"
+        )
+    return GAMES[name]
 
 
-def make_game(name: str, **options: Any) -> Game:
+def make_game(name: str, /, **options: Any) -> Game:
     """The rules of a game with the given options.
 
     Raises:
         ValueError: no such game, no such option, or a value that the option does not accept.
     """
     return find_game(name)(**options)
+
+
+def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
+    """The rules with options out of a file, from a record or a checkpoint, say.
+
+    Args:
+        name: of the game.
+        stored: options as the file holds them. Whoever wrote it must not have other files read, so
+            an option that takes the path of a file takes here only what such a file contains.
+        given: options that the user gives, instead of those in the file.
+
+    Raises:
+        ValueError: as for `make_game`, or an option in the file is a path, or ``stored`` is no
+            mapping by name.
+    """
+    kind = find_game(name)
+    return kind(**check_stored(kind.option_list, stored) | given)
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:

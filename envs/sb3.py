@@ -44,7 +44,7 @@ class BoardGameVecEnv(VecEnv):
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         num_envs: how many games, N.
-        opponent, seat, illegal, observation_dtype: as for
+        opponent, seat, illegal, observation_dtype, canonical: as for
             `ludarium.envs.vector.VectorBoardGameEnv`.
         opening_plies: each game begins with 0 to so many random plies of both players.
         seed: fixes seats, starts, openings and the opponents; ``seed()`` does so for the
@@ -69,12 +69,20 @@ class BoardGameVecEnv(VecEnv):
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
         opening_plies: int = 0,
+        canonical: bool = False,
         seed: int | None = None,
         **options: Any,
     ) -> None:
         self.game = as_game(game, options)
         self.side = OneSide(
-            self.game, num_envs, opponent, seat, illegal, observation_dtype, opening_plies
+            self.game,
+            num_envs,
+            opponent,
+            seat,
+            illegal,
+            observation_dtype,
+            opening_plies,
+            canonical,
         )
         self._actions = np.zeros(num_envs, np.int64)
         self._has_begun = False

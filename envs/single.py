@@ -44,7 +44,7 @@ class SingleAgentEnv(gymnasium.Env):
         illegal: what an illegal action does: ``"lose"`` ends the game with reward -1 and the
             reason in ``info["illegal_action"]``; ``"raise"`` is a ``ValueError`` that changes
             nothing.
-        render_mode: as for `BoardGameEnv`.
+        render_mode, canonical: as for `BoardGameEnv`; opponents play in the board's own frame.
         **options: the game's options, if it is given by name.
 
     Attributes:
@@ -66,13 +66,14 @@ class SingleAgentEnv(gymnasium.Env):
         seat: int | str = "random",
         illegal: str = "lose",
         render_mode: str | None = None,
+        canonical: bool = False,
         **options: Any,
     ) -> None:
         self.game = as_game(game, options)
         check_choice("seat", seat, SEATS)
         check_choice("illegal", illegal, ("lose", "raise"))
         check_opponent(opponent)
-        self.board = BoardGameEnv(self.game, render_mode)
+        self.board = BoardGameEnv(self.game, render_mode, canonical)
         self.render_mode = render_mode
         shape = self.game.observation_shape
         self.observation_space = spaces.Box(0.0, 1.0, shape, np.float32)
@@ -135,7 +136,7 @@ class SingleAgentEnv(gymnasium.Env):
 
     def action_masks(self) -> np.ndarray:
         """bool[num_actions], the legal actions, as sb3-contrib's MaskablePPO asks for them."""
-        return self.board.position.mask.astype(np.bool_)
+        return self.board.mask().astype(np.bool_)
 
     def render(self) -> Any:
         """Show the position, see `BoardGameEnv.render`."""
@@ -151,7 +152,7 @@ class SingleAgentEnv(gymnasium.Env):
             assert self._choose is not None
             action = self._choose(position)
             try:
-                self.board.step(action)
+                self.board.step_on_board(action)
             except ValueError as refusal:
                 raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
 
@@ -159,8 +160,8 @@ class SingleAgentEnv(gymnasium.Env):
         return self.board.observe(AGENTS[self.seat])["observation"]
 
     def _info(self) -> dict[str, Any]:
-        mask = self.board.position.mask
-        return {"action_mask": np.zeros_like(mask) if self._is_over else mask.copy()}
+        mask = self.board.mask()
+        return {"action_mask": np.zeros_like(mask) if self._is_over else mask}
 
     def _make_opponent(self) -> Callable[[Position], Any]:
         if callable(self._opponent):

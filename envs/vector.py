@@ -33,7 +33,8 @@ class VectorBoardGameEnv(VectorEnv):
             game; after a reset, 0 in the games with even numbers).
         illegal: an illegal action loses its game (``"lose"``), or is a ``ValueError`` that
             changes nothing (``"raise"``).
-        observation_dtype: as for `BatchEnv`.
+        observation_dtype, canonical: as for `BatchEnv`; a function that is the opponent sees and
+            answers in the same frame.
         **options: the game's options, if it is given by name.
 
     Attributes:
@@ -56,10 +57,19 @@ class VectorBoardGameEnv(VectorEnv):
         seat: int | str = "random",
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
+        canonical: bool = False,
         **options: Any,
     ) -> None:
         self.game = as_game(game, options)
-        self._side = OneSide(self.game, num_envs, opponent, seat, illegal, observation_dtype)
+        self._side = OneSide(
+            self.game,
+            num_envs,
+            opponent,
+            seat,
+            illegal,
+            observation_dtype,
+            canonical=canonical,
+        )
         self.batch, self.seats = self._side.batch, self._side.seats
         self.num_envs = num_envs
         self.single_observation_space = agent_space(self.batch)

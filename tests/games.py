@@ -86,7 +86,7 @@ def garbage(array: np.ndarray, seed: int) -> np.ndarray:
 class Batch:
     """Buffers for ``count`` games, full of garbage; ``batch`` is what the batch kernels take."""
 
-    def __init__(self, game: Game, count: int, seed: int) -> None:
+    def __init__(self, game: Game, count: int, seed: int, canonical: bool = False) -> None:
         self.game = game
         self.count = count
         self.states = garbage(game.new_states(count), 0)
@@ -106,4 +106,5 @@ class Batch:
             rows(self.rewards),
             self.terminated,
             self.truncated,
+            canonical,
         )

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 import zipfile
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+
+from ludarium.envs.opponents import OPPONENT_ENTRY_POINTS
+from ludarium.training.agents.names import AGENT_ENTRY_POINTS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -44,6 +49,15 @@ def test_the_wheel_holds_every_source_file(wheel_names):
         for file in (ROOT / room).rglob("*.py"):
             assert f"ludarium/{file.relative_to(ROOT)}" in wheel_names
     assert not any(name.startswith(("tests", "benchmarks")) for name in wheel_names)
+
+
+def test_what_the_package_says_of_itself_is_there():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    groups = {"console_scripts": project["scripts"], **project["entry-points"]}
+    assert {OPPONENT_ENTRY_POINTS, AGENT_ENTRY_POINTS} <= set(groups)
+    for group, points in groups.items():
+        for name, value in points.items():
+            assert callable(EntryPoint(name, value, group).load())
 
 
 def test_the_wheel_holds_the_data_files(wheel_names):

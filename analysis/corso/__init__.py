@@ -2,20 +2,18 @@
 
 ``kernels`` has the search in compiled code, ``board`` its records and sets of cells, ``solver``
 the questions that can be asked, ``opening_book`` a file of what to play from the first move on, and
-``solution`` perfect play by both. ``proof`` is another way to search, to check the first.
+``solution`` perfect play by both.
 """
 
 from .board import SIZES
 from .opening_book import OpeningBook
-from .solution import CorsoSolution, solution_of
-from .solver import Answer, CorsoSolver, first_actions
+from .solution import CorsoSolution
+from .solver import CorsoSolver, first_actions
 
 __all__ = [
     "SIZES",
-    "Answer",
     "CorsoSolution",
     "CorsoSolver",
     "OpeningBook",
     "first_actions",
-    "solution_of",
 ]

@@ -11,10 +11,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import record_dtype, table_record
 
-from .kernels import BUCKET, MOVES, PLIES, TAG_BITS
-
-#: The mover's marbles, the opponent's, the mover's dye, the opponent's: a bit for each cell.
-Cells = tuple[int, int, int, int]
+from .kernels import BUCKET, MOVES, PLIES, TAG_BITS, Cells
 
 #: More positions than anyone will search.
 NO_LIMIT = 1 << 62
@@ -45,10 +42,9 @@ def cells_of(position: Position) -> Cells:
     mover = position.mover
     contents = (MARBLE + mover, MARBLE + 1 - mover, DYE + mover, DYE + 1 - mover)
     held = position.state.cells
-    own, other, own_dye, other_dye = (
-        sum(1 << int(cell) for cell in np.flatnonzero(held == content)) for content in contents
+    return Cells(
+        *(sum(1 << int(cell) for cell in np.flatnonzero(held == content)) for content in contents)
     )
-    return own, other, own_dye, other_dye
 
 
 def smallest_table(size: int) -> int:

@@ -1,9 +1,8 @@
 """The search in compiled code: alpha-beta with null windows and a table of exact keys.
 
-**Positions** are four sets of cells, each an ``int`` with one bit for a cell: the mover's
-marbles, the opponent's, the mover's dye, the opponent's. Colours do not appear: a position stands
-for two positions of the game, one for each player to move. The value of a position is the lead of
-its mover at the end, if both play for the greatest lead.
+**Positions** are four sets of cells (`Cells`). Colours do not appear: a position stands for two
+positions of the game, one for each player to move. The value of a position is the lead of its
+mover at the end, if both play for the greatest lead.
 
 **Fixed cells** are dyed and have no open cell and no marble beside them. Nothing can dye them
 anew: an expansion reaches only neighbours of marbles, and a marble can come only to an open
@@ -31,6 +30,8 @@ All functions are in this one file because numba's disk cache does not see chang
 when it is loaded again (https://github.com/numba/numba/issues/6061).
 """
 
+from typing import NamedTuple
+
 from numba import njit
 
 _compiled = njit(nogil=True, error_model="numpy", cache=True)
@@ -54,6 +55,22 @@ _FIRST = 1 << 60  # rank of the move that the table knows
 _GAIN_SHIFT = 40  # ranks of good expansions are above all history, which is below 1 << 39
 _HISTORY_LIMIT = 1 << 38
 _FEWER_THAN_ANY = -64  # less than every value
+
+
+class Cells(NamedTuple):
+    """A position, as its mover sees it: sets of cells, integers with one bit for a cell.
+
+    Attributes:
+        own: the mover's marbles.
+        other: the opponent's marbles.
+        own_dye: cells that are dyed for the mover.
+        other_dye: cells that are dyed for the opponent.
+    """
+
+    own: int
+    other: int
+    own_dye: int
+    other_dye: int
 
 
 @_inlined
@@ -88,23 +105,42 @@ def group_of(board, seed, marbles):
 
 
 @_inlined
-def changeable(board, marbles, dye):
-    """The cells that are open, hold a marble, or are beside such a cell: all but the fixed."""
-    restless = board.cells & ~dye
-    return restless | around(board, restless)
+def fixed_cells(board, cells):
+    """The dyed cells that have no open cell and no marble beside them."""
+    restless = board.cells & ~(cells.own_dye | cells.other_dye)
+    return board.cells & ~(restless | around(board, restless))
 
 
 @_inlined
-def _write_keys(board, worker, own, other, own_dye, other_dye):
+def with_fixed_as_own(cells, fixed):
+    """The position that stands for all that differ only in who has the fixed cells."""
+    return Cells(cells.own, cells.other, cells.own_dye | fixed, cells.other_dye & ~fixed)
+
+
+@_inlined
+def after_placement(cells, mark):
+    """The position after a placement, as the opponent sees it."""
+    return Cells(cells.other, cells.own | mark, cells.other_dye, cells.own_dye)
+
+
+@_inlined
+def after_expansion(cells, area):
+    """The position after an expansion that dyes an area, as the opponent sees it."""
+    left = ~area
+    return Cells(cells.other & left, cells.own & left, cells.other_dye & left, cells.own_dye | area)
+
+
+@_inlined
+def write_keys(board, worker, cells):
     """Write the position's number under each symmetry into ``worker.keys``; return the least's."""
     for symmetry in range(8):
         worker.keys[symmetry] = 0
     for rank in range(board.width):
         shift = rank * board.width
-        ones = own >> shift & board.rank
-        twos = other >> shift & board.rank
-        threes = own_dye >> shift & board.rank
-        fours = other_dye >> shift & board.rank
+        ones = cells.own >> shift & board.rank
+        twos = cells.other >> shift & board.rank
+        threes = cells.own_dye >> shift & board.rank
+        fours = cells.other_dye >> shift & board.rank
         for symmetry in range(8):
             worker.keys[symmetry] += (
                 board.numbers[rank, ones, symmetry]
@@ -129,7 +165,7 @@ def scramble(board, key):
 
 
 @_inlined
-def _list_moves(board, worker, ply, own, other, own_dye, other_dye, known):
+def _list_moves(board, worker, ply, cells, known):
     """Write the actions that do not end the game into ``worker``, with their ranks.
 
     An expansion is written once for each group, with the cells it dyes and one of the group's
@@ -141,14 +177,14 @@ def _list_moves(board, worker, ply, own, other, own_dye, other_dye, known):
     Returns:
         How many actions, and the best lead of those that end the game at once.
     """
-    marbles = own | other
-    open_cells = board.cells & ~(marbles | own_dye | other_dye)
-    mine = own | own_dye
-    theirs = other | other_dye
+    marbles = cells.own | cells.other
+    mine = cells.own | cells.own_dye
+    theirs = cells.other | cells.other_dye
+    open_cells = board.cells & ~(mine | theirs)
     lead = count(mine) - count(theirs)
     best = _FEWER_THAN_ANY
     moves = 0
-    rest = own
+    rest = cells.own
     while rest:
         group = group_of(board, rest & -rest, marbles)
         mark = rest & -rest
@@ -161,7 +197,7 @@ def _list_moves(board, worker, ply, own, other, own_dye, other_dye, known):
         cell = count(mark - 1)
         if known != _NO_CELL and group >> known & 1:
             rank = _FIRST
-        elif group & other and gain >= worker.eager:
+        elif group & cells.other and gain >= worker.eager:
             rank = (gain << _GAIN_SHIFT) + worker.history[1, cell]
         else:
             rank = gain - board.width * board.width - 1
@@ -243,8 +279,16 @@ def _keep(table, bucket, tag, low, high, cell, work):
 
 
 @_compiled
-def search(board, table, worker, own, other, own_dye, other_dye, target, ply):
+def search(board, table, worker, cells, target, ply):
     """Whether the mover can lead by at least ``target``: a bound on the position's value.
+
+    Args:
+        board: a record of `board.board_record`.
+        table: int64[entries], see above.
+        worker: a record of `board.new_workers`.
+        cells: an unfinished position.
+        target: the lead asked about.
+        ply: below the position that was asked about; 0 there.
 
     Returns:
         A number that is at least ``target`` if he can, and then the value is no less; else a
@@ -254,12 +298,9 @@ def search(board, table, worker, own, other, own_dye, other_dye, target, ply):
     if worker.nodes >= worker.limit:
         return 0
     worker.nodes += 1
-    marbles = own | other
-    dye = own_dye | other_dye
-    live_cells = changeable(board, marbles, dye)
-    fixed = board.cells & ~live_cells
-    base = count(fixed & own_dye) - count(fixed & other_dye)
-    live = count(live_cells)
+    fixed = fixed_cells(board, cells)
+    base = count(fixed & cells.own_dye) - count(fixed & cells.other_dye)
+    live = count(board.cells & ~fixed)
     goal = target - base
     if goal > live:
         return base + live
@@ -269,7 +310,7 @@ def search(board, table, worker, own, other, own_dye, other_dye, target, ply):
     goal += (goal ^ live) & 1
     target = base + goal
 
-    symmetry = _write_keys(board, worker, own, other, own_dye | fixed, other_dye & ~fixed)
+    symmetry = write_keys(board, worker, with_fixed_as_own(cells, fixed))
     scrambled = scramble(board, worker.keys[symmetry])
     bucket = (scrambled & board.bucket_mask) * BUCKET
     tag = scrambled >> board.bucket_bits
@@ -289,31 +330,22 @@ def search(board, table, worker, own, other, own_dye, other_dye, target, ply):
             break
 
     start = worker.nodes
-    moves, best = _list_moves(board, worker, ply, own, other, own_dye, other_dye, known)
+    moves, best = _list_moves(board, worker, ply, cells, known)
     if best >= target:
         return best
     decisive = _NO_CELL
     for place in range(moves):
         cell, area = _bring_forward(worker, ply, place, moves)
-        if area != 0:
-            left = ~area
-            value = -search(
-                board, table, worker, other & left, own & left, other_dye & left, own_dye | area,
-                1 - target, ply + 1,
-            )  # fmt: skip
-        else:
-            value = -search(
-                board, table, worker, other, own | 1 << cell, other_dye, own_dye,
-                1 - target, ply + 1,
-            )  # fmt: skip
+        child = after_expansion(cells, area) if area != 0 else after_placement(cells, 1 << cell)
+        value = -search(board, table, worker, child, 1 - target, ply + 1)
         if worker.stop != 0 or worker.nodes >= worker.limit:
             return 0
         if value > best:
             best = value
             if value >= target:
                 decisive = board.to[symmetry, cell]
-                open_cells = count(board.cells & ~(marbles | dye))
-                _praise(worker, 1 if area != 0 else 0, cell, open_cells)
+                taken = cells.own | cells.other | cells.own_dye | cells.other_dye
+                _praise(worker, 1 if area != 0 else 0, cell, count(board.cells & ~taken))
                 break
     work = 0
     spent = worker.nodes - start
@@ -328,18 +360,17 @@ def search(board, table, worker, own, other, own_dye, other_dye, target, ply):
 
 
 @_compiled
-def recall(board, table, worker, own, other, own_dye, other_dye):
+def recall(board, table, worker, cells):
     """What is known of a position without a search: from its fixed cells and the table.
 
     Returns:
         The least and the greatest value that it can have, and the length in bits of the number
         of positions searched for it.
     """
-    live_cells = changeable(board, own | other, own_dye | other_dye)
-    fixed = board.cells & ~live_cells
-    base = count(fixed & own_dye) - count(fixed & other_dye)
-    live = count(live_cells)
-    symmetry = _write_keys(board, worker, own, other, own_dye | fixed, other_dye & ~fixed)
+    fixed = fixed_cells(board, cells)
+    base = count(fixed & cells.own_dye) - count(fixed & cells.other_dye)
+    live = count(board.cells & ~fixed)
+    symmetry = write_keys(board, worker, with_fixed_as_own(cells, fixed))
     scrambled = scramble(board, worker.keys[symmetry])
     bucket = (scrambled & board.bucket_mask) * BUCKET
     tag = scrambled >> board.bucket_bits
@@ -353,7 +384,7 @@ def recall(board, table, worker, own, other, own_dye, other_dye):
 
 
 @_compiled
-def number_of(board, worker, own, other, own_dye, other_dye):
+def number_of(board, worker, cells):
     """The least of the position's eight numbers, and which symmetry gives it."""
-    symmetry = _write_keys(board, worker, own, other, own_dye, other_dye)
+    symmetry = write_keys(board, worker, cells)
     return worker.keys[symmetry], symmetry

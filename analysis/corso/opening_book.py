@@ -15,21 +15,22 @@ has it; the words are sorted.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 
+from ..progress import Progress, Show
+from ..solver import after
 from ..table import read_table, write_table
 from . import kernels
 from .board import board_record, cells_of, check_game, new_workers
-from .solver import CorsoSolver, after, first_actions
-from .solver import Show as ShowSearch
+from .solver import CorsoSolver, first_actions
 
 #: Plies for which there are entries, unless told otherwise.
 PLIES = 7
@@ -37,10 +38,6 @@ PLIES = 7
 _FORMAT = 1
 _CELLS = 25
 _ENTRIES = 2 * _CELLS  # words of one position
-
-#: Called now and then with a ply, how many of its positions are done and how many there are, and
-#: the positions searched so far.
-Show = Callable[[int, int, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,8 @@ class OpeningBook:
         self.game = check_game(game)
         self.plies = plies
         self._words = words
-        self._boards = board_record(self.game.size, kernels.BUCKET, 0)
-        self._workers = new_workers(1, 0)
+        self._board = board_record(self.game.size, kernels.BUCKET, 0)[0]
+        self._worker = new_workers(1, 0)[0]
 
     def __len__(self) -> int:
         return len(self._words)
@@ -116,14 +113,14 @@ class OpeningBook:
             layer.sort(key=lambda position: -position.ply)
             by_number = {book._number(position)[0]: position for position in layer}
             positions = [by_number[number] for number in by_number if number not in words]
-            answers = solver.answer_all(positions, False, _at(show, positions))
+            answers = solver.answer_all(positions, show=_at(show, positions), leads=False)
             layer = []
             for position, answer in zip(positions, answers, strict=True):
                 if answer.outcome == 0:
                     raise ValueError(f"an opening book has no draws, but this is one:\n{position}")
-                advice = BookMove(solver.choices(position, answer.low)[0], answer.low > 0)
+                advice = BookMove(solver.choices(position, answer)[0], answer.outcome == 1)
                 number, symmetry = book._number(position)
-                cell = int(book._boards["to"][0, symmetry, advice.action])
+                cell = int(book._board["to"][symmetry, advice.action])
                 words[number] = number * _ENTRIES + 2 * cell + advice.won
                 layer += [
                     reply
@@ -140,11 +137,15 @@ class OpeningBook:
             FileNotFoundError: there is no such file.
             ValueError: it is no such file, or damaged, or for other rules.
         """
-        description, words = read_table(path)
+        description, words = read_table(path, np.uint64, (None,))
         wanted = _description(game)
-        if any(description.get(name) != value for name, value in wanted.items()):
-            raise ValueError(f"{path} is not for {game}: it has {description}, not {wanted}")
-        return cls(game, words, description["plies"])
+        plies = description.get("plies")
+        known = all(description.get(name) == value for name, value in wanted.items())
+        if not known or type(plies) is not int or plies < 1:
+            raise ValueError(
+                f"{path} is not for {game}: it has {quoted(description, 120)}, not {wanted}"
+            )
+        return cls(game, words, plies)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the opening book to a file; returns the path."""
@@ -157,7 +158,7 @@ class OpeningBook:
         if place == len(self._words) or int(self._words[place]) // _ENTRIES != number:
             return None
         cell, won = divmod(int(self._words[place]) % _ENTRIES, 2)
-        return BookMove(int(self._boards["back"][0, symmetry, cell]), bool(won))
+        return BookMove(int(self._board["back"][symmetry, cell]), bool(won))
 
     def check(self, solver: CorsoSolver, show: Show | None = None) -> Check:
         """Follow all lines of play by the rules, and see whether the opening book holds.
@@ -203,7 +204,7 @@ class OpeningBook:
                     ask[number] = position, -1
                 replies += [(reply, seat, advice.won) for reply in _replies(position, advice)]
             asked = [position for position, _ in ask.values()]
-            answers = solver.answer_all(asked, False, _at(show, asked))
+            answers = solver.answer_all(asked, show=_at(show, asked), leads=False)
             for (position, outcome), answer in zip(ask.values(), answers, strict=True):
                 if answer.outcome != outcome:
                     said = "won" if outcome > 0 else "lost"
@@ -218,8 +219,7 @@ class OpeningBook:
 
     def _number(self, position: Position) -> tuple[int, int]:
         """The least number of a position, and the symmetry that gives it."""
-        cells = cells_of(position)
-        number, symmetry = kernels.number_of(self._boards[0], self._workers[0], *cells)
+        number, symmetry = kernels.number_of(self._board, self._worker, cells_of(position))
         return int(number), int(symmetry)
 
 
@@ -237,12 +237,16 @@ def shipped_opening_book(game: Game) -> OpeningBook | None:
         return OpeningBook.load(path, game)
 
 
-def _at(show: Show | None, positions: list[Position]) -> ShowSearch | None:
-    """What to call while the solver searches positions."""
+def _at(show: Show | None, positions: list[Position]) -> Show | None:
+    """What to call while the solver searches positions: adds their ply."""
     if show is None or not positions:
         return None
-    ply = max(position.ply for position in positions)
-    return lambda nodes, answered: show(ply, answered, len(positions), nodes)
+    stage = f"ply {max(position.ply for position in positions)}"
+
+    def show_ply(progress: Progress) -> None:
+        show(replace(progress, stage=stage))
+
+    return show_ply
 
 
 def _replies(position: Position, advice: BookMove) -> list[Position]:

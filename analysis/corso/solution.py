@@ -67,17 +67,7 @@ class CorsoSolution(Solution):
         advice = None if self.book is None else self.book.advice(position)
         if advice is not None:
             return [advice.action]
-        outcome = self.solver.outcome(position, limit=self._outcome_limit)
-        if outcome.outcome is None:
-            return self.solver.choices(position, outcome.low)
-        lead = self.solver.lead(position, limit=self._lead_limit)
-        return self.solver.choices(position, max(outcome.low, lead.low))
-
-
-def solution_of(game: Game) -> CorsoSolution:
-    """Perfect play of Corso.
-
-    Raises:
-        ValueError: the board is too large, or the shipped opening book is damaged.
-    """
-    return CorsoSolution(game)
+        answers = [self.solver.outcome(position, self._outcome_limit)]
+        if answers[0].is_decided:
+            answers.append(self.solver.answer(position, self._lead_limit))
+        return self.solver.choices(position, *answers)

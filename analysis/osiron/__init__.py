@@ -4,6 +4,6 @@
 code, and ``solution`` runs it, keeps the table in a file, and answers from it.
 """
 
-from .solution import OsironSolution, Totals, rule_set, solution_of, table_path
+from .solution import OsironSolution, Totals, rule_set, table_path
 
-__all__ = ["OsironSolution", "Totals", "rule_set", "solution_of", "table_path"]
+__all__ = ["OsironSolution", "Totals", "rule_set", "table_path"]

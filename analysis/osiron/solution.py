@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar, Self
 
 import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.envs.osiron import Osiron
 
-from ..solution import TableSolution, Value
+from ..answer import Value
+from ..progress import Progress, Show
+from ..solution import TableSolution
 from ..table import default_path, read_table, write_table
 from . import kernels as templates
 from .colourings import all_colourings, board_record
 from .kernels import COLOURINGS, WIN
 
 _FORMAT = 1
-
-#: Told of each layer that is done: its number of plies, and how many colourings it changed.
-Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -61,24 +61,6 @@ def table_path(rules: str) -> Path:
     return default_path(f"osiron-v{Osiron.version}-{rules}")
 
 
-def solution_of(game: Game) -> OsironSolution:
-    """The solution for a game: from the table that was kept, or made now and kept.
-
-    Raises:
-        ValueError: the table is damaged.
-    """
-    path = table_path(rule_set(game))
-    if path.is_file():
-        return OsironSolution.load(path, game)
-    print(f"ludarium: solving osiron ({rule_set(game)}), once, some seconds", file=sys.stderr)
-    solution = OsironSolution.solve(game)
-    try:
-        solution.save(path)
-    except OSError as error:
-        print(f"ludarium: the solution could not be kept: {error}", file=sys.stderr)
-    return solution
-
-
 class OsironSolution(TableSolution):
     """The value of every position of Osiron under one rule set.
 
@@ -91,6 +73,8 @@ class OsironSolution(TableSolution):
             colouring as its mover sees it (see the kernels' sources).
     """
 
+    source: ClassVar[str] = "table of all positions (repetitions and the ply cap are left out)"
+
     def __init__(self, game: Game, words: np.ndarray) -> None:
         super().__init__(game)
         self._words = words
@@ -99,14 +83,30 @@ class OsironSolution(TableSolution):
         self._kernels = specialise(templates, game.rules)
 
     @classmethod
-    def solve(
-        cls, game: Game, progress: Progress | None = None, threads: int | None = None
-    ) -> OsironSolution:
+    def of(cls, game: Game) -> Self:
+        """The solution for a game: from the table that was kept, or made now and kept.
+
+        Raises:
+            ValueError: the table is damaged.
+        """
+        path = table_path(rule_set(game))
+        if path.is_file():
+            return cls.load(path, game)
+        print(f"ludarium: solving osiron ({rule_set(game)}), once, some seconds", file=sys.stderr)
+        solution = cls.solve(game)
+        try:
+            solution.save(path)
+        except OSError as error:
+            print(f"ludarium: the solution could not be kept: {error}", file=sys.stderr)
+        return solution
+
+    @classmethod
+    def solve(cls, game: Game, show: Show | None = None, threads: int | None = None) -> Self:
         """Solve the game from the end backwards.
 
         Args:
             game: the rules.
-            progress: is told of each layer.
+            show: is told of each layer, see `Show`.
             threads: by default as many as there are cores. The result does not depend on it.
         """
         workers = available_cores() if threads is None else threads
@@ -130,8 +130,9 @@ class OsironSolution(TableSolution):
                     changed[worker] = kernels.decide(*arguments, worker, workers)
 
             split(decide, workers, workers)
-            if progress is not None:
-                progress(layer, int(changed.sum()))
+            if show is not None:
+                stage = f"decided in {layer} plies: {changed.sum():,} colourings"
+                show(Progress(layer, stage=stage))
             if not changed.any():
                 return cls(game, words)
             marks, next_marks = next_marks, marks
@@ -149,14 +150,14 @@ class OsironSolution(TableSolution):
         return write_table(path, description, self._words)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], game: Game) -> OsironSolution:
+    def load(cls, path: str | os.PathLike[str], game: Game) -> Self:
         """Read a table; its checksum is verified.
 
         Raises:
             FileNotFoundError: there is no such file.
             ValueError: it is no table, or for other rules, or damaged.
         """
-        description, words = read_table(path)
+        description, words = read_table(path, np.int32, (COLOURINGS,))
         wanted = {
             "format": _FORMAT,
             "game": game.name,
@@ -166,7 +167,7 @@ class OsironSolution(TableSolution):
         found = {key: description.get(key) for key in wanted}
         if found != wanted:
             differences = ", ".join(
-                f"{key} {found[key]!r} instead of {value!r}"
+                f"{key} {quoted(found[key])} instead of {value!r}"
                 for key, value in wanted.items()
                 if found[key] != value
             )
@@ -199,7 +200,7 @@ class OsironSolution(TableSolution):
 
     def decode(self, value: int) -> Value:
         """What a number means: wins are ``WIN`` less the plies, losses the same below zero."""
-        return Value((value > 0) - (value < 0), WIN - abs(value) if value else None)
+        return Value((value > 0) - (value < 0), plies=WIN - abs(value) if value else None)
 
 
 def _won_lost_drawn(counts: np.ndarray) -> tuple[int, int, int]:

@@ -10,6 +10,6 @@ questions that can be asked; ``positions`` makes sets of positions to test agent
 """
 
 from .positions import LatePosition, exact_positions
-from .solver import Answer, EndgameSolver
+from .solver import EndgameSolver
 
-__all__ = ["Answer", "EndgameSolver", "LatePosition", "exact_positions"]
+__all__ = ["EndgameSolver", "LatePosition", "exact_positions"]

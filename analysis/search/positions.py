@@ -12,7 +12,8 @@ from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.record import make_record
 from ludarium.training.agents import Agent, RandomAgent
 
-from .solver import Answer, EndgameSolver
+from ..answer import Answer, Value
+from .solver import EndgameSolver
 
 #: Positions that may be searched for each position unless told otherwise.
 LIMIT = 1_000_000
@@ -41,15 +42,15 @@ class LatePosition:
     actions: dict[int, Answer]
 
     @property
-    def value(self) -> Answer:
+    def value(self) -> Value:
         """What the position is worth to its mover."""
-        return Answer.best(self.actions.values())
+        return Answer.best(self.actions.values()).low
 
     @property
     def best_actions(self) -> list[int]:
         """The actions that are worth as much as the position; `value` says in what."""
         value = self.value
-        return [action for action, answer in self.actions.items() if answer.low == value.low]
+        return [action for action, answer in self.actions.items() if answer.low == value]
 
     def to_record(self) -> dict[str, Any]:
         """A game record, which ``ludarium.envs.from_record`` and ``probe --record`` read."""
@@ -61,8 +62,10 @@ def exact_positions(
     count: int,
     seed: int = 0,
     agent: Agent | None = None,
+    *,
     opening: int = OPENING,
     limit: int = LIMIT,
+    leads: bool = True,
     per_game: int = 1,
     only_choices: bool = False,
 ) -> Iterator[LatePosition]:
@@ -78,6 +81,7 @@ def exact_positions(
         opening: random plies at the start of each game, so that games differ.
         limit: positions to search for each position on the way back. The table keeps what the
             positions after it took.
+        leads: find out by how much too, not only who wins, in games that have points.
         per_game: how many positions to take of a game: those farthest from its end, but the
             farthest first.
         only_choices: take only positions where the actions are not all worth the same.
@@ -102,7 +106,7 @@ def exact_positions(
         start, agent_seed = (int(lot) for lot in lots.integers(1 << 32, size=2))
         agent.restart(agent_seed)
         solver.forget()
-        found = _walk_back(solver, _play(agent, start, opening), start, limit)
+        found = _walk_back(solver, _play(agent, start, opening), start, limit, leads)
         wanted = [late for late in found if len(late.best_actions) < len(late.actions)]
         taken = 0
         for late in reversed(wanted if only_choices else found):
@@ -132,14 +136,18 @@ def _play(agent: Agent, seed: int, opening: int) -> list[tuple[Position, int]]:
 
 
 def _walk_back(
-    solver: EndgameSolver, played: list[tuple[Position, int]], seed: int, limit: int
+    solver: EndgameSolver,
+    played: list[tuple[Position, int]],
+    seed: int,
+    limit: int,
+    leads: bool,
 ) -> list[LatePosition]:
     """The positions of a game from the last one on, up to the first that is not decided."""
     moves = [position.action_to_text(action) for position, action in played]
     found: list[LatePosition] = []
     for ply in reversed(range(len(played))):
         position = played[ply][0]
-        actions = solver.actions(position, limit)
+        actions = solver.actions(position, limit, leads=leads)
         if not all(answer.is_decided for answer in actions.values()):
             break
         found.append(LatePosition(position, seed, tuple(moves[:ply]), len(played) - ply, actions))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..engine.messages import quoted
 from .picture import file_letter, svg_text
 
 
@@ -27,11 +28,13 @@ def read_cell(text: str, width: int, height: int) -> int:
     """
     match = re.fullmatch(r"([a-z])([1-9][0-9]?)", text)
     if not match:
-        raise ValueError(f"{text!r} is malformed: a cell is a letter and a number, such as c4")
+        raise ValueError(
+            f"{quoted(text)} is malformed: a cell is a letter and a number, such as c4"
+        )
     file, rank = ord(match[1]) - ord("a"), int(match[2]) - 1
     if file >= width or rank >= height:
         last = cell_name(width * height - 1, width)
-        raise ValueError(f"{text!r} is malformed: the board's cells go from a1 to {last}")
+        raise ValueError(f"{quoted(text)} is malformed: the board's cells go from a1 to {last}")
     return rank * width + file
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..board.grid import cell_name, draw_frame, orthogonal_neighbours, read_cell, square_symmetries
 from ..board.picture import svg_document
 from ..engine.game import Game, Symmetries
+from ..engine.messages import quoted
 from ..engine.options import Option
 from ..engine.rule import table_record
 from . import rules
@@ -63,18 +64,18 @@ class Corso(Game):
         match = re.fullmatch(r"([a-z][0-9]+)(!?)", text)
         if not match:
             raise ValueError(
-                f"{text!r} is malformed: write a cell to place there (c3), "
+                f"{quoted(text)} is malformed: write a cell to place there (c3), "
                 "or a cell and an exclamation mark to expand the marble on it (c3!)"
             )
         action = read_cell(match[1], self.size, self.size)
         if match[2] and state.cells[action] == OPEN:
             raise ValueError(
-                f"{text!r} is not legal now: {match[1]} is open, so there is nothing to "
+                f"{quoted(text)} is not legal now: {match[1]} is open, so there is nothing to "
                 f"expand; write {match[1]!r} to place a marble"
             )
         if not match[2] and state.cells[action] == MARBLE + state.mover and not state.outcome:
             raise ValueError(
-                f"{text!r} is not legal now: your own marble stands on {match[1]}; "
+                f"{quoted(text)} is not legal now: your own marble stands on {match[1]}; "
                 f"write '{match[1]}!' to expand it"
             )
         return action
@@ -94,7 +95,14 @@ class Corso(Game):
             row = state.cells[rank * self.size : (rank + 1) * self.size]
             lines.append(f"{rank + 1} " + " ".join(_TEXT_SYMBOLS[int(c)] for c in row))
         lines.append("  " + " ".join(cell_name(file, self.size)[0] for file in range(self.size)))
-        return "\n".join(lines)
+        return "\n".join([*lines, self.standing(state)])
+
+    def marks(self, state: np.record, player: int) -> str:
+        return ", ".join(_TEXT_SYMBOLS[content + player] for content in (MARBLE, DYE))
+
+    def tally(self, state: np.record) -> tuple[int, int]:
+        owners = self.tables[0].owner[state.cells]
+        return int((owners == 1).sum()), int((owners == -1).sum())
 
     def symmetries(self) -> Symmetries:
         cells = square_symmetries(self.size)

@@ -102,7 +102,7 @@ def _fill_in(rules: ModuleType) -> ModuleType:
     """The rule module with every function that kernels call, each compiled as a `leaf`."""
     filled_in = ModuleType(rules.__name__)
     vars(filled_in).update(rule_module.DEFAULTS | vars(rules))
-    for name in ("init", "is_legal", "step", "observe", "score", "seen_action", "may_end"):
+    for name in ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end"):
         function = getattr(filled_in, name)
         plain = getattr(function, "py_func", function)
         setattr(filled_in, name, _COMPILE["leaf"](plain))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .game import Game
 
 
@@ -17,8 +15,11 @@ def describe_game(game: Game) -> dict[str, Any]:
         - ``max_score``: largest final lead in points, 0 where the game counts none;
         - ``observation``: its ``shape``, ``dtype``, and a name for each plane or feature
           (``names``);
-        - ``actions``: ``names`` by number; ``notation``, a sentence on how their text differs
-          from the name, empty where it does not; and ``seen``, see `describe_seen_actions`.
+        - ``actions``: ``names`` by number, and ``notation``, a sentence on how their text differs
+          from the name, empty where it does not;
+        - ``canonical_turn``: None, or how a player's canonical view comes from the board's own
+          frame: where entry number ``upright`` of the observation is 0, by the permutation
+          ``cells`` of every plane (or of the features), and ``actions`` of the action numbers.
     """
     return {
         "game": game.name,
@@ -35,26 +36,17 @@ def describe_game(game: Game) -> dict[str, Any]:
         "actions": {
             "names": list(game.action_names),
             "notation": game.notation,
-            "seen": describe_seen_actions(game),
         },
+        "canonical_turn": _describe_turn(game),
     }
 
 
-def describe_seen_actions(game: Game) -> dict[str, Any] | None:
-    """How to bring a network's policy into the numbers that the game takes.
-
-    Returns:
-        None where a network numbers actions as the game does. Otherwise ``entry``, the index
-        of the observation's plane or feature that tells the orientation, and ``numbers``
-        [2][num_actions]: where that entry is 0 (or 1), ``policy[numbers[0]]`` (or
-        ``policy[numbers[1]]``) has the game's numbers.
-    """
-    if game.orientation is None:
+def _describe_turn(game: Game) -> dict[str, Any] | None:
+    turn = game.canonical_turn
+    if turn is None or game.upright is None:
         return None
-    entry = list(game.observation_names).index(game.orientation)
-    position = game.start(0)
-    numbers: list[list[int]] = [[], []]
-    for player in (0, 1):
-        orientation = int(np.max(position.observation(player)[entry]))
-        numbers[orientation] = position.seen_actions(player).tolist()
-    return {"entry": entry, "numbers": numbers}
+    return {
+        "upright": list(game.observation_names).index(game.upright),
+        "cells": turn.cells.tolist(),
+        "actions": turn.actions.tolist(),
+    }

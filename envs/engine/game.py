@@ -7,7 +7,7 @@ step by step.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -17,9 +17,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import kernels as kernel_templates
+from .check import check_description, check_rules
+from .codec import CanonicalTurn
 from .compile import specialise
+from .messages import quoted
 from .options import Option, check_options
 from .position import Position
+from .rule import extended_record
+from .text import GameText
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class Symmetries:
         return table
 
 
-class Game(ABC):
+class Game(GameText):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
     A subclass names the class attributes and sets the instance attributes in `setup`, which
@@ -93,23 +98,24 @@ class Game(ABC):
         option_list: the options.
         notation: how the text of an action differs from its name, in a sentence; empty if it
             is the name in every position.
-        orientation: where the rules have ``seen_action``: which of the ``observation_names`` is
-            1 (all over, if it is a plane) in one of the two orientations and 0 in the other.
+        upright: where the rules have ``is_turned``: which of the ``observation_names`` is 1 (all
+            over, if it is a plane) where the player's canonical view is the board's own, and 0
+            where it is turned.
         rules: module with the rule functions (all decorated with ``engine.rule.rule``):
             ``init(tables, state, rng)`` writes the start into every field of ``state``;
             ``is_legal(tables, state, action) -> bool`` for an unfinished game;
             ``step(tables, state, action)`` plays a legal action;
-            ``observe(tables, state, player, planes)`` writes what ``player`` sees into every
-            entry of ``planes`` [planes, cells], or [1, features] for a flat observation;
+            ``observe(tables, state, player, planes)`` writes what ``player`` sees, in the board's
+            own frame, into every entry of ``planes`` [planes, cells], or [1, features] for a
+            flat observation;
             ``score(tables, state) -> int``, player 0's lead: the margin at the end of a game
             that has points, a guess at who is ahead for one that has none;
-            ``seen_action(tables, state, player, action) -> int``, where ``player`` sees the
-            board turned to a canonical orientation: the number that ``action`` has as seen
-            from there, which is how networks number it. A permutation for each position and
-            player, which commutes with every symmetry;
+            ``is_turned(tables, state, player) -> bool``, whether the canonical view of ``player``
+            is the board after ``canonical_turn``, so that both players play in the same
+            direction there. The turn commutes with every symmetry;
             ``may_end(tables, state) -> bool``, false only where no legal action of an unfinished
             game ends it: searches then need not try each action for a win.
-            The last three may be left out: no score, every action seen as it is, and a game
+            The last three may be left out: no score, a board that is never turned, and a game
             that may end at any time.
 
     Instance attributes:
@@ -121,7 +127,8 @@ class Game(ABC):
         observation_shape: (planes, height, width) or (features,).
         observation_names: a short name for each plane or feature.
         max_score: largest absolute final ``score``, or 0 where it is only a guess.
-        action_places: a hint for networks on boards: for each action, as seen, its place
+        canonical_turn: the `CanonicalTurn` that goes with ``is_turned``; None without.
+        action_places: a hint for networks on boards: for each action its place
             ``plane * height * width + cell`` on planes over the board, -1 where it has none
             (a pass, say); int32[num_actions], no place twice; or None.
         binary_observation: all observation entries are 0 or 1, so uint8 can hold them.
@@ -130,7 +137,7 @@ class Game(ABC):
         log_fields: names of record fields that only tell how the position came about, for
             pictures; no rule reads them but to write them.
         has_owners: `owners` says who has which cell of the board. Only for observations that are
-            planes over the board and show it in one orientation.
+            planes over the board, in games without a canonical turn.
     """
 
     name: ClassVar[str]
@@ -140,7 +147,7 @@ class Game(ABC):
     credit: ClassVar[str]
     option_list: ClassVar[tuple[Option, ...]] = ()
     notation: ClassVar[str] = ""
-    orientation: ClassVar[str | None] = None
+    upright: ClassVar[str | None] = None
     rules: ClassVar[ModuleType]
 
     #: Observation shape as the rules see it: (planes, cells), or (1, features).
@@ -155,6 +162,7 @@ class Game(ABC):
     observation_shape: tuple[int, ...]
     observation_names: Sequence[str]
     max_score: int = 0
+    canonical_turn: CanonicalTurn | None = None
     action_places: np.ndarray | None = None
     binary_observation: bool = False
     max_plies: int
@@ -162,12 +170,42 @@ class Game(ABC):
     log_fields: tuple[str, ...] = ()
     has_owners: bool = False
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, /, **options: Any) -> None:
         self.options = check_options(self.name, self.option_list, options)
         self.setup()
+        self._check()
         first, *board = self.observation_shape
         self.planes_shape = (first, prod(board)) if board else (1, first)
+        self._add_turn()
         self.kernels = specialise(kernel_templates, self.rules)
+
+    def _check(self) -> None:
+        """Refuse what is wrong with a game as far as it shows at once; `check_game` plays it."""
+        check_description(self)
+        check_rules(self)
+
+    def _add_turn(self) -> None:
+        """Add the canonical turn to the tables, where `kernels` look for it."""
+        turn = self.canonical_turn
+        if (turn is None) == hasattr(self.rules, "is_turned") or (turn is None) != (
+            self.upright is None
+        ):
+            raise ValueError(
+                f"{self.name}: the rule `is_turned`, `canonical_turn` and `upright` go together"
+            )
+        cells, actions = np.arange(self.planes_shape[1]), np.arange(self.num_actions)
+        if turn is not None:
+            if len(turn.cells) != len(cells) or len(turn.actions) != len(actions):
+                raise ValueError(
+                    f"{self.name}: its canonical turn is of {len(turn.cells)} cells and "
+                    f"{len(turn.actions)} actions, but there are {len(cells)} and {len(actions)}"
+                )
+            cells, actions = turn.cells, turn.actions
+        self.tables = extended_record(
+            self.tables,
+            turned_cells=np.asarray(cells, np.int32),
+            turned_actions=np.asarray(actions, np.int32),
+        )
 
     # What a room fills in.
 
@@ -177,7 +215,11 @@ class Game(ABC):
 
     @abstractmethod
     def action_to_text(self, state: np.record, action: int) -> str:
-        """Notation of a legal ``action`` in the position ``state``, lower case."""
+        """Notation of ``action`` in the position ``state``, lower case.
+
+        Messages and tools ask for illegal actions and in finished games too: there any text
+        will do that a person recognises, such as the action's name.
+        """
 
     @abstractmethod
     def text_to_action(self, state: np.record, text: str) -> int:
@@ -188,10 +230,6 @@ class Game(ABC):
         Raises:
             ValueError: the text is malformed; the message names it and says why.
         """
-
-    @abstractmethod
-    def board_text(self, state: np.record) -> str:
-        """The position as lines of text for a person."""
 
     @abstractmethod
     def svg(self, state: np.record, last_action: int | None = None) -> str:
@@ -243,16 +281,18 @@ class Game(ABC):
         """Action number of a legal action's text.
 
         Raises:
-            ValueError: the text is malformed or not legal in ``state``.
+            ValueError: the text is malformed or not legal in ``state``, or it is no text.
         """
+        if not isinstance(text, str):
+            raise ValueError(f"an action is written as a text (str), not {quoted(text)}")
         try:
             action = self.text_to_action(state, text.strip().lower())
         except ValueError as error:
-            if repr(text) in str(error):
+            if quoted(text) in str(error):
                 raise
-            raise ValueError(f"{text!r}: {error}") from None
+            raise ValueError(f"{quoted(text)}: {error}") from None
         if not mask[action]:
-            raise ValueError(f"{text!r} is not legal now: {self.explain(state, action)}")
+            raise ValueError(f"{quoted(text)} is not legal now: {self.explain(state, action)}")
         return action
 
     def explain(self, state: np.record, action: int) -> str:

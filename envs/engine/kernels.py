@@ -6,7 +6,9 @@ of one record, ``states`` a structured array, ``rngs`` int64[N, 2], ``masks`` in
 ``planes`` [N, planes, cells] of float32 or uint8 ([N, 1, features] for flat observations).
 
 The ``batch`` of the batch kernels is the tuple (tables, states, rngs, masks, planes, rewards,
-terminated, truncated), where rngs, masks, planes and rewards have been through `rows`.
+terminated, truncated, canonical), where rngs, masks, planes and rewards have been through `rows`,
+and ``canonical`` says whether observations, masks and actions are all in the frame in which the
+player to move sees the board, or in the board's own.
 """
 
 from typing import Any
@@ -47,10 +49,40 @@ def write_mask(table, state, mask):
 
 
 @leaf
-def show(table, state, mask, planes):
+def observe_as(table, state, player, planes, canonical):
+    """Write what ``player`` sees, in the board's own frame or in the canonical one."""
+    rules.observe(table, state, player, planes)
+    if canonical and rules.is_turned(table, state, player):
+        for plane in range(planes.shape[0]):
+            swap_entries(planes[plane], table.turned_cells)
+
+
+@leaf
+def swap_entries(row, turned):
+    """Put a row into the other frame, where ``turned`` says where each entry goes."""
+    for here in range(row.shape[0]):
+        there = turned[here]
+        if here < there:
+            entry = row[here]
+            row[here] = row[there]
+            row[there] = entry
+
+
+@leaf
+def show(table, state, mask, planes, canonical):
     """Write mask and observation for the player to move."""
     write_mask(table, state, mask)
-    rules.observe(table, state, state.mover, planes)
+    observe_as(table, state, state.mover, planes, canonical)
+    if canonical and rules.is_turned(table, state, state.mover):
+        swap_entries(mask, table.turned_actions)
+
+
+@leaf
+def board_action(table, state, action, canonical):
+    """The board's number of the mover's ``action``, which is in the frame of the batch."""
+    if canonical and rules.is_turned(table, state, state.mover):
+        return int(table.turned_actions[action])
+    return int(action)
 
 
 @leaf
@@ -152,7 +184,7 @@ def start_one(tables, states, rngs, mask, planes):
     """`start` for ``states[0]`` alone, which is shown; return ``2 * outcome + mover``."""
     state = states[0]
     rules.init(tables[0], state, rngs[0])
-    show(tables[0], state, mask, planes)
+    show(tables[0], state, mask, planes, False)
     return 2 * state.outcome + state.mover
 
 
@@ -170,7 +202,7 @@ def play(tables, states, action, mask, planes):
     if not rules.is_legal(table, state, action):
         return -1
     rules.step(table, state, action)
-    show(table, state, mask, planes)
+    show(table, state, mask, planes, False)
     return 2 * state.outcome + state.mover
 
 
@@ -188,26 +220,22 @@ def observe(tables, states, player, planes):
 
 
 @kernel
-def observe_movers(tables, states, planes):
-    """Write the observation of each position from the side of its player to move."""
-    for i in range(states.shape[0]):
-        rules.observe(tables[0], states[i], states[i].mover, planes[i])
+def encode(tables, states, planes, masks, actions):
+    """Show positions to their movers in the canonical frame.
 
-
-@kernel
-def seen_actions(tables, states, player, numbers):
-    """Write the number under which ``player`` sees each action of ``states[0]``."""
-    for action in range(numbers.shape[0]):
-        numbers[action] = rules.seen_action(tables[0], states[0], player, action)
-
-
-@kernel
-def seen_actions_of_movers(tables, states, numbers):
-    """Write into ``numbers`` [N, A] the number under which each mover sees each action."""
+    ``actions`` int32 [N, A] receives the board's number of each canonical one.
+    """
     for i in range(states.shape[0]):
         state = states[i]
-        for action in range(numbers.shape[1]):
-            numbers[i, action] = rules.seen_action(tables[0], state, int(state.mover), action)
+        show(tables[0], state, masks[i], planes[i], True)
+        for action in range(actions.shape[1]):
+            actions[i, action] = board_action(tables[0], state, action, True)
+
+
+@kernel
+def is_turned(tables, states, player):
+    """Whether the canonical view of ``player`` in ``states[0]`` is the board turned."""
+    return bool(rules.is_turned(tables[0], states[0], player))
 
 
 @kernel
@@ -248,11 +276,11 @@ def note_result(outcome, rewards, terminated, truncated, i):
 @kernel
 def batch_start(batch, begin, end):
     """Start games ``begin`` to ``end`` anew and show them to their movers."""
-    tables, states, rngs, masks, planes, rewards, terminated, truncated = batch
+    tables, states, rngs, masks, planes, rewards, terminated, truncated, canonical = batch
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
         rules.init(tables[0], states[i], rngs[i].row)
-        show(tables[0], states[i], masks[i].row, planes[i].row)
+        show(tables[0], states[i], masks[i].row, planes[i].row, canonical)
 
 
 @kernel
@@ -262,37 +290,37 @@ def batch_step(batch, actions, begin, end):
     Rewards, ``terminated`` and ``truncated`` tell of the ply just played, masks and planes of
     the position to act in next.
     """
-    tables, states, rngs, masks, planes, rewards, terminated, truncated = batch
+    tables, states, rngs, masks, planes, rewards, terminated, truncated, canonical = batch
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
         state = states[i]
-        rules.step(tables[0], state, actions[i])
+        rules.step(tables[0], state, board_action(tables[0], state, actions[i], canonical))
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
             rules.init(tables[0], state, rngs[i].row)
-        show(tables[0], state, masks[i].row, planes[i].row)
+        show(tables[0], state, masks[i].row, planes[i].row, canonical)
 
 
 @kernel
 def batch_step_random(batch, actions, begin, end):
     """`batch_step` with actions drawn uniformly, which are written into ``actions``."""
-    tables, states, rngs, masks, planes, rewards, terminated, truncated = batch
+    tables, states, rngs, masks, planes, rewards, terminated, truncated, canonical = batch
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
         action = choose(masks[i].row, random_bits(rngs[i].row))
         actions[i] = action
         state = states[i]
-        rules.step(tables[0], state, action)
+        rules.step(tables[0], state, board_action(tables[0], state, action, canonical))
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
             rules.init(tables[0], state, rngs[i].row)
-        show(tables[0], state, masks[i].row, planes[i].row)
+        show(tables[0], state, masks[i].row, planes[i].row, canonical)
 
 
 @kernel
 def batch_choose(batch, actions, begin, end):
     """Draw a legal action of games ``begin`` to ``end`` uniformly, by their masks."""
-    _, _, rngs, masks, _, _, _, _ = batch
+    rngs, masks = batch[2], batch[3]
     for i in range(begin, end):
         actions[i] = choose(masks[i].row, random_bits(rngs[i].row))
 
@@ -300,34 +328,35 @@ def batch_choose(batch, actions, begin, end):
 @kernel
 def batch_play(batch, games, actions):
     """Play ``actions[j]``, legal, in game ``games[j]``; a finished game stays as it is."""
-    tables, states, _, masks, planes, rewards, terminated, truncated = batch
+    tables, states, _, masks, planes, rewards, terminated, truncated, canonical = batch
     for j in range(games.shape[0]):
         i = games[j]
         clear_results(rewards, terminated, truncated, i, i + 1)
-        rules.step(tables[0], states[i], actions[j])
+        action = board_action(tables[0], states[i], actions[j], canonical)
+        rules.step(tables[0], states[i], action)
         if states[i].outcome != ONGOING:
             note_result(states[i].outcome, rewards, terminated, truncated, i)
-        show(tables[0], states[i], masks[i].row, planes[i].row)
+        show(tables[0], states[i], masks[i].row, planes[i].row, canonical)
 
 
 @kernel
 def batch_restart(batch, games):
     """Start the games whose numbers are in ``games`` anew and show them to their movers."""
-    tables, states, rngs, masks, planes, rewards, terminated, truncated = batch
+    tables, states, rngs, masks, planes, rewards, terminated, truncated, canonical = batch
     for j in range(games.shape[0]):
         i = games[j]
         clear_results(rewards, terminated, truncated, i, i + 1)
         rules.init(tables[0], states[i], rngs[i].row)
-        show(tables[0], states[i], masks[i].row, planes[i].row)
+        show(tables[0], states[i], masks[i].row, planes[i].row, canonical)
 
 
 @kernel
 def batch_observe(batch, games, players):
     """Write the observation of game ``games[j]`` from the side of ``players[j]``."""
-    tables, states, _, _, planes, _, _, _ = batch
+    tables, states, planes, canonical = batch[0], batch[1], batch[4], batch[8]
     for j in range(games.shape[0]):
         i = games[j]
-        rules.observe(tables[0], states[i], players[j], planes[i].row)
+        observe_as(tables[0], states[i], players[j], planes[i].row, canonical)
 
 
 @kernel

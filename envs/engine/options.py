@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from .messages import quoted, shortened
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,8 @@ class Option:
 
     ``accepts`` is a ``range`` of integers, a tuple of values, or a function that returns the
     value in its normal form or raises ``ValueError``; ``accepted`` then says what it takes.
+    ``takes_path``: a text is the path of a file to read the value from, which only a person may
+    name, and no file (see `check_stored`).
     """
 
     name: str
@@ -22,6 +27,7 @@ class Option:
     accepts: range | tuple | Callable[[Any], Any]
     help: str
     accepted: str = ""
+    takes_path: bool = False
 
     def describe(self) -> str:
         """The accepted values in words."""
@@ -46,20 +52,15 @@ class Option:
             try:
                 return self.accepts(value)
             except (TypeError, ValueError) as error:
-                reason = f" ({error})" if str(error) else ""
+                reason = f" ({shortened(str(error), 250)})" if str(error) else ""
                 raise ValueError(
-                    f"option {self.name!r} is {_shortened(value)}; "
-                    f"accepted: {self.describe()}{reason}"
+                    f"option {self.name!r} is {quoted(value)}; accepted: {self.describe()}{reason}"
                 ) from None
         if not fits:
-            raise ValueError(f"option {self.name!r} is {value!r}; accepted: {self.describe()}")
+            raise ValueError(
+                f"option {self.name!r} is {quoted(value)}; accepted: {self.describe()}"
+            )
         return value
-
-
-def _shortened(value: Any) -> str:
-    """The value as Python writes it, its beginning only where it is a whole file's worth."""
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def ply_cap(value: Any) -> int | None:
@@ -75,8 +76,28 @@ def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]
     for name, value in given.items():
         if name not in known:
             names = ", ".join(known) or "none"
-            raise ValueError(f"{game} has no option {name!r} (given {value!r}); options: {names}")
+            raise ValueError(
+                f"{game} has no option {quoted(name)} (given {quoted(value)}); options: {names}"
+            )
     return {
         name: option.check(given[name]) if name in given else option.default
         for name, option in known.items()
     }
+
+
+def check_stored(options: Sequence[Option], given: Any) -> dict[str, Any]:
+    """Options out of a file, which may come from a stranger, so far that a game may check them.
+
+    Raises:
+        ValueError: they are no mapping by name, or one of them names a file to read.
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise ValueError(f"options are {quoted(given)}; they must be a mapping by name")
+    for option in options:
+        value = given.get(option.name)
+        if option.takes_path and isinstance(value, str | bytes | os.PathLike):
+            raise ValueError(
+                f"option {option.name!r} names the file {quoted(value)}; a file cannot name "
+                "another, but must hold its content"
+            )
+    return dict(given)

@@ -6,7 +6,10 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import NumbaError
 
+from .check import compile_error
+from .messages import quoted
 from .rule import ONGOING, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:
@@ -56,7 +59,10 @@ class Position:
         if planes is None:
             planes = np.empty(game.planes_shape, np.float32)
         rng = seed_rng(seed) if game.random_start else _NO_RNG
-        code = game.kernels.start_one(game.tables, self.states, rng, mask, planes)
+        try:
+            code = game.kernels.start_one(game.tables, self.states, rng, mask, planes)
+        except NumbaError as error:  # where most games are compiled first
+            raise compile_error(game, error) from None
         self._mask = None
         self.mover = code & 1
         self.outcome = code >> 1
@@ -161,7 +167,10 @@ class Position:
             raise ValueError(self.refusal(action)) from None
         if not 0 <= number < game.num_actions:  # also because huge ones do not fit the kernel
             raise ValueError(self.refusal(number))
-        code = game.kernels.play(game.tables, self.states, number, mask, planes)
+        try:
+            code = game.kernels.play(game.tables, self.states, number, mask, planes)
+        except NumbaError as error:
+            raise compile_error(game, error) from None
         if code < 0:
             raise ValueError(self.refusal(number))
         self._mask = None
@@ -174,34 +183,51 @@ class Position:
         try:
             number = operator.index(action)
         except TypeError:
-            return f"action {action!r} is not an integer"
+            return f"action {quoted(action)} is not an integer"
         count = self.game.num_actions
         if not 0 <= number < count:
-            return f"action {number} is out of range; actions are 0 to {count - 1}"
+            return f"action {quoted(number)} is out of range; actions are 0 to {count - 1}"
         text = self.game.action_to_text(self.state, number)
         return f"action {number} ({text}) is not legal: {self.game.explain(self.state, number)}"
 
-    def observation(self, player: int | None = None, dtype: type = np.float32) -> np.ndarray:
-        """Observation from ``player``'s side (default: the player to move)."""
+    def observation(
+        self, player: int | None = None, dtype: type = np.float32, canonical: bool = False
+    ) -> np.ndarray:
+        """Observation from ``player``'s side (default: the player to move).
+
+        In the board's own frame, or in the ``canonical`` one, see `is_turned`.
+        """
         game = self.game
         observation: np.ndarray = np.empty(game.observation_shape, dtype)
         planes = observation.reshape(game.planes_shape)
-        viewer = self.mover if player is None else player
+        viewer = self._viewer(player)
         game.kernels.observe(game.tables, self.states, viewer, planes)
+        if canonical and self.is_turned(viewer):
+            assert game.canonical_turn is not None
+            planes[:] = planes[:, game.canonical_turn.cells]
         return observation
 
-    def seen_actions(self, player: int | None = None) -> np.ndarray:
-        """The number under which ``player`` (default: the player to move) sees each action.
+    def _viewer(self, player: int | None) -> int:
+        """``player``, or the player to move; compiled rules look things up by it unchecked."""
+        if player is None:
+            return self.mover
+        if not isinstance(player, int | np.integer) or player not in (0, 1):
+            raise ValueError(f"player is {quoted(player)}; accepted: 0, 1 or None")
+        return int(player)
 
-        int32[num_actions], a permutation: ``policy[position.seen_actions()]`` brings what a
-        network says of the actions that it sees into the numbers that `play` takes. The
-        identity but in games whose observation is turned to a canonical orientation.
+    def is_turned(self, player: int | None = None) -> bool:
+        """Whether the canonical view of ``player`` (default: the mover) is the board turned.
+
+        Then `Game.canonical_turn` leads from one frame to the other. Never so in games without.
         """
         game = self.game
-        numbers = np.empty(game.num_actions, np.int32)
-        viewer = self.mover if player is None else player
-        game.kernels.seen_actions(game.tables, self.states, viewer, numbers)
-        return numbers
+        viewer = self._viewer(player)
+        return bool(game.kernels.is_turned(game.tables, self.states, viewer))
+
+    def turned_action(self, action: int) -> int:
+        """The canonical number of the mover's action in the board's frame, and the other way."""
+        turn = self.game.canonical_turn
+        return int(turn.actions[action]) if turn is not None and self.is_turned() else action
 
     def perft(self, depth: int) -> int:
         """Number of action sequences of exactly ``depth`` plies from here: a check of rules."""
@@ -213,9 +239,12 @@ class Position:
 
     def action_to_text(self, action: int) -> str:
         """Notation of an action number."""
-        number = operator.index(action)
+        try:
+            number = operator.index(action)
+        except TypeError:
+            raise ValueError(self.refusal(action)) from None
         if not 0 <= number < self.game.num_actions:
-            raise ValueError(self.refusal(action))
+            raise ValueError(self.refusal(number))
         return self.game.action_to_text(self.state, number)
 
     def text_to_action(self, text: str) -> int:

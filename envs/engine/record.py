@@ -9,11 +9,20 @@ start is random.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .files import MEGABYTE, read_json_file
 from .game import Game
+from .messages import quoted, shortened
+from .options import check_stored
 from .position import Position
+
+#: Seeds are below this: 128 bits, as those that the system gives.
+SEED_LIMIT = 2**128
+
+_LARGEST_FILE = 4 * MEGABYTE
 
 
 def make_record(game: Game, seed: int, moves: Sequence[str], position: Position) -> dict[str, Any]:
@@ -28,8 +37,23 @@ def make_record(game: Game, seed: int, moves: Sequence[str], position: Position)
     }
 
 
+def read_record_file(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a file of a game record holds; `check_record` says whether it is one.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no JSON file of a mapping, or too large.
+    """
+    record = read_json_file(path, _LARGEST_FILE, "a game record")
+    if not isinstance(record, dict):
+        raise ValueError(
+            f"{quoted(os.fspath(path), 100)} holds no game record, but {_kind(record)}"
+        )
+    return record
+
+
 def check_record(record: Any, games: Mapping[str, type[Game]]) -> tuple[Game, int, list[int]]:
-    """Read a record.
+    """Read a record, which may come from a stranger.
 
     Returns:
         The game with its options, the seed, and the action numbers, every one legal.
@@ -38,35 +62,49 @@ def check_record(record: Any, games: Mapping[str, type[Game]]) -> tuple[Game, in
         ValueError: something is missing, unknown or illegal; the message names it.
     """
     if not isinstance(record, Mapping):
-        raise ValueError(f"a game record is a mapping, not {type(record).__name__}")
+        raise ValueError(f"a game record is a mapping, not {_kind(record)}")
     missing = [key for key in ("game", "version", "options", "moves") if key not in record]
     if missing:
         raise ValueError(f"the game record lacks {', '.join(missing)}")
-    name, options, moves = record["game"], record["options"], record["moves"]
-    seed = record.get("seed", 0)
+    name, version, moves = record["game"], record["version"], record["moves"]
     if not isinstance(name, str) or name not in games:
-        raise ValueError(f"the game record is of {name!r}; known games: {', '.join(games)}")
-    if record["version"] != games[name].version:
+        raise ValueError(f"the game record is of {quoted(name)}; known games: {', '.join(games)}")
+    kind = games[name]
+    if type(version) is not int or version != kind.version:
         raise ValueError(
-            f"the game record is of {name} version {record['version']!r}; this is version "
-            f"{games[name].version}, with other rules or notation"
+            f"the game record is of {name} version {quoted(version)}; this is version "
+            f"{kind.version}, with other rules or notation"
         )
-    if not isinstance(options, Mapping) or not all(isinstance(key, str) for key in options):
-        raise ValueError(f"options of a game record are a mapping by name, not {options!r}")
-    if type(seed) is not int or seed < 0:
-        raise ValueError(f"seed of a game record is a non-negative integer, not {seed!r}")
-    if not isinstance(moves, Sequence) or isinstance(moves, str):
-        raise ValueError(f"moves of a game record are a list of texts, not {moves!r}")
-    game = games[name](**options)
-    position = game.start(seed)
+    seed = record.get("seed", 0)
+    if type(seed) is not int or not 0 <= seed < SEED_LIMIT:
+        raise ValueError(
+            f"seed of a game record is {quoted(seed)}; it must be an integer from 0 to 2**128 - 1"
+        )
+    if not isinstance(moves, list | tuple):
+        raise ValueError(f"moves of a game record are a list of texts, not {quoted(moves)}")
+    try:
+        game = kind(**check_stored(kind.option_list, record["options"]))
+    except ValueError as error:
+        raise ValueError(f"the game record: {shortened(str(error), 350)}") from None
+    return game, seed, _replay(game.start(seed), moves)
+
+
+def _replay(position: Position, moves: Sequence[Any]) -> list[int]:
+    """Action numbers of the moves, which are played."""
     actions = []
     for number, text in enumerate(moves, 1):
         if not isinstance(text, str):
-            raise ValueError(f"move {number} of the game record is {text!r}, not a text")
+            raise ValueError(f"move {number} of the game record is {quoted(text)}, not a text")
         try:
             action = position.text_to_action(text)
         except ValueError as error:
-            raise ValueError(f"move {number} of the game record: {error}") from None
+            raise ValueError(
+                f"move {number} of the game record: {shortened(str(error), 350)}"
+            ) from None
         position.play(action)
         actions.append(action)
-    return game, seed, actions
+    return actions
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__

@@ -63,6 +63,12 @@ def table_record(**values: object) -> np.ndarray:
     return record
 
 
+def extended_record(record: np.ndarray, **values: object) -> np.ndarray:
+    """What `table_record` gave, with more fields."""
+    known = {name: record[name][0] for name in record.dtype.names or ()}
+    return table_record(**known, **values)
+
+
 @rule
 def reward(outcome, player):
     """Final reward of ``player`` (0 or 1): +1, -1, or 0 for draws, caps and unfinished games."""
@@ -118,8 +124,8 @@ def _no_score(tables, state):
 
 
 @rule
-def _same_action(tables, state, player, action):
-    return action
+def _never_turned(tables, state, player):
+    return False
 
 
 @rule
@@ -128,4 +134,4 @@ def _at_any_time(tables, state):
 
 
 #: Rule functions that a game may leave out, see `engine.game.Game`.
-DEFAULTS = {"score": _no_score, "seen_action": _same_action, "may_end": _at_any_time}
+DEFAULTS = {"score": _no_score, "is_turned": _never_turned, "may_end": _at_any_time}

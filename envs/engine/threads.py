@@ -1,4 +1,15 @@
-"""Splits work on many games over a few threads: kernels leave the GIL, so they run at once.
+"""Threads for compiled kernels, which leave the GIL: one standing team, two ways to share work.
+
+- `split` cuts a range into even parts, one for each thread. The caller does the first part. The
+  threads wait for each other's locks and for nothing else, because some callers split thousands of
+  times a second: batches of games, batches of searches, a layer of a retrograde analysis.
+- `take_turns` is for tasks that take unequal time, from microseconds to minutes: each thread takes
+  the next one when it is free. The caller watches, so that Ctrl-C and progress do not wait for a
+  kernel to return.
+
+Threads that pass on work among themselves, such as the groups of games in self-play, loop inside
+one `split` of as many parts as threads. A pool apart is right only where the threads themselves
+carry a setting: the learner's replicas run with one torch thread each, which belongs to the thread.
 
 numba's own parallel loops are not used: their default layer kills a process forked after one,
 another aborts when two threads start loops at once.
@@ -10,9 +21,14 @@ import os
 import threading
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Generic, TypeVar
 
 #: Works on games ``begin`` to ``end``.
 Share = Callable[[int, int], object]
+
+Result = TypeVar("Result")
+
+_POLL = 0.1  # seconds between two calls of ``watch``
 
 
 def available_cores() -> int:
@@ -41,6 +57,114 @@ def split(share: Share, count: int, threads: int) -> None:
     else:
         for begin, end in parts:
             share(begin, end)
+
+
+def take_turns(
+    task: Callable[[int, int], Result],
+    count: int,
+    threads: int,
+    watch: Callable[[int], bool | None] | None = None,
+    stop: Callable[[], object] | None = None,
+) -> dict[int, Result]:
+    """Run ``task(thread, number)`` for each number below ``count``, as threads become free.
+
+    As with `split`, a call that finds the threads at work does everything itself; then ``watch``
+    is called between tasks only.
+
+    Args:
+        task: called in the threads; ``thread`` is below ``threads``, and no two calls with the
+            same ``thread`` run at once.
+        count: number of tasks.
+        threads: that work at the same time, at most one for each task.
+        watch: called by the caller ten times a second with the number of finished tasks; if it
+            returns true, no further task is begun and ``stop`` is called.
+        stop: makes running tasks end soon. Called once when the tasks are to end early: after
+            ``watch`` said so, after Ctrl-C, and after a task failed.
+
+    Returns:
+        The results by number; those of tasks never begun are missing.
+
+    Raises:
+        BaseException: what a task or ``watch`` raised, such as `KeyboardInterrupt`; all tasks
+            have ended by then.
+    """
+    turns = _Turns(task, count, watch, stop)
+    threads = min(threads, count)
+    if threads and _team.is_free.acquire(blocking=False):
+        try:
+            turns.running = threads
+            _team.run(turns.share, [(part, part + 1) for part in range(threads + 1)])
+        finally:
+            _team.is_free.release()
+    elif threads:
+        turns.work(0, watched=True)
+    return turns.results
+
+
+class _Turns(Generic[Result]):
+    """One call of `take_turns`: part 0 of its work is to watch, the others take tasks."""
+
+    def __init__(
+        self,
+        task: Callable[[int, int], Result],
+        count: int,
+        watch: Callable[[int], bool | None] | None,
+        stop: Callable[[], object] | None,
+    ) -> None:
+        self.results: dict[int, Result] = {}
+        self.running = 0
+        self._task = task
+        self._numbers = iter(range(count))
+        self._watch = watch
+        self._stop = stop
+        self._is_closed = False
+        self._lock = threading.Lock()
+        self._all_ended = threading.Event()
+
+    def share(self, begin: int, end: int) -> None:
+        if begin == 0:
+            self._look_on()
+            return
+        try:
+            self.work(begin - 1, watched=False)
+        finally:
+            with self._lock:
+                self.running -= 1
+                if not self.running:
+                    self._all_ended.set()
+
+    def work(self, thread: int, watched: bool) -> None:
+        """Take tasks until there are none, or no more shall be begun."""
+        try:
+            while (number := self._next()) is not None:
+                self.results[number] = self._task(thread, number)
+                if watched and self._says_stop():
+                    self._close()
+        except BaseException:
+            self._close()
+            raise
+
+    def _next(self) -> int | None:
+        with self._lock:
+            return None if self._is_closed else next(self._numbers, None)
+
+    def _look_on(self) -> None:
+        try:
+            while not self._all_ended.wait(_POLL):
+                if self._says_stop():
+                    self._close()
+        except BaseException:
+            self._close()
+            raise
+
+    def _says_stop(self) -> bool:
+        return self._watch is not None and bool(self._watch(len(self.results)))
+
+    def _close(self) -> None:
+        with self._lock:
+            is_first, self._is_closed = not self._is_closed, True
+        if is_first and self._stop is not None:
+            self._stop()
 
 
 class _Worker(threading.Thread):

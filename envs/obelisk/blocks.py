@@ -15,6 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..engine.files import MEGABYTE, read_json_file
+from ..engine.messages import quoted
+
 #: A cube of a block: x, y, z, each at least 0; z counts upwards.
 Cube = tuple[int, int, int]
 
@@ -38,6 +41,8 @@ COLOURS = {
 _MOST_TYPES = 100
 _MOST_OF_A_TYPE = 50
 _MOST_VALUE = 50
+_MOST_CUBES = SIDE * SIDE * HEIGHT
+_FARTHEST = 100  # from 0, of a coordinate as it is written
 _TOWER = {"width": SIDE, "depth": SIDE, "height": HEIGHT}
 _BLOCK_KEYS = ("id", "colour", "value", "count", "cubes")
 
@@ -83,13 +88,14 @@ def accept_blocks(value: Any) -> dict[str, Any] | None:
         value: ``None``, the path of a JSON file, or what such a file contains.
 
     Raises:
+        FileNotFoundError: there is no such file.
         ValueError: the file cannot be read, or the catalogue is not one; the message names the
             block and says what is wrong with it.
     """
     if value is None:
         return None
     if isinstance(value, str | os.PathLike):
-        value = _read(Path(value))
+        value = read_json_file(value, MEGABYTE, "a catalogue of blocks")
     normal = _written(_checked(value))
     return None if normal == _default_file() else normal
 
@@ -102,15 +108,6 @@ def catalogue(option: Mapping[str, Any] | None) -> Catalogue:
 @cache
 def _default_file() -> dict[str, Any]:
     return json.loads(Path(__file__).with_name("blocks.json").read_text(encoding="utf-8"))
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"cannot read {str(path)!r}: {error.strerror}") from None
-    except ValueError as error:
-        raise ValueError(f"{str(path)!r} is not a JSON file: {error}") from None
 
 
 def _written(blocks: Catalogue) -> dict[str, Any]:
@@ -136,7 +133,7 @@ def _checked(value: Any) -> Catalogue:
     _check_keys("the catalogue", value, ("tower", "black", "blocks"))
     if value["tower"] != _TOWER:
         raise ValueError(
-            f"tower is {value['tower']!r}, but action numbers and observations are made for "
+            f"tower is {quoted(value['tower'])}, but action numbers and observations are made for "
             f"{SIDE} x {SIDE} columns of height {HEIGHT}: write {json.dumps(_TOWER)}"
         )
     entries = value["blocks"]
@@ -168,21 +165,22 @@ def _checked(value: Any) -> Catalogue:
 def _checked_block(place: str, entry: Any) -> Block:
     """The block that one entry of a file describes; ``place`` names it until its id is known."""
     if isinstance(entry, Mapping) and isinstance(entry.get("id"), str):
-        place = f"block {entry['id']!r}"
+        place = f"block {quoted(entry['id'])}"
     _check_keys(place, entry, _BLOCK_KEYS)
     if not isinstance(entry["id"], str) or not re.fullmatch(r"[a-z0-9-]{1,40}", entry["id"]):
         raise ValueError(
-            f"{place}: id is {entry['id']!r}; an id is 1 to 40 of the letters a-z, digits and "
-            "hyphens, so that moves can be written with it"
+            f"{place}: id is {quoted(entry['id'])}; an id is 1 to 40 of the letters a-z, digits "
+            "and hyphens, so that moves can be written with it"
         )
     if not isinstance(entry["colour"], str) or entry["colour"] not in COLOURS:
         raise ValueError(
-            f"{place}: colour is {entry['colour']!r}; colours are {', '.join(COLOURS)}"
+            f"{place}: colour is {quoted(entry['colour'])}; colours are {', '.join(COLOURS)}"
         )
     for key, low, high in (("value", -_MOST_VALUE, _MOST_VALUE), ("count", 1, _MOST_OF_A_TYPE)):
         if type(entry[key]) is not int or not low <= entry[key] <= high:
             raise ValueError(
-                f"{place}: {key} is {entry[key]!r}; it must be an integer from {low} to {high}"
+                f"{place}: {key} is {quoted(entry[key])}; it must be an integer from {low} to "
+                f"{high}"
             )
     return Block(
         entry["id"],
@@ -195,14 +193,17 @@ def _checked_block(place: str, entry: Any) -> Block:
 
 def _checked_cubes(place: str, value: Any) -> tuple[Cube, ...]:
     """The cubes in rising order, shifted so that the least x, y and z are 0."""
-    if not _is_list(value) or not value:
-        raise ValueError(f"{place}: cubes must be a list of [x, y, z], one at least")
+    if not _is_list(value) or not 1 <= len(value) <= _MOST_CUBES:
+        raise ValueError(f"{place}: cubes must be a list of [x, y, z], 1 to {_MOST_CUBES} of them")
     for cube in value:
-        if not _is_list(cube) or len(cube) != 3 or any(type(part) is not int for part in cube):
-            raise ValueError(f"{place}: cube {cube!r} is not a list of three integers [x, y, z]")
+        if not _is_list(cube) or len(cube) != 3 or not all(map(_is_coordinate, cube)):
+            raise ValueError(
+                f"{place}: cube {quoted(cube)} is not a list of three integers [x, y, z] from "
+                f"-{_FARTHEST} to {_FARTHEST}"
+            )
     cubes = [(x, y, z) for x, y, z in value]
-    for cube in cubes:
-        if cubes.count(cube) > 1:
+    for number, cube in enumerate(cubes):
+        if cube in cubes[:number]:
             raise ValueError(f"{place}: cube {list(cube)} appears twice")
     sizes = [1 + max(axis) - min(axis) for axis in zip(*cubes, strict=True)]
     if sizes[0] > SIDE or sizes[1] > SIDE or sizes[2] > HEIGHT:
@@ -242,13 +243,17 @@ def _connected(cubes: Sequence[Cube]) -> set[Cube]:
 
 def _check_keys(place: str, value: Any, keys: tuple[str, ...]) -> None:
     if not isinstance(value, Mapping):
-        raise ValueError(f"{place} must have the keys {', '.join(keys)}; it is {value!r}")
+        raise ValueError(f"{place} must have the keys {', '.join(keys)}; it is {quoted(value)}")
     missing = [key for key in keys if key not in value]
-    unknown = [str(key) for key in value if key not in keys]
-    if missing or unknown:
+    unknown = next((key for key in value if key not in keys), None)
+    if missing or unknown is not None:
         faults = [f"lacks {', '.join(missing)}"] * bool(missing)
-        faults += [f"has the unknown {', '.join(unknown)}"] * bool(unknown)
+        faults += [f"has the unknown {quoted(unknown)}"] * (unknown is not None)
         raise ValueError(f"{place} {' and '.join(faults)}; the keys are {', '.join(keys)}")
+
+
+def _is_coordinate(value: Any) -> bool:
+    return type(value) is int and abs(value) <= _FARTHEST
 
 
 def _is_list(value: Any) -> bool:

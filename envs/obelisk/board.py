@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import accumulate
 from typing import ClassVar
 
@@ -10,9 +12,10 @@ import numpy as np
 
 from ..board.grid import cell_name, read_cell
 from ..engine.game import Game, Symmetries
+from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
-from ..engine.rule import table_record
-from . import picture, rules
+from ..engine.rule import ONGOING, table_record
+from . import picture, rules, terminal
 from .blocks import HEIGHT, SIDE, Catalogue, Cube, accept_blocks, catalogue
 from .placements import (
     COLUMNS,
@@ -20,6 +23,7 @@ from .placements import (
     PLACEMENTS,
     mirror_types,
     moved,
+    orientation_text,
     oriented,
     placements,
 )
@@ -55,6 +59,7 @@ _PHASES = (
     *("choose first", "choose second", "pick", "place active", "place passive"),
     *("black active", "black passive"),
 )
+_SIMILAR = 6  # names that are offered instead of one that is not known
 _PLACES_OF_BLOCKS = ("first", "second", "own hand", "other hand")
 _HELP = (
     "write one of: choose ID, pick ID (with a block's id), place a1 r0 (column, quarter turns "
@@ -88,6 +93,7 @@ class Obelisk(Game):
             accept_blocks,
             "the catalogue of blocks (None: the default one)",
             "None, the path of a JSON file, or its content as a dict",
+            takes_path=True,
         ),
         Option(
             "max_plies",
@@ -98,6 +104,7 @@ class Obelisk(Game):
         ),
     )
     notation = "after pick, the block's id instead of first or second"
+    terminal_commands = terminal.COMMANDS
     rules: ClassVar = rules
 
     def setup(self) -> None:
@@ -197,34 +204,49 @@ class Obelisk(Game):
             return types + TIMEOUT
         verb, _, rest = text.partition(" ")
         if verb == "choose":
-            return self._type_named(rest, text)
+            return self._chosen_type(rest, text)
         if verb == "pick":
             return self._pick_named(state, rest, text)
         if verb == "black":
             return types + BLACK + read_cell(rest, SIDE, SIDE)
         match = re.fullmatch(r"place (\S+) r([0-3])(f?)", text)
         if not match:
-            raise ValueError(f"{text!r} is malformed: {_HELP}")
+            raise ValueError(f"{quoted(text)} is malformed: {_HELP}")
         orientation = int(match[2]) + 4 * len(match[3])
         column = read_cell(match[1], SIDE, SIDE)
         return types + PLACE + COLUMNS * orientation + column
 
-    def _type_named(self, name: str, text: str) -> int:
+    def type_named(self, name: str) -> int:
+        """The number of a type of block.
+
+        Raises:
+            ValueError: there is none of that name; the message has the most similar ones.
+        """
         ids = [block.id for block in self.catalogue.types]
         if name not in ids:
-            raise ValueError(f"{text!r} is malformed: blocks are {', '.join(ids)}")
+            similar = get_close_matches(name[:40], ids, n=_SIMILAR, cutoff=0)
+            raise ValueError(
+                f"no block is called {quoted(name)}; similar are {', '.join(similar)} "
+                f"({len(ids)} types in all)"
+            )
         return ids.index(name)
+
+    def _chosen_type(self, name: str, text: str) -> int:
+        try:
+            return self.type_named(name)
+        except ValueError as error:
+            raise ValueError(f"{quoted(text)} is malformed: {error}") from None
 
     def _pick_named(self, state: np.record, name: str, text: str) -> int:
         if state.phase != PICK:
             if name not in ("first", "second"):
-                self._type_named(name, text)
-            raise ValueError(f"{text!r} is not legal now: {self.task(state)}")
+                self._chosen_type(name, text)
+            raise ValueError(f"{quoted(text)} is not legal now: {self.task(state)}")
         zone = [self.catalogue.types[block].id for block in state.zone]
         if name not in zone:
-            self._type_named(name, text)
+            self._chosen_type(name, text)
             raise ValueError(
-                f"{text!r} is not legal now: the blocks to pick from are {' and '.join(zone)}"
+                f"{quoted(text)} is not legal now: the blocks to pick from are {' and '.join(zone)}"
             )
         return len(self.catalogue.types) + PICK_FIRST + zone.index(name)
 
@@ -236,14 +258,14 @@ class Obelisk(Game):
         if PICK_FIRST <= kind < PLACE and phase == PICK:
             return "both blocks are the same; write the first"
         if PLACE <= kind < BLACK and phase in (PLACE_ACTIVE, PLACE_PASSIVE):
-            return self._why_not_there(int(state.hand[state.mover]), kind - PLACE)
+            return self.why_not_there(int(state.hand[state.mover]), kind - PLACE)
         if kind == TIMEOUT and phase in (CHOOSE_FIRST, CHOOSE_SECOND):
             return "the game is played without the hourglass; make it with hourglass=True"
         return self.task(state)
 
-    def _why_not_there(self, number: int, place: int) -> str:
-        """Why a block cannot be placed so, although it is to be placed."""
-        block = self.catalogue.types[number]
+    def why_not_there(self, number: int, place: int) -> str:
+        """Why a block of this number has no such placement."""
+        block = self.catalogue.everything[number]
         orientation, column = divmod(place, COLUMNS)
         shape = oriented(block.cubes, orientation)
         same = next(lower for lower in range(ORIENTATIONS) if oriented(block.cubes, lower) == shape)
@@ -254,39 +276,44 @@ class Obelisk(Game):
 
     def task(self, state: np.record) -> str:
         """What the game waits for, as a sentence."""
-        return f"player_{int(state.mover)} has to {_DOES[int(state.phase)]}"
+        return f"player_{int(state.mover)} has to {self.to_do(state)}"
 
-    # Pictures.
+    def to_do(self, state: np.record) -> str:
+        return _DOES[int(state.phase)]
+
+    # For people.
+
+    def marks(self, state: np.record, player: int) -> str:
+        return ("left tower", "right tower")[player]
+
+    def tally(self, state: np.record) -> tuple[int, int]:
+        return int(state.points[0]), int(state.points[1])
 
     def board_text(self, state: np.record) -> str:
         types = self.catalogue.types
-        roles = ["active" if state.active == player else "passive" for player in (0, 1)]
-        heads = [f"player_{p} ({roles[p]}), points {int(state.points[p])}" for p in (0, 1)]
-        lines = [f"{heads[0]:32}{heads[1]}"]
-        for rank in reversed(range(SIDE)):
-            rows = [
-                " ".join(f"{int(height):2}" for height in tower[SIDE * rank :][:SIDE])
-                for tower in state.heights
-            ]
-            lines.append(f"{rank + 1} {rows[0]:30}{rank + 1} {rows[1]}")
-        names = "  ".join(cell_name(column, SIDE)[0] for column in range(SIDE))
-        lines.append(f"   {names:29}   {names}")
-        pile = [
-            block.id if left == 1 else f"{int(left)} x {block.id}"
-            for block, left in zip(types, state.pile, strict=True)
-            if left
-        ]
-        lines.append(f"pile: {', '.join(pile) or 'empty'}")
         zone = [types[block].id for block in state.zone if block != NO_BLOCK]
-        lines.append(f"building zone: {', '.join(zone) or 'empty'}")
-        lines += [
+        hands = [
             f"player_{player} holds {types[block].id}"
             for player, block in enumerate(state.hand)
             if block != NO_BLOCK
         ]
-        lines.append(f"black blocks left: {int(state.black_left)}")
-        lines.append("the game is over" if state.outcome else self.task(state))
-        return "\n".join(lines)
+        return "\n".join(
+            [
+                *terminal.towers(state),
+                *terminal.pile_lines(self, state),
+                f"building zone: {', '.join(zone) or 'empty'}",
+                *hands,
+                self.standing(state),
+            ]
+        )
+
+    def terminal_text(self, state: np.record) -> str:
+        pile = [terminal.pile_in_short(self, state)] if state.outcome == ONGOING else []
+        blocks = terminal.in_play(self, state)
+        return "\n".join([*terminal.towers(state), *pile, *blocks, self.standing(state)])
+
+    def terminal_help(self, state: np.record, words: Sequence[str]) -> str | None:
+        return terminal.answer(self, state, words)
 
     def svg(self, state: np.record, last_action: int | None = None) -> str:
         return picture.draw(self, state, last_action)
@@ -371,8 +398,7 @@ class Obelisk(Game):
 def _placement_text(place: int) -> str:
     """A placement in writing, such as ``place b2 r3f``."""
     orientation, column = divmod(place, COLUMNS)
-    flipped, quarters = divmod(orientation, 4)
-    return f"place {cell_name(column, SIDE)} r{quarters}{'f' * flipped}"
+    return f"place {cell_name(column, SIDE)} {orientation_text(orientation)}"
 
 
 def _column_images(mirrored: bool, quarters: int) -> np.ndarray:

@@ -34,6 +34,12 @@ def own_orientations(cubes: Sequence[Cube]) -> list[int]:
     return [number for number, shape in enumerate(shapes) if shape not in shapes[:number]]
 
 
+def orientation_text(orientation: int) -> str:
+    """An orientation in writing, such as ``r3f``."""
+    flipped, quarters = divmod(orientation, 4)
+    return f"r{quarters}{'f' * flipped}"
+
+
 def placements(cubes: Sequence[Cube]) -> dict[int, frozenset[Cube]]:
     """The placements of a block by number: the cubes over the columns, the lowest at z = 0."""
     found = {}

@@ -214,28 +214,27 @@ class Obsidio(Game):
             lines.append(f"{rank + 1:>2} " + "".join(marked).rstrip())
         files = (cell_name(file, self.size)[0] for file in range(self.size))
         lines.append("    " + "  ".join(files))
-        return "\n".join([*lines, self._claims_text(state), self._turn_text(state)])
+        return "\n".join([*lines, self.standing(state)])
 
     def _symbol(self, state: np.record, cell: int) -> str:
         content = int(state.cells[cell])
         return _TEXT_SYMBOLS[content] if content else _EMPTY_SYMBOLS[int(self.kinds[cell])]
 
-    def _claims_text(self, state: np.record) -> str:
-        """Who owns which colour and has claimed how much."""
-        parts = []
-        for colour, name in enumerate(_COLOURS):
-            owner = colour ^ int(state.black)
-            parts.append(f"{name} (player_{owner}) claims {int(state.claims[colour])}")
-        return "; ".join(parts)
+    def marks(self, state: np.record, player: int) -> str:
+        colour = player ^ int(state.black)
+        influence, control = _TEXT_SYMBOLS[INFLUENCE + colour], _TEXT_SYMBOLS[CONTROL + colour]
+        return f"{_COLOURS[colour]}: {influence}, {control}"
 
-    def _turn_text(self, state: np.record) -> str:
-        """Who is to do what."""
-        if state.outcome:
-            return "the game is over"
-        stage = {SECOND: ", second light token", CLAIMING: ", claiming on or done"}
-        swap = ", may swap" if state.open[self.swap] & PLAYABLE else ""
-        mover = _COLOURS[int(state.mover ^ state.black)]
-        return f"{mover} to move{stage.get(int(state.stage), '')}{swap}"
+    def tally(self, state: np.record) -> tuple[int, int]:
+        black = int(state.black)
+        return int(state.claims[black]), int(state.claims[1 - black])
+
+    def to_do(self, state: np.record) -> str:
+        if state.stage == SECOND:
+            return "place the second light token"
+        if state.stage == CLAIMING:
+            return "claim on, or write done"
+        return "move or swap" if state.open[self.swap] & PLAYABLE else "move"
 
     def symmetries(self) -> Symmetries:
         cells = square_symmetries(self.size)

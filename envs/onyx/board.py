@@ -12,8 +12,9 @@ import numpy as np
 
 from ..board.grid import cell_name, draw_frame, orthogonal_neighbours
 from ..board.picture import file_letter, svg_document, svg_text
-from ..engine import rule as engine
+from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
+from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
 from ..engine.rule import table_record
 from . import rules
@@ -48,7 +49,7 @@ class Onyx(Game):
     summary = "join your two sides over squares and triangles; opposite corners capture"
     credit = "Larry Back, 1995"
     option_list = (
-        Option("size", 12, range(6, 19, 2), "corners on a side of the board"),
+        Option("size", 12, range(6, 21, 2), "corners on a side of the board"),
         Option("start", "standard", ("standard", "open"), "with the eight first stones, or empty"),
         Option("swap_rule", False, (False, True), "player_1 may swap sides after the first move"),
         Option(
@@ -56,7 +57,7 @@ class Onyx(Game):
             accepted="a positive integer up to 1,000,000, or None for 4 times the number of points",
         ),
     )
-    orientation = "plays V"
+    upright = "plays V"
     rules: ClassVar = rules
 
     def setup(self) -> None:
@@ -77,17 +78,17 @@ class Onyx(Game):
             "swap",
         ]
         self.max_plies = self.options["max_plies"] or 4 * self.points
-        transposed = self._actions_at(_transposition(size))
         self.state_dtype = rules.state_dtype(size, len(self.squares))
         self.tables = table_record(
             places=self.places.astype(np.uint16),
-            seen=np.stack([np.arange(self.points + 1), transposed]).astype(np.uint16),
             **_geometry(size, self.squares),
             **_start(size, self.squares, self.options["start"]),
             swap_ply=_FIRST_MOVE if self.options["swap_rule"] else -1,
             max_plies=self.max_plies,
         )
         self.num_actions = self.points + 1
+        transposed = _transposition(size)
+        self.canonical_turn = CanonicalTurn(transposed[:corners], self._actions_at(transposed))
         planes = MAY_SWAP + self.options["swap_rule"]
         self.observation_shape = (planes, size, size)
         self.observation_names = _PLANE_NAMES[:planes]
@@ -105,11 +106,11 @@ class Onyx(Game):
         point = re.fullmatch(r"([a-z]{1,2}[0-9]{1,4})\*{0,2}", text)
         if not point:
             raise ValueError(
-                f"{text!r} is malformed: write a corner (d10), a midpoint by its two files and "
-                "two ranks (de910), or swap; a corner may have a * for each captured pair"
+                f"{quoted(text)} is malformed: write a corner (d10), a midpoint by its two files "
+                "and two ranks (de910), or swap; a corner may have a * for each captured pair"
             )
         if point[1] not in self.action_names:
-            raise ValueError(f"{text!r} is malformed: {self._why_no_point(point[1])}")
+            raise ValueError(f"{quoted(text)} is malformed: {self._why_no_point(point[1])}")
         return self.action_names.index(point[1])
 
     def _why_no_point(self, text: str) -> str:
@@ -130,7 +131,7 @@ class Onyx(Game):
             if not self.options["swap_rule"]:
                 return "this game is played without the swap rule (option 'swap_rule')"
             return "sides can be swapped only by player_1, in place of its first move"
-        if state.board[V, self.places[action]] & STONES:
+        if state.board[self.places[action]] & STONES:
             return f"{self.action_names[action]} is taken"
         return "a midpoint can be taken only while the four corners of its square are empty"
 
@@ -148,18 +149,13 @@ class Onyx(Game):
                     _diagonal(cell, size) or _letter(stones[size**2 + cell], " ") for cell in below
                 ]
                 lines.append(f"   | {' | '.join(cells)} |")
-        return "\n".join([*lines, letters, self._status(state)])
+        return "\n".join([*lines, letters, self.standing(state)])
 
-    def _status(self, state: np.record) -> str:
-        """Who is to move or has won, and with which colour."""
-        if state.outcome in (engine.PLAYER_0_WINS, engine.PLAYER_1_WINS):
-            player, words = int(state.outcome == engine.PLAYER_1_WINS), "has won"
-        elif state.outcome:
-            return "drawn"
-        else:
-            may_swap = ", may swap" if state.open[self.swap] else ""
-            player, words = int(state.mover), f"to move{may_swap}"
-        return f"player_{player} ({_LETTERS[player ^ int(state.v_player)]}) {words}"
+    def marks(self, state: np.record, player: int) -> str:
+        return _LETTERS[player ^ int(state.v_player)]
+
+    def to_do(self, state: np.record) -> str:
+        return "move or swap" if state.open[self.swap] else "move"
 
     # Symmetries.
 
@@ -169,7 +165,7 @@ class Onyx(Game):
         return np.array([*(number[place] for place in places[self.places]), self.swap])
 
     def symmetries(self) -> Symmetries:
-        """The identity and half a turn: the exchange of the sides is in the observation."""
+        """The identity and half a turn; the exchange of the sides is the canonical turn."""
         size, corners = self.size, self.size**2
         turned_corners = np.arange(corners)[::-1]
         turned_cells = np.array([_turned_cell(cell, size) for cell in range(corners)])
@@ -319,7 +315,6 @@ def _geometry(size: int, squares: list[int]) -> dict[str, np.ndarray]:
             edges[colour, edge] = flag
     return {
         "neighbours": neighbours.astype(np.uint16),
-        "transposed": _transposition(size).astype(np.uint16),
         "edges": edges,
         "rim": np.array([np.flatnonzero(row) for row in edges], np.uint16),
         "square_count": square_count,
@@ -335,14 +330,13 @@ def _geometry(size: int, squares: list[int]) -> dict[str, np.ndarray]:
 def _start(size: int, squares: list[int], start: str) -> dict[str, np.ndarray | int]:
     """The first position: the stones in the middle of the opponent's edges, or none."""
     corners, half = size**2, size // 2
-    board = np.zeros((2, 2 * corners), np.uint8)
+    board = np.zeros(2 * corners, np.uint8)
     if start == "standard":
         for colour in (V, H):
             for edge in _edges(1 - colour, size):
-                board[V, edge[half - 1 : half + 1]] = STONE << colour
-    taken = board[V, :corners] != 0
+                board[edge[half - 1 : half + 1]] = STONE << colour
+    taken = board[:corners] != 0
     occupied = np.array([taken[_around(square, size)].sum() for square in squares], np.int8)
-    board[H, _transposition(size)] = board[V]
     return {
         "start_board": board,
         "start_open": np.concatenate([~taken, occupied == 0, [False]]).astype(np.int8),
@@ -356,7 +350,7 @@ def _start(size: int, squares: list[int], start: str) -> dict[str, np.ndarray | 
 
 def _stones(state: np.record) -> list[int]:
     """The stone on each place, STONE << colour, or EMPTY."""
-    return (state.board[V] & STONES).tolist()
+    return (state.board & STONES).tolist()
 
 
 def _letter(stone: int, empty: str) -> str:

@@ -16,13 +16,12 @@ each has a midpoint; a line divides the others into two triangles:
     1 +---+---+---+---+---+        last file. Swapping sides swaps who plays which.
       a   b   c   d   e   f
 
-H sees the board transposed, files as ranks, and so joins bottom to top as V does. Transposition
-turns squares into squares and leaves the diagonals as they are.
+The canonical turn is the transposition, files for ranks: then H joins bottom to top, as V does.
+It turns squares into squares and leaves the diagonals as they are.
 
 Tables (n = size**2 corners, 2 n places):
 
-- ``places`` [points]: the place of each point; ``seen`` [2, actions]: the number under which
-  each colour sees an action; ``transposed`` [2 n]: the same of places, for H;
+- ``places`` [points]: the place of each point;
 - ``neighbours`` [2 n, 7]: the places that lines join to a place, filled up with itself;
 - ``edges`` [2, 2 n]: `FIRST` or `LAST` where a place is on that edge of a colour, else 0;
   ``rim`` [2, 2 size]: the places where it is one of them;
@@ -52,21 +51,20 @@ FIRST = 4
 LAST = 8
 JOINED = FIRST | LAST
 
-# Observation planes; "own" means the observing player's, whose chain is to go from bottom to top.
-# MAY_SWAP is there only under the swap rule.
+# Observation planes; "own" means the observing player's. MAY_SWAP is there under the swap rule.
 OWN_CORNERS, OTHER_CORNERS, OWN_MIDPOINTS, OTHER_MIDPOINTS = range(4)
 JOINED_FIRST, JOINED_LAST = 4, 5
 SQUARES, RISING_DIAGONALS, PLAYS_V, MAY_SWAP = range(6, 10)
 
 
 def state_dtype(size: int, squares: int) -> np.dtype:
-    """The position: what each place holds, as V and as H see it, and what follows from it.
+    """The position: what each place holds, and what follows from it.
 
     - ``v_player``: index of the player whose colour is V;
     - ``empty_corners``: how many there are;
     - ``open``: whether each action may be played, except that the game may be over;
     - ``occupied``: how many corners of each square have stones;
-    - ``board``: row `V` holds the places by number, row `H` the same transposed;
+    - ``board``: what each place holds;
     - ``wave``: working room for walks along chains, all zero between plies.
     """
     corners = size**2
@@ -75,7 +73,7 @@ def state_dtype(size: int, squares: int) -> np.dtype:
         ("empty_corners", np.int16),
         ("open", np.int8, (corners + squares + 1,)),
         ("occupied", np.int8, (squares,)),
-        ("board", np.uint8, (2, 2 * corners)),
+        ("board", np.uint8, (2 * corners,)),
         ("wave", np.uint16, (corners + squares,)),
     )
 
@@ -92,9 +90,8 @@ def init(tables, state, rng):
         state.open[action] = tables.start_open[action]
     for square in range(len(state.occupied)):
         state.occupied[square] = tables.start_occupied[square]
-    for place in range(state.board.shape[1]):
-        state.board[V, place] = tables.start_board[V, place]
-        state.board[H, place] = tables.start_board[H, place]
+    for place in range(len(state.board)):
+        state.board[place] = tables.start_board[place]
     for entry in range(len(state.wave)):
         state.wave[entry] = 0
 
@@ -127,7 +124,7 @@ def step(tables, state, action):
 
 @rule
 def observe(tables, state, player, planes):
-    """The planes of the constants above, over the cells of the board as ``player`` sees it."""
+    """The planes of the constants above, over the cells of the board."""
     # Apart, since the bits of the colours are then constants, which makes for faster code.
     if player == state.v_player:
         _observe_as(tables, state, V, planes)
@@ -136,9 +133,9 @@ def observe(tables, state, player, planes):
 
 
 @rule
-def seen_action(tables, state, player, action):
-    """Transposed for H."""
-    return tables.seen[int(player) ^ int(state.v_player), action]
+def is_turned(tables, state, player):
+    """For H, which then joins bottom to top as V does."""
+    return player != state.v_player
 
 
 @rule
@@ -147,8 +144,8 @@ def _observe_as(tables, state, colour, planes):
     own = STONE << colour
     other = STONE << (1 - colour)
     for cell in range(corners):
-        content = state.board[colour, cell]
-        middle = state.board[colour, corners + cell]
+        content = state.board[cell]
+        middle = state.board[corners + cell]
         planes[OWN_CORNERS, cell] = (content & own) != 0
         planes[OTHER_CORNERS, cell] = (content & other) != 0
         planes[OWN_MIDPOINTS, cell] = (middle & own) != 0
@@ -167,7 +164,7 @@ def _observe_as(tables, state, colour, planes):
 @rule
 def _place_stone(tables, state, point, colour):
     """Put a stone of ``colour`` on the point; return whether it joins the colour's edges."""
-    corners = state.board.shape[1] // 2
+    corners = len(state.board) // 2
     place = int(tables.places[point])
     state.open[point] = 0
     if point < corners:
@@ -188,10 +185,10 @@ def _capture(tables, state, corner, colour):
     other = STONE << (1 - colour)
     lost = 0
     for k in range(tables.square_count[corner]):
-        opposite = int(state.board[V, tables.opposites[corner, k]])
-        one = int(state.board[V, tables.sides[corner, k, 0]])
-        two = int(state.board[V, tables.sides[corner, k, 1]])
-        middle = int(state.board[V, tables.middles[tables.squares[corner, k]]])
+        opposite = int(state.board[tables.opposites[corner, k]])
+        one = int(state.board[tables.sides[corner, k, 0]])
+        two = int(state.board[tables.sides[corner, k, 1]])
+        middle = int(state.board[tables.middles[tables.squares[corner, k]]])
         if (opposite & own) != 0 and (one & two & other) != 0 and middle == EMPTY:
             lost |= one | two
             _remove(tables, state, int(tables.sides[corner, k, 0]))
@@ -203,7 +200,7 @@ def _capture(tables, state, corner, colour):
 @rule
 def _remove(tables, state, corner):
     """Take the stone on a corner off the board."""
-    _write(tables, state, corner, EMPTY)
+    state.board[corner] = EMPTY
     state.open[corner] = 1
     state.empty_corners += 1
     for k in range(tables.square_count[corner]):
@@ -214,9 +211,9 @@ def _remove(tables, state, corner):
 def _count_corner(tables, state, square, change):
     """One corner of the square more or less is occupied; its midpoint opens or closes."""
     occupied = state.occupied[square] + change
-    middle = state.board[V, tables.middles[square]]
+    middle = state.board[tables.middles[square]]
     state.occupied[square] = occupied
-    state.open[state.board.shape[1] // 2 + square] = (occupied == 0) & (middle == EMPTY)
+    state.open[len(state.board) // 2 + square] = (occupied == 0) & (middle == EMPTY)
 
 
 @rule
@@ -228,9 +225,9 @@ def _connect(tables, state, place, colour):
     own = STONE << colour
     joined = int(tables.edges[colour, place])
     for k in range(tables.neighbours.shape[1]):
-        content = int(state.board[V, tables.neighbours[place, k]])
+        content = int(state.board[tables.neighbours[place, k]])
         joined |= (content & JOINED) * ((content & own) != 0)
-    _write(tables, state, place, own | joined)
+    state.board[place] = own | joined
     if joined != 0:
         _spread(tables, state, place, own, joined)
     return joined
@@ -247,9 +244,9 @@ def _spread(tables, state, origin, own, joined):
         state.wave[waiting] = 0
         for k in range(tables.neighbours.shape[1]):
             neighbour = int(tables.neighbours[place, k])
-            content = int(state.board[V, neighbour])
+            content = int(state.board[neighbour])
             if (content & own) != 0 and (content & joined) != joined:
-                _write(tables, state, neighbour, content | joined)
+                state.board[neighbour] = content | joined
                 state.wave[waiting] = neighbour
                 waiting += 1
 
@@ -258,21 +255,14 @@ def _spread(tables, state, origin, own, joined):
 def _join_anew(tables, state, colour):
     """Find out again which stones of ``colour`` are joined to its edges."""
     own = STONE << colour
-    for place in range(state.board.shape[1]):
-        content = int(state.board[V, place])
+    for place in range(len(state.board)):
+        content = int(state.board[place])
         if (content & own) != 0:
-            _write(tables, state, place, own)
+            state.board[place] = own
     for k in range(tables.rim.shape[1]):
         place = int(tables.rim[colour, k])
-        content = int(state.board[V, place])
+        content = int(state.board[place])
         joined = int(tables.edges[colour, place])
         if (content & own) != 0 and (content & joined) != joined:
-            _write(tables, state, place, content | joined)
+            state.board[place] = content | joined
             _spread(tables, state, place, own, joined)
-
-
-@rule
-def _write(tables, state, place, content):
-    """Set what a place holds, in both views of the board."""
-    state.board[V, place] = content
-    state.board[H, tables.transposed[place]] = content

@@ -15,9 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..board.picture import svg_document, svg_text
+from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
+from ..engine.messages import quoted
 from ..engine.options import Option
-from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, table_record
+from ..engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, table_record
 from . import rules
 from .rules import ALL_SPACES, CELLS, CIRCLES, NO_PAIR, NUM_PLANES, PAIRS, SPACES
 
@@ -90,7 +92,7 @@ def _hexagon_symmetries() -> np.ndarray:
 
 #: Where each symmetry of the hexagon puts each space, int[12, 24].
 HEXAGON = _hexagon_symmetries()
-#: The turn by half, under which the dark player sees the board.
+#: The turn by half: the canonical view of the dark player.
 HALF_TURN = np.arange(SPACES)[::-1]
 
 
@@ -151,7 +153,7 @@ class Osiron(Game):
         ),
     )
     notation = "with the mover's own space first"
-    orientation = "is light"
+    upright = "is light"
     rules: ClassVar = rules
 
     def setup(self) -> None:
@@ -168,8 +170,6 @@ class Osiron(Game):
             set[int]().union(*(CIRCLE_SPACES[circle] for circle in circles))
             for circles in self.excluded_circles
         ]
-        space_at = [1 << space for space in range(SPACES)]
-        light_at, dark_at = (_circles_around(circles) for circles in counting)
         self.state_dtype = rules.state_dtype(self.max_plies // 2 + 1 if repetition else 1)
         self.tables = table_record(
             ends=np.array(PAIR_ENDS, np.uint8),
@@ -186,12 +186,11 @@ class Osiron(Game):
             is_random=self.random_start,
             repetition=repetition,
             max_plies=self.max_plies,
-            space_at=_as_seen(space_at, space_at),
-            own_around=_as_seen(light_at, dark_at),
-            other_around=_as_seen(dark_at, light_at),
-            seen=np.array([np.arange(PAIRS), _pair_images(HALF_TURN)], np.uint8),
+            space_at=_on_cells([1 << space for space in range(SPACES)]),
+            counting_around=np.stack([_on_cells(_circles_around(circles)) for circles in counting]),
         )
         self.num_actions = PAIRS
+        self.canonical_turn = CanonicalTurn(_cell_images(HALF_TURN), _pair_images(HALF_TURN))
         self.action_names = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
         self.observation_shape = (NUM_PLANES, _HEIGHT, _WIDTH)
         self.observation_names = _PLANE_NAMES
@@ -208,15 +207,15 @@ class Osiron(Game):
         names = text.split("-")
         if len(names) != 2:
             raise ValueError(
-                f"{text!r} is malformed: write two bordering spaces with a hyphen between them, "
-                "one's own first (b5-c5)"
+                f"{quoted(text)} is malformed: write two bordering spaces with a hyphen between "
+                "them, one's own first (b5-c5)"
             )
         lower, higher = sorted(_read_space(name) for name in names)
         if (lower, higher) not in PAIR_ENDS:
             near = " and ".join(NAMES[space] for space in _spaces_beside(lower))
             raise ValueError(
-                f"{text!r} is malformed: {NAMES[lower]} and {NAMES[higher]} do not share a side; "
-                f"{NAMES[lower]} borders {near}"
+                f"{quoted(text)} is malformed: {NAMES[lower]} and {NAMES[higher]} do not share a "
+                f"side; {NAMES[lower]} borders {near}"
             )
         return PAIR_ENDS.index((lower, higher))
 
@@ -235,7 +234,16 @@ class Osiron(Game):
                 letter for letter, place in zip(letters, PLACES, strict=True) if place[0] == row
             ]
             lines.append(f"{'abcd'[row]}  {'  ' * _FIRST_FILE[row]}{' '.join(in_row)}")
-        return "\n".join([*lines, _standing(state), letters])
+        return "\n".join([*lines, self.standing(state), letters])
+
+    def marks(self, state: np.record, player: int) -> str:
+        return ("light: L", "dark: D")[player]
+
+    def to_do(self, state: np.record) -> str:
+        if state.forbidden == NO_PAIR:
+            return "move"
+        lower, higher = PAIR_ENDS[int(state.forbidden)]
+        return f"move, but not {NAMES[lower]}-{NAMES[higher]}"
 
     def symmetries(self) -> Symmetries:
         """Those of the hexagon that leave each player's excluded circles where they are."""
@@ -304,15 +312,11 @@ def _spaces_beside(space: int) -> list[int]:
     return [sum(ends) - space for ends in PAIR_ENDS if space in ends]
 
 
-def _as_seen(light: list[int], dark: list[int]) -> np.ndarray:
-    """What the players see on each cell, int32[2, 28], 0 beside the board.
-
-    ``light`` and ``dark`` say what there is to be seen on each space by each player.
-    """
-    seen = np.zeros((2, CELLS), np.int32)
-    seen[0, SPACE_CELLS] = light
-    seen[1, SPACE_CELLS] = np.array(dark)[HALF_TURN]
-    return seen
+def _on_cells(values: list[int]) -> np.ndarray:
+    """What belongs to the spaces, on the observation's cells, int32[28]; 0 beside the board."""
+    cells = np.zeros(CELLS, np.int32)
+    cells[SPACE_CELLS] = values
+    return cells
 
 
 def _action_places() -> np.ndarray:
@@ -333,7 +337,7 @@ def _action_places() -> np.ndarray:
 def _read_space(name: str) -> int:
     if name not in NAMES:
         raise ValueError(
-            f"{name!r} is malformed: the spaces are a1 to a5, b1 to b7, c1 to c7 and d1 to d5"
+            f"{quoted(name)} is malformed: the spaces are a1 to a5, b1 to b7, c1 to c7 and d1 to d5"
         )
     return NAMES.index(name)
 
@@ -341,20 +345,6 @@ def _read_space(name: str) -> int:
 def _letters(light: int) -> str:
     """What lies on each space, in index order."""
     return "".join("L" if light >> space & 1 else "D" for space in range(SPACES))
-
-
-def _standing(state: np.record) -> str:
-    """Who is to move and what was exchanged last, or how the game ended."""
-    pair = "" if state.forbidden == NO_PAIR else _pair_name(int(state.forbidden))
-    if state.outcome == ONGOING:
-        mover = "dark" if state.mover else "light"
-        return f"{mover} to move" + (f", not {pair}" if pair else "")
-    results = {PLAYER_0_WINS: "light wins", PLAYER_1_WINS: "dark wins", DRAW: "a draw"}
-    return f"{results.get(int(state.outcome), 'a draw, at the ply cap')}, after {pair}"
-
-
-def _pair_name(pair: int) -> str:
-    return "-".join(NAMES[space] for space in PAIR_ENDS[pair])
 
 
 # The picture.

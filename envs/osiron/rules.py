@@ -9,7 +9,8 @@ Spaces, the triangles of a hexagon (their index runs along the rows from ``a1``)
 
 They border along the rows, and up and down where the triangles share a side. The 30 bordering
 pairs are the actions, sorted by lower and higher space. Player 0 is light: all that is not
-light is dark. The board turned by half is ``space -> 23 - space``.
+light is dark. The canonical
+turn is by half, ``space -> 23 - space``.
 
 Much here is integers that stand for several things at once:
 
@@ -28,11 +29,9 @@ Tables:
 - ``excluded`` [2]: the set of spaces of the circles that do not;
 - ``start``: the light spaces at the start; ``is_random``: draw them instead;
 - ``repetition``: occurrences of a position that end the game, or 0; ``max_plies``: the ply cap;
-- ``space_at`` [2, 28]: the set of the one space that each player, light and dark, sees on each
-  cell of the observation; empty for the cells beside the board;
-- ``own_around``, ``other_around`` [2, 28]: the set of circles around that space that count for
-  the player, and for the opponent;
-- ``seen`` [2, 30]: the number under which each player sees each action.
+- ``space_at`` [28]: the set of the one space on each cell of the observation; empty for the cells
+  beside the board;
+- ``counting_around`` [2, 28]: the set of circles around that space that count for each player.
 """
 
 import numpy as np
@@ -122,7 +121,7 @@ def step(tables, state, action):
 
 @rule
 def observe(tables, state, player, planes):
-    """Thirteen planes over the cells (constants above), turned by half for the dark player.
+    """Thirteen planes over the cells (constants above).
 
     The planes ``OWN_THREE`` to ``OTHER_FIVE`` show the spaces of circles that count for a player
     and hold at least so many of their pieces.
@@ -141,9 +140,9 @@ def observe(tables, state, player, planes):
     own_excluded = int(tables.excluded[player])
     other_excluded = int(tables.excluded[1 - player])
     for cell in range(CELLS):
-        space = int(tables.space_at[player, cell])
-        own_around = int(tables.own_around[player, cell])
-        other_around = int(tables.other_around[player, cell])
+        space = int(tables.space_at[cell])
+        own_around = int(tables.counting_around[player, cell])
+        other_around = int(tables.counting_around[1 - player, cell])
         planes[OWN_PIECES, cell] = own & space != 0
         planes[OTHER_PIECES, cell] = other & space != 0
         planes[OWN_THREE, cell] = own_three & own_around != 0
@@ -172,9 +171,9 @@ def score(tables, state):
 
 
 @rule
-def seen_action(tables, state, player, action):
-    """The number under which ``player`` sees ``action``: dark sees the board turned by half."""
-    return tables.seen[player, action]
+def is_turned(tables, state, player):
+    """For the dark player: the board turned by half, and its own pieces where light's began."""
+    return player == 1
 
 
 @rule

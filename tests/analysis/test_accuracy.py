@@ -21,6 +21,7 @@ from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent, RandomAgent
 from tests.analysis.corso_positions import minimax
+from tests.tictactoe import TicTacToe
 
 
 class Blunderer(Agent):
@@ -58,15 +59,16 @@ def test_results_are_those_of_minimax(corso_test):
 
 
 def test_results_of_other_games_are_those_of_the_search():
-    game = make_game("obelisk")
+    game = TicTacToe()
     test = make_exact_test(game, 12, seed=1, limit=5000)
-    solver = EndgameSolver(game, leads=False, memory=1 << 22)
+    solver = EndgameSolver(game, memory=1 << 22)
     for state, results in zip(test.states, test.results, strict=True):
         position = Position.of_state(game, state)
-        for action, answer in solver.actions(position, 10_000_000).items():
+        for action, answer in solver.actions(position, 10_000_000, leads=False).items():
             assert answer.outcome == results[action]
 
 
+@pytest.mark.slow
 def test_osiron_is_looked_up():
     game = make_game("osiron")
     perfect = PerfectAgent(game)
@@ -131,7 +133,7 @@ def test_wrong_numbers_are_refused():
     with pytest.raises(ValueError, match="as many estimates as exact values"):
         calibrate(np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError, match="ask for fewer"):
-        make_exact_test(game, 100_000)
+        make_exact_test(game, 1_000, per_game=50)
 
 
 def test_the_command_measures_agents_without_a_network(capsys):
@@ -143,17 +145,18 @@ def test_the_command_measures_agents_without_a_network(capsys):
     assert "the network's values" not in printed
 
 
+@pytest.mark.slow
 def test_the_command_measures_networks_with_and_without_search(capsys):
-    command = ["accuracy", "osiron", "--positions", "100", "--by", "uct:50", "--simulations", "8"]
+    command = ["accuracy", "osiron", "--positions", "30", "--by", "uct:20", "--simulations", "8"]
     assert main([*command, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert list(data["agents"]) == ["network alone", "osiron:8"]
     searching = data["agents"]["osiron:8"]
-    assert searching["all"]["positions"] == data["positions"] == 100
+    assert searching["all"]["positions"] == data["positions"] == 30
     assert searching["choices"]["positions"] == sum(
         searching[key]["positions"] for key in ("won", "drawn")
     )
-    assert sum(part["positions"] for part in data["calibration"]["bins"]) == 100
+    assert sum(part["positions"] for part in data["calibration"]["bins"]) == 30
     assert main(command) == 0
     printed = capsys.readouterr().out
     assert "network alone" in printed

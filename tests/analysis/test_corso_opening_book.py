@@ -11,7 +11,7 @@ import pytest
 
 from ludarium.analysis.corso import CorsoSolution, CorsoSolver, OpeningBook, first_actions
 from ludarium.analysis.corso.opening_book import shipped_opening_book
-from ludarium.analysis.corso.solver import after
+from ludarium.analysis.solver import after
 from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
 from ludarium.training.agents import make_agent
@@ -170,15 +170,16 @@ def test_a_limit_ends_a_search_and_spoils_nothing() -> None:
     game = make_game("corso", size=5)
     solver = CorsoSolver(game, MEMORY)
     position = random_position(game, 8, range(15, 17))
-    exact = CorsoSolver(game, MEMORY).lead(position)
+    exact = CorsoSolver(game, MEMORY).answer(position)
+    assert exact.lead is not None
     assert exact.nodes > 2000
     for limit in range(1, exact.nodes, exact.nodes // 50):
-        answer = solver.lead(position, limit=limit)
+        answer = solver.answer(position, limit=limit)
         assert answer.nodes <= limit
         assert answer.low <= exact.low <= answer.high
         known = solver.recall(position)
-        assert known.low <= exact.low <= known.high
-    assert solver.lead(position).lead == exact.lead
+        assert known.low <= exact.lead <= known.high
+    assert solver.answer(position).lead == exact.lead
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -212,11 +213,11 @@ def test_perfect_play_keeps_the_value(size: int, limits: tuple[int, int]) -> Non
         (best,) = solution.best_actions(position.states)
         for action in np.flatnonzero(best):
             child = after(position, int(action))
-            (answer,) = judge.answer_all([child], exact=False)
-            assert -answer.outcome == outcome
+            assert judge.outcome(child).reversed().outcome == outcome
     assert outcomes == ({-1, 1} if size == 5 else {-1, 0, 1})
 
 
+@pytest.mark.slow
 def test_the_start_of_4x4_is_never_lost() -> None:
     game = make_game("corso", size=4)
     perfect, other = make_agent("perfect", game, seed=1), make_agent("alphabeta:3", game, seed=1)
@@ -234,7 +235,7 @@ def test_play_goes_on_where_the_search_is_given_up() -> None:
     position = game.start()
     for text in ("c3", "b2", "a1"):
         position.play(position.text_to_action(text))
-    assert solution.solver.outcome(position, limit=1000).outcome is None
+    assert solution.solver.outcome(position, 1000).outcome is None
     (best,) = solution.best_actions(position.states)
     assert best.any()
     assert not (best & ~position.mask.astype(bool)).any()
@@ -250,7 +251,14 @@ def test_the_shipped_strategy_begins_each_game() -> None:
         assert not book.advice(after(start, action)).won
 
 
-@pytest.mark.parametrize("other", ["random", "greedy", "alphabeta:3"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        "random",
+        pytest.param("greedy", marks=pytest.mark.slow),
+        pytest.param("alphabeta:3", marks=pytest.mark.slow),
+    ],
+)
 def test_perfect_wins_5x5_from_the_start(other: str) -> None:
     game = make_game("corso", size=5)
     agents = [make_agent("perfect", game, seed=1), make_agent(other, game, seed=1)]
@@ -279,7 +287,7 @@ def test_the_command_makes_and_checks_a_strategy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "3x3.table"
-    words = ["solve", "corso", "--size", "3", "--opening-book", str(path), "--plies", "4"]
+    words = ["solve", "corso", "--option", "size=3", "--opening-book", str(path), "--plies", "4"]
     assert main([*words, "--memory", "1MiB", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     book = OpeningBook.load(path, make_game("corso", size=3))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis import ILLEGAL, Solution, Value, solution_of
+from ludarium.analysis import ILLEGAL, Answer, Solution, Value, solution_of
 from ludarium.analysis.osiron import OsironSolution, Totals, table_path
 from ludarium.analysis.osiron.colourings import all_colourings
 from ludarium.analysis.osiron.kernels import COLOURINGS, WIN
@@ -25,6 +25,8 @@ ALL = (1 << 24) - 1
 NO_PAIR = 30
 ENDS = np.array([[INDEX[space] for space in pair] for pair in PAIRS])
 SETUPS = ["beginner", "alternating"]
+#: The same as parameters: the second setup takes another solution.
+BOTH = ["beginner", pytest.param("alternating", marks=pytest.mark.slow)]
 #: From the alternating start to a position that is won in 3, but not by every action.
 MOVES = (
     "d3-c4 c2-d1 c7-b7 a1-a2 c5-b5 b3-b4 d5-c6 b1-b2 b5-b4 b2-b3 b7-c7 b5-b6 c7-b7 a3-a4 b5-b6 "
@@ -53,7 +55,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="module", params=SETUPS)
+@pytest.fixture(scope="module", params=BOTH)
 def solution(request: pytest.FixtureRequest, cache: Path) -> Solution:
     return solution_of(make_osiron(request.param))
 
@@ -152,6 +154,7 @@ def test_totals_add_up_to_the_unfinished_positions(solution: Solution) -> None:
     assert totals.won_all + totals.lost_all + totals.drawn_all == 2 * (len(light) + pairs)
 
 
+@pytest.mark.slow
 def test_forward_search_finds_the_same_wins_and_losses(solution: Solution) -> None:
     """Alpha-beta over the game's own rules proves exactly what ends within its horizon."""
     depth = 5
@@ -177,14 +180,9 @@ def test_forward_search_finds_the_same_wins_and_losses(solution: Solution) -> No
 def expected_of(child: Position, mover: int, solution: Solution) -> Value:
     """What an action that leads to ``child`` is worth to the player who took it."""
     if child.is_over:
-        return Value(child.rewards[mover], 1)
+        return Value(child.rewards[mover], plies=1)
     value = solution.value(child)
-    return Value(-value.outcome, None if value.plies is None else value.plies + 1)
-
-
-def preference(value: Value) -> tuple[int, int]:
-    """Greater is better: wins soon, then draws, then losses late."""
-    return value.outcome, -value.outcome * (value.plies or 0)
+    return Value(-value.outcome, plies=None if value.plies is None else value.plies + 1)
 
 
 def test_each_value_follows_from_playing_each_action(solution: Solution) -> None:
@@ -196,9 +194,9 @@ def test_each_value_follows_from_playing_each_action(solution: Solution) -> None
             child = position.copy()
             child.play(action)
             assert value == expected_of(child, position.mover, solution)
-        worth = [preference(value) for value in actions.values()]
+        worth = list(actions.values())
         assert worth == sorted(worth, reverse=True)
-        assert preference(solution.value(position)) == worth[0]
+        assert solution.value(position) == worth[0]
 
 
 def test_symmetric_positions_are_worth_the_same(solution: Solution) -> None:
@@ -238,9 +236,10 @@ def test_finished_games_and_illegal_actions_have_no_value(solution: Solution) ->
 
 
 def test_the_start_is_a_draw(solution: Solution) -> None:
-    assert solution.value(solution.game.start()) == Value(0, None)
+    assert solution.value(solution.game.start()) == Value(0)
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_threads(cache: Path, tmp_path: Path) -> None:
     game = make_osiron("beginner")
     first = OsironSolution.solve(game, threads=1).save(tmp_path / "1")
@@ -266,6 +265,7 @@ def test_a_table_for_other_rules_is_refused(solution: Solution, tmp_path: Path) 
         OsironSolution.load(path, make_osiron(other))
 
 
+@pytest.mark.slow
 def test_a_random_setup_has_the_rules_of_the_alternating_one(cache: Path) -> None:
     game = make_osiron("random")
     random, alternating = solution_of(game), solution_of(make_osiron("alternating"))
@@ -292,7 +292,7 @@ def test_perfect_play_ends_when_it_was_said_to(solution: Solution) -> None:
     assert {1, 2, 3, 4, 5, 6, 7} <= lengths
 
 
-@pytest.mark.parametrize("setup", SETUPS)
+@pytest.mark.parametrize("setup", BOTH)
 def test_the_perfect_agent_does_not_lose_from_the_start(cache: Path, setup: str) -> None:
     game = make_osiron(setup)
     perfect, other = make_agent("perfect", game, seed=1), make_agent("alphabeta:3", game, seed=1)
@@ -306,7 +306,7 @@ def test_the_perfect_agent_does_not_lose_from_the_start(cache: Path, setup: str)
 
 
 def test_the_seed_decides_among_the_best_actions(cache: Path) -> None:
-    game = make_osiron("alternating")
+    game = make_osiron("beginner")
     states = random_states(game, 300)
     states["outcome"][7] = 3
     agent = make_agent("perfect", game, seed=5)
@@ -338,12 +338,15 @@ def test_a_damaged_table_in_the_cache_is_not_played_from(
 
 
 def test_without_a_writable_cache_the_solution_is_kept_in_memory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture
+    solution: Solution,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
 ) -> None:
     (tmp_path / "file").write_text("where a folder should be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    solution = solution_of(make_osiron("alternating"))
-    assert solution.value(solution.game.start()) == Value(0, None)
+    monkeypatch.setattr(OsironSolution, "solve", lambda game: solution)
+    assert solution_of(solution.game) is solution
     assert "could not be kept" in capsys.readouterr().err
 
 
@@ -352,7 +355,7 @@ def test_without_a_writable_cache_the_solution_is_kept_in_memory(
 
 def test_solve_and_probe(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     table = tmp_path / "x.table"
-    arguments = ["osiron", "--setup", "alternating"]
+    arguments = ["osiron", "--option", "setup=alternating"]
     assert main(["solve", *arguments, "--output", str(table), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     totals = TOTALS["alternating"]
@@ -367,22 +370,24 @@ def test_solve_and_probe(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
         totals.drawn_all,
     ]
     assert result["longest_win"] == totals.longest_win
-    assert result["start_value"] == "draw"
+    assert result["start"] == Answer.exact(Value(0)).as_json()
     assert result["bytes"] == table.stat().st_size < 11e6
 
     probe = ["probe", *arguments, "--table", str(table), "--moves", MOVES]
     assert main([*probe, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["value"], result["plies"], result["mover"]) == ("win", 3, "player_0")
-    worth = [(action["value"], action["plies"]) for action in result["actions"]]
-    assert worth[0] == ("win", 3)
-    assert worth[-1] == ("loss", 2)
+    assert (result["value"], result["mover"]) == ("win", "player_0")
+    assert result["low"] == result["high"] == {"outcome": 1, "plies": 3}
+    assert result["actions"][0]["low"] == {"outcome": 1, "plies": 3}
+    assert result["actions"][-1]["low"] == {"outcome": -1, "plies": 2}
+    assert "table of all positions" in result["source"]
     assert main(probe) == 0
     out = capsys.readouterr().out
     assert "for player_0, to move: win in 3" in out
     assert f"  {result['actions'][0]['text']}  win in 3" in out
 
 
+@pytest.mark.slow
 def test_solve_prints_a_table_for_people(
     cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -390,7 +395,7 @@ def test_solve_prints_a_table_for_people(
     out = capsys.readouterr().out
     assert "501,662" in out
     assert "77,527,584" in out
-    assert "the start is a draw for player_0" in out
+    assert "value of the start for player_0: draw" in out
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-import threading
+import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ludarium.analysis import Answer, Progress, Value
 from ludarium.analysis.corso import CorsoSolver
 from ludarium.analysis.osiron import OsironSolution
-from ludarium.analysis.search import Answer, EndgameSolver, exact_positions
+from ludarium.analysis.search import EndgameSolver, exact_positions
 from ludarium.analysis.search.solver import _key_masks
-from ludarium.cli import main
-from ludarium.cli import solve_late as command
 from ludarium.envs import Game, Position, from_record, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent
@@ -85,14 +81,15 @@ def result_of(answer: Answer, mover: int) -> Result | int:
     sign = 1 - 2 * mover
     assert answer.is_decided
     assert answer.outcome is not None
-    if answer.leads is None:
+    if answer.lead is None:
         return answer.outcome * sign
-    low, high = answer.leads
-    assert low == high
-    return answer.outcome * sign, low * sign
+    return answer.outcome * sign, answer.lead * sign
 
 
-SMALL: dict[str, Callable[[], Game]] = {
+#: What a test needs that is about the search, not about a game: small, with leads and draws.
+SMALL = make_game("corso", size=4)
+#: Games with a board too large for minimax.
+LARGE: dict[str, Callable[[], Game]] = {
     "onyx": lambda: make_game("onyx", size=6),
     "obsidio": lambda: make_game("obsidio", size=7),
     "obelisk": lambda: make_game("obelisk"),
@@ -112,7 +109,14 @@ CASES: dict[str, tuple[Callable[[], Game], int, int]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+#: Two small games that use all that rules can do; the others take seconds to compile.
+QUICK = ("tictactoe", "oddity")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
+)
 def test_late_positions_have_the_value_that_minimax_finds(case: str) -> None:
     make, games, most = CASES[case]
     game = make()
@@ -121,17 +125,26 @@ def test_late_positions_have_the_value_that_minimax_finds(case: str) -> None:
     assert len({result for _, result in expected}) > 1
     positions = [position for position, _ in expected]
     for leads in (True, False):
-        answers = EndgameSolver(game, leads, MEMORY).answer_all(positions)
+        answers = EndgameSolver(game, MEMORY).answer_all(positions, leads=leads)
         for (position, result), answer in zip(expected, answers, strict=True):
             counts = leads and game.max_score > 0
             assert result_of(answer, position.mover) == (result if counts else result[0])
 
 
-@pytest.mark.parametrize("name", ["onyx", "obsidio", "obelisk"])
-def test_actions_are_worth_what_comes_after_them(name: str) -> None:
-    game = SMALL[name]()
+@pytest.mark.parametrize(
+    "make",
+    [
+        ALL_GAMES["tictactoe"],
+        ALL_GAMES["oddity"],
+        lambda: SMALL,
+        pytest.param(LARGE["obelisk"], marks=pytest.mark.slow),
+    ],
+    ids=["tictactoe", "oddity", "corso", "obelisk"],
+)
+def test_actions_are_worth_what_comes_after_them(make: Callable[[], Game]) -> None:
+    game = make()
     solver = EndgameSolver(game, memory=MEMORY)
-    for position, result in with_results(game, 3, 100)[::10]:
+    for position, result in with_results(game, 3, 300)[::10]:
         answers = solver.actions(position)
         assert set(answers) == set(position.legal_actions)
         order = [(answer.low, answer.high) for answer in answers.values()]
@@ -147,6 +160,7 @@ def test_actions_are_worth_what_comes_after_them(name: str) -> None:
         assert best == (result if game.max_score else result[0])
 
 
+@pytest.mark.slow
 def test_corso_has_the_leads_that_its_own_solver_finds() -> None:
     game = make_game("corso")
     positions = []
@@ -154,12 +168,13 @@ def test_corso_has_the_leads_that_its_own_solver_finds() -> None:
         late = [position for position in played(game, seed) if position.state.open_cells <= 7]
         positions += late[:3]
     found = EndgameSolver(game, memory=MEMORY).answer_all(positions)
-    expected = CorsoSolver(game, 1 << 25).answer_all(positions, exact=True)
+    expected = CorsoSolver(game, 1 << 25).answer_all(positions)
     assert len({answer.lead for answer in expected}) > 5
     for answer, corso_answer in zip(found, expected, strict=True):
-        assert answer.leads == (corso_answer.low, corso_answer.high)
+        assert (answer.low, answer.high) == (corso_answer.low, corso_answer.high)
 
 
+@pytest.mark.slow
 def test_osiron_is_won_within_the_ply_cap_where_its_table_says_so() -> None:
     endless = make_game("osiron", setup="random", repetition=0)
     capped = make_game("osiron", setup="random", repetition=0, max_plies=7)
@@ -171,13 +186,14 @@ def test_osiron_is_won_within_the_ply_cap_where_its_table_says_so() -> None:
         value = solution.value(endless.start(seed))
         is_near = value.plies is not None and value.plies <= 7
         outcomes.append(value.outcome if is_near else 0)
-        assert solver.value(position).outcome == outcomes[-1]
+        assert solver.answer(position).outcome == outcomes[-1]
     assert len(set(outcomes)) > 1
 
 
-@pytest.mark.parametrize("name", ["onyx", "obsidio", "obelisk"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
 def test_symmetric_positions_have_the_same_value(name: str) -> None:
-    game = SMALL[name]()
+    game = LARGE[name]()
     symmetries = game.symmetries()
     as_other = symmetries.as_other
     solver = EndgameSolver(game, memory=1 << 24)
@@ -192,7 +208,7 @@ def test_symmetric_positions_have_the_same_value(name: str) -> None:
                 seen_as = symmetries.actions_of(position.states, row[position.mover])[0]
                 image.play(int(np.argsort(seen_as)[action]))
         for pair in pairs[-8:]:
-            values = [solver.value(position, limit=50_000) for position in pair]
+            values = [solver.answer(position, limit=50_000) for position in pair]
             if all(value.is_decided for value in values):
                 assert values[0].low == values[1].low
                 decided += 1
@@ -201,49 +217,67 @@ def test_symmetric_positions_have_the_same_value(name: str) -> None:
 
 @pytest.mark.parametrize("arguments", [{"memory": 1 << 12}, {"seed": 7}, {"threads": 3}], ids=str)
 def test_values_do_not_depend_on_how_the_search_is_made(arguments: dict[str, int]) -> None:
-    game = make_game("obsidio", size=7)
-    positions = [position for position, _ in with_results(game, 10, 400)[::40]]
+    game = SMALL
+    positions = [played(game, seed)[-6] for seed in range(12)]
     usual = EndgameSolver(game, memory=MEMORY).answer_all(positions)
     other = EndgameSolver(game, **{"memory": MEMORY, **arguments}).answer_all(positions)
     assert all(answer.is_decided for answer in usual + other)
     assert [answer.low for answer in usual] == [answer.low for answer in other]
     assert len({answer.low for answer in usual}) > 4
+    assert any(answer.nodes > 300 for answer in other)
 
 
 def test_a_limit_leaves_bounds_that_hold() -> None:
-    game = make_game("obsidio", size=7)
     undecided = 0
     for seed in range(8):
-        position = played(game, seed)[-11]
-        exact = EndgameSolver(game, memory=MEMORY).actions(position)
-        bounded = EndgameSolver(game, memory=MEMORY)
-        some = bounded.actions(position, limit=2000)
-        assert bounded.nodes < 3000
+        position = played(SMALL, seed)[-6]
+        exact = EndgameSolver(SMALL, memory=MEMORY).actions(position)
+        bounded = EndgameSolver(SMALL, memory=MEMORY)
+        some = bounded.actions(position, limit=500)
+        assert bounded.nodes < 600
         for action, answer in some.items():
             assert answer.low <= exact[action].low <= answer.high
             undecided += not answer.is_decided
-        nothing = EndgameSolver(game, memory=MEMORY).value(position, limit=0)
+        nothing = EndgameSolver(SMALL, memory=MEMORY).answer(position, limit=0)
         assert nothing.outcome is None
         assert str(nothing) == "not decided"
     assert undecided > 10
 
 
+def test_who_wins_takes_less_than_by_how_much() -> None:
+    position = played(SMALL, 3)[-6]
+    exact, only = EndgameSolver(SMALL, memory=MEMORY), EndgameSolver(SMALL, memory=MEMORY)
+    for action, answer in only.actions(position, leads=False).items():
+        assert answer.low == answer.high == Value(exact.actions(position)[action].outcome)
+    assert only.nodes < exact.nodes
+
+
+def test_a_search_that_is_told_to_stop_says_what_it_knows() -> None:
+    solver = EndgameSolver(SMALL, memory=MEMORY, threads=2)
+    known = solver.actions(SMALL.start(), show=lambda progress: progress.nodes > 0)
+    assert set(known) == set(SMALL.start().legal_actions)
+    assert not any(answer.is_decided for answer in known.values())
+    assert solver.answer(played(SMALL, 1)[-1]).is_decided  # and can be asked again
+
+
 def test_an_interrupt_ends_the_search_and_leaves_the_solver_usable() -> None:
-    game = make_game("onyx", size=6)
+    game = SMALL
     solver = EndgameSolver(game, memory=MEMORY, threads=2)
 
-    def interrupt(nodes: int, answered: int) -> None:
-        if nodes > 0:
+    def interrupt(progress: Progress) -> None:
+        if progress.nodes > 0:
             raise KeyboardInterrupt
 
-    before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         solver.actions(game.start(), limit=10**12, show=interrupt)
-    assert threading.active_count() == before
+    nodes = solver.nodes
+    time.sleep(0.1)
+    assert solver.nodes == nodes  # nobody searches on
     position, result = with_results(game, 1, 50)[-1]
-    assert result_of(solver.value(position), position.mover) == result[0]
+    assert result_of(solver.answer(position), position.mover) == result
 
 
+@pytest.mark.slow
 def test_positions_that_differ_only_in_their_log_share_the_table() -> None:
     game = make_game("obelisk")
     assert set(game.log_fields) == {"log", "logged"}
@@ -254,8 +288,8 @@ def test_positions_that_differ_only_in_their_log_share_the_table() -> None:
     other.states["log"] = 0
     other.states["logged"] = 0
     solver = EndgameSolver(game, memory=MEMORY)
-    first = solver.value(position)
-    second = solver.value(other)
+    first = solver.answer(position)
+    second = solver.answer(other)
     assert first.low == second.low
     assert second.nodes < 40 < first.nodes
 
@@ -292,44 +326,31 @@ def test_keys_are_of_the_fields_and_not_of_what_lies_between_them() -> None:
 
 
 def test_what_cannot_be_searched_is_refused() -> None:
-    game = make_game("onyx", size=6)
+    game = SMALL
     with pytest.raises(ValueError, match="64 bytes or more, not 63"):
         EndgameSolver(game, memory=63)
     with pytest.raises(ValueError, match="threads are 1 or more, not 0"):
         EndgameSolver(game, threads=0)
     solver = EndgameSolver(game, memory=MEMORY)
-    with pytest.raises(ValueError, match="this solves Onyx"):
-        solver.value(make_game("onyx", size=8).start())
+    with pytest.raises(ValueError, match="this solves Corso"):
+        solver.answer(make_game("corso", size=3).start())
     with pytest.raises(ValueError, match="not -1"):
-        solver.value(game.start(), limit=-1)
+        solver.answer(game.start(), limit=-1)
     position = played(game, 0)[-1]
     *_, (over, _) = random_game(game, 0)
     with pytest.raises(ValueError, match="the game is over"):
         solver.actions(over)
-    assert solver.value(over).outcome == over.rewards[over.mover] != 0
+    assert solver.answer(over).outcome == over.rewards[over.mover] != 0
     assert solver.actions(position)
-
-
-def test_answers_in_words() -> None:
-    assert str(Answer(1, 1, 1, 0, 0.0)) == "win"
-    assert str(Answer(0, 1, 1, 0, 0.0)) == "draw or win"
-    assert str(Answer(-1, 0, 1, 0, 0.0)) == "draw or loss"
-    assert str(Answer(-1, 1, 1, 0, 0.0)) == "not decided"
-    # With leads up to 5: a win by n is 11 + n.
-    assert str(Answer(13, 13, 11, 0, 0.0)) == "win by 2"
-    assert str(Answer(13, 16, 11, 0, 0.0).reversed()) == "loss by 2 to 5"
-    assert str(Answer(0, 0, 11, 0, 0.0)) == "draw"
-    assert Answer(11, 11, 11, 0, 0.0).leads == (0, 0)
-    assert Answer(-16, 13, 11, 0, 0.0).leads == (-5, 5)
 
 
 # Sets of positions.
 
 
 def test_exact_positions_are_of_their_games_and_can_be_made_again() -> None:
-    game = make_game("obsidio", size=7)
-    solver = EndgameSolver(game, leads=False, memory=MEMORY)
-    arguments = {"seed": 3, "limit": 5000, "per_game": 2, "only_choices": True}
+    game = SMALL
+    solver = EndgameSolver(game, memory=MEMORY)
+    arguments = {"seed": 3, "limit": 5000, "leads": False, "per_game": 2, "only_choices": True}
     positions = list(exact_positions(solver, 7, **arguments))
     assert len(positions) == 7
     assert len({late.position.states.tobytes() for late in positions}) == 7
@@ -338,7 +359,7 @@ def test_exact_positions_are_of_their_games_and_can_be_made_again() -> None:
         assert set(late.actions) == set(late.position.legal_actions)
         assert all(answer.is_decided for answer in late.actions.values())
         assert 0 < len(late.best_actions) < len(late.actions)
-        fresh = EndgameSolver(game, leads=False, memory=MEMORY).actions(late.position)
+        fresh = EndgameSolver(game, memory=MEMORY).actions(late.position, leads=False)
         assert {action: answer.low for action, answer in fresh.items()} == {
             action: answer.low for action, answer in late.actions.items()
         }
@@ -355,7 +376,7 @@ class FirstAgent(Agent):
 
 
 def test_exact_positions_of_games_that_an_agent_plays() -> None:
-    game = make_game("onyx", size=6)
+    game = SMALL
     solver = EndgameSolver(game, memory=MEMORY)
     agent = FirstAgent(game, "first")
     for late in exact_positions(solver, 2, agent=agent, opening=2, limit=300):
@@ -367,100 +388,9 @@ def test_exact_positions_of_games_that_an_agent_plays() -> None:
 
 
 def test_exact_positions_that_cannot_be_made_are_refused() -> None:
-    solver = EndgameSolver(make_game("onyx", size=6), memory=MEMORY)
-    pointless = EndgameSolver(make_game("onyx", size=6, max_plies=1), memory=MEMORY)
+    solver = EndgameSolver(SMALL, memory=MEMORY)
+    pointless = EndgameSolver(ALL_GAMES["oddity"](max_plies=1), memory=MEMORY)
     with pytest.raises(ValueError, match="100 games in a row"):
         list(exact_positions(pointless, 1, only_choices=True))
     with pytest.raises(ValueError, match="per_game is 1 or more"):
         list(exact_positions(solver, 1, per_game=0))
-
-
-# The commands.
-
-WORDS = ["--option", "size=7", "--memory", "1MiB", "--threads", "1"]
-
-
-def test_solve_prints_positions_that_probe_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["solve", "obsidio", *WORDS, "--positions", "3", "--limit", "3e3", "--seed", "2"]
-    assert main(words) == 0
-    text = capsys.readouterr().out
-    assert text.count("to move") == 3
-    assert "plies before the end of the game: median" in text
-    assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["limit"] == 3000
-    assert len(found["positions"]) == 3
-    file = tmp_path / "game.json"
-    for late in found["positions"]:
-        file.write_text(json.dumps(late))
-        assert main(["probe", "obsidio", "--record", str(file), "--json"]) == 0
-        probed = json.loads(capsys.readouterr().out)
-        for key in ("board", "mover", "value", "low", "high"):
-            assert probed[key] == late[key]
-        assert probed["undecided"] == 0
-        values = [
-            {action["text"]: (action["value"], action["low"]) for action in each["actions"]}
-            for each in (probed, late)
-        ]
-        assert values[0] == values[1]
-
-
-def test_probe_plays_moves_and_takes_them_back(capsys: pytest.CaptureFixture[str]) -> None:
-    game = make_game("obsidio", size=7)
-    positions = played(game, 4)
-    texts = [
-        before.action_to_text(action)
-        for before, action in random_game(game, 4)
-        if action is not None
-    ]
-    assert main(["probe", "obsidio", *WORDS, "--moves", " ".join(texts), "--back", "3"]) == 0
-    text = capsys.readouterr().out
-    assert positions[-3].board_text() in text
-    assert f"for player_{positions[-3].mover}, to move: " in text
-    for action in positions[-3].legal_actions:
-        assert f"\n  {positions[-3].action_to_text(int(action))} " in text
-    words = ["probe", "obsidio", *WORDS, "--moves", ", ".join(texts)]
-    assert main(words) == 2
-    assert "the game is over after these moves" in capsys.readouterr().err
-    assert main([*words, "--back", "99"]) == 2
-    assert "moves to take back" in capsys.readouterr().err
-
-
-def test_probe_says_what_is_not_decided(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["probe", "onyx", "--option", "size=6", "--memory", "1MiB", "--limit", "2e3"]
-    assert main([*words, "--json"]) == 1
-    printed = capsys.readouterr()
-    found = json.loads(printed.out)
-    count = len(found["actions"])
-    assert found["undecided"] == count == len(make_game("onyx", size=6).start().legal_actions)
-    assert found["value"] is None
-    assert "low" not in found
-    message = f"{count} of {count} actions not decided within 2,000 positions: play more moves"
-    assert message in printed.err
-
-
-def test_moves_with_spaces_are_told_apart_by_commas() -> None:
-    moves = "choose green-t-flat, choose red-i-flat , pick red-i-flat"
-    assert command.split_moves(make_game("obelisk"), moves) == [
-        "choose green-t-flat",
-        "choose red-i-flat",
-        "pick red-i-flat",
-    ]
-    assert command.split_moves(make_game("onyx", size=6), "a1 b2, c3") == ["a1", "b2", "c3"]
-
-
-@pytest.mark.parametrize(("text", "number"), [("250", 250), ("2.5e3", 2500), ("1.5", None)])
-def test_counts(text: str, number: int | None) -> None:
-    if number is None:
-        with pytest.raises(argparse.ArgumentTypeError, match="no whole number"):
-            command.read_count(text)
-    else:
-        assert command.read_count(text) == number
-
-
-@pytest.mark.parametrize("name", list(command._FIRST_MOVES))
-def test_the_helps_first_moves_are_moves(name: str) -> None:
-    start = make_game(name).start(0)
-    assert start.text_to_action(command._FIRST_MOVES[name]) in start.legal_actions

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import json
+import shlex
 import subprocess
 import sys
 
 import pytest
 
-from ludarium.cli import main
-from ludarium.envs import from_record, make_game
+from ludarium.cli import main, train
+from ludarium.cli.common import read_options
+from ludarium.cli.evaluate import _usual_opponents
+from ludarium.cli.games import play_command
+from ludarium.envs import GAMES, make_game
+from ludarium.training.agents import read_agent
+from ludarium.training.agents.checkpoints import telling_options
+from ludarium.training.evaluation import MatchResult, Tally
+from tests.tictactoe import TicTacToe
 
 TINY = [
-    "--set=options={size: 3}",
+    "--option=size=3",
     "--set=backend=eager",
     "--set=network={channels: 8, blocks: 1}",
     "--set=self_play={games: 8, positions: 64, workers: 1, simulations: 4}",
@@ -35,8 +42,10 @@ def test_games_lists_every_option(capsys):
     assert main(["games", "--json"]) == 0
     games = {game["name"]: game for game in json.loads(capsys.readouterr().out)}
     assert games["corso"]["options"][0]["name"] == "size"
-    assert games["corso"]["trained_agents"] == [{}]
-    assert {"size": 6} in games["onyx"]["trained_agents"]
+    assert [agent["command"] for agent in games["onyx"]["trained_agents"]] == [
+        "ludarium play onyx --option size=6",
+        "ludarium play onyx --option size=12",
+    ]
     assert main(["games"]) == 0
     assert "size=5" in capsys.readouterr().out
 
@@ -44,7 +53,7 @@ def test_games_lists_every_option(capsys):
 def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     """The usual one where the options say nothing, or nothing that an agent was trained for."""
     from ludarium.cli.common import game_and_agent
-    from ludarium.models import Checkpoint, build_network, save_checkpoint
+    from ludarium.models import Architecture, Checkpoint, build_network, save_checkpoint
     from ludarium.training.agents import checkpoints
     from ludarium.training.networks import network_shape
 
@@ -55,17 +64,56 @@ def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     for size, name in ((4, "corso"), (3, "corso-3"), (6, "corso-6")):
         game = make_game("corso", size=size)
         shape = network_shape(game)
+        size_4x1 = Architecture({"channels": 4, "blocks": 1})
         network = build_network(shape, 4, 1)
-        checkpoint = Checkpoint("corso", 0, dict(game.options), shape, 4, 1, 0, network)
+        checkpoint = Checkpoint("corso", 0, dict(game.options), shape, size_4x1, 0, network)
         save_checkpoint(checkpoint, tmp_path / "shipped" / f"{name}.safetensors")
     names = [path.stem for path in checkpoints.shipped_agents("corso")]
     assert names == ["corso", "corso-3", "corso-6"]
-    for options, name in (({}, "corso"), ({"size": 6}, "corso-6"), ({"size": 5}, "corso")):
+    for options, name in (
+        ({}, "corso"),
+        ({"size": 6}, "corso-6"),
+        ({"size": 5}, "corso"),
+        ({"size": 6, "of no agent": 1}, "corso-6"),
+    ):
         found = checkpoints.shipped_agent("corso", options)
         assert found is not None
         assert found.stem == name
     game, agent = game_and_agent("corso", {"size": 3}, 8)
     assert game.options["size"] == agent.game.options["size"] == 3
+    assert agent.name == "corso:8"
+    assert game_and_agent("corso:2", {"size": 3}, 8)[1].name == "corso:2"
+    with pytest.raises(ValueError, match="'corso' plays corso, not onyx"):
+        game_and_agent("corso", {}, 8, "onyx")
+    with pytest.raises(ValueError, match="'random' plays any game: say which, with --game"):
+        game_and_agent("random", {}, 8)
+
+
+def test_every_command_that_is_advertised_means_the_agent_advertised():
+    from ludarium.models import checkpoint_options
+
+    for name in GAMES:
+        for path, options in telling_options(name).items():
+            program, command, game, *given = shlex.split(play_command(name, options))
+            assert (program, command) == ("ludarium", "play")
+            assert given[::2] == ["--option"] * len(options)
+            chosen, agent = read_options(given[1::2]), read_agent(game)
+            assert agent.checkpoint_path(chosen) == path
+            assert agent.choose_game(chosen).options == checkpoint_options(path)
+
+
+def test_agents_lists_names_and_trained_agents(capsys):
+    assert main(["agents", "onyx", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    usages = [name["usage"] for name in found["names"]]
+    assert {"uct[:PLAYOUTS]", "GAME[:SIMULATIONS]", "PATH[:SIMULATIONS]"} <= set(usages)
+    assert all(name["help"] for name in found["names"])
+    assert [agent["options"]["size"] for agent in found["trained"]] == [6, 12]
+    assert found["trained"][0]["simulations"] == 64
+    assert main(["agents"]) == 0
+    shown = capsys.readouterr().out
+    assert "alphabeta[:DEPTH]" in shown
+    assert "ludarium play corso\n" in shown
 
 
 def test_asking_for_help_compiles_no_game():
@@ -90,6 +138,66 @@ def test_train_writes_what_it_promises(run_folder):
     lines = [json.loads(line) for line in (run_folder / "metrics.jsonl").open()]
     assert [line["iteration"] for line in lines] == [1, 2]
     assert all(line["opponent"] == "random" for line in lines)
+
+
+def test_an_option_is_the_same_as_its_key(run_folder, capsys):
+    """The run began with --option; nothing of it differs under --set, but for the budget."""
+    settings = [each for each in TINY if each.startswith("--set")]
+    arguments = ["train", "corso", "--folder", str(run_folder), *settings]
+    assert main([*arguments, "--set=options.size=3", "--set=budget={iterations: 3}"]) == 2
+    assert "configuration (budget.iterations: 2 there, 3 now);" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--option", "size=99"], "'size' is 99"),
+        (["--option", "size"], "NAME=VALUE"),
+        (["--set", "device=warp"], "device is 'warp'"),
+        (["--set", "learner.batch=0"], "learner.batch"),
+        (["--set", "evaluation.against=nobody"], "evaluation.against: no agent is called 'nobody'"),
+        (["--set", "evaluation.against=[random, corso]"], "do not fit Corso(size=3)"),
+        (["--set", "evaluation={against: [random], ratings: nowhere.json}"], "nowhere.json"),
+    ],
+)
+def test_what_cannot_be_trained_leaves_no_folder(arguments, message, capsys, tmp_path):
+    folder = tmp_path / "runs" / "corso"
+    assert main(["train", "corso", "--folder", str(folder), *TINY, *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not folder.exists()
+
+
+def test_a_failed_start_takes_no_other_files_away(capsys, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    bad = ["--set", "device=warp"]
+    assert main(["train", "corso", "--folder", str(tmp_path), *TINY, *bad]) == 2
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_stopped_before_the_first_iteration_there_is_no_agent_to_use(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(train._StopFlag, "__call__", lambda flag: True)
+    arguments = ["train", "corso", "--folder", str(tmp_path / "run"), *TINY]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "stopped before the first iteration" in out
+    assert "ludarium play" not in out
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["agent"] is None
+
+
+def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+    config, label = train.choose_config("tictactoe", None, [])
+    assert label == "tictactoe"
+    assert config.bootstrap.positions
+    assert config.budget.minutes
+    plan = train.describe_plan(config)
+    assert "first 20,000 positions of games by tree search" in plan
+    assert "until 20 minutes, or 400 iterations if these are sooner" in plan
+    assert "games against uct:200 every 10 iterations" in plan
+    ppo = train.choose_config("tictactoe", None, [], "ppo")[0]
+    assert ppo.budget.minutes
+    assert train.describe_plan(ppo).startswith("plan: self-play; games against")
 
 
 def test_train_again_changes_nothing_when_finished(run_folder, capsys):
@@ -117,6 +225,29 @@ def test_evaluate_prints_results_as_json(run_folder, capsys):
     assert "uct:20" in capsys.readouterr().out
 
 
+def test_the_usual_opponents_are_those_that_can_play_the_game(monkeypatch):
+    game = TicTacToe()
+    assert _usual_opponents(game) == ["random", "greedy", "uct:1000", "alphabeta:4"]
+    monkeypatch.delattr(game.rules, "score")
+    assert _usual_opponents(game) == ["random", "uct:1000"]
+
+
+def test_evaluate_warns_of_one_game_played_again_and_again(monkeypatch, capsys):
+    def play_match(game, first, second, games, **others):
+        half = Tally(wins=games // 2)
+        names = (first.name, second.name)
+        return MatchResult(game.name, {}, *names, 1, half, half, 0, 9.0, 2, 0.1)
+
+    monkeypatch.setattr("ludarium.cli.evaluate.play_match", play_match)
+    arguments = ["evaluate", "uct:9", "--game=corso", "--against=random", "--games=10"]
+    assert main(arguments) == 0
+    assert "warning: uct:9 against random: only 2 of 10 games differ" in capsys.readouterr().out
+    assert main([*arguments, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)[0]["caveat"].startswith("only 2 of 10 games differ")
+    assert "ludarium: warning: uct:9 against random: only 2" in captured.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -127,11 +258,13 @@ def test_evaluate_prints_results_as_json(run_folder, capsys):
         (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "even number"),
         (["evaluate", "uct:9", "--game", "corso", "--against", "alphazero"], "'alphazero'"),
         (["evaluate", "uct:9", "--game", "corso", "--option", "size=99"], "'size' is 99"),
-        (["play", "corso", "--opponent", "uct:none"], "'uct:none'"),
-        (["play", "corso", "--option", "size"], "NAME=VALUE"),
-        (["play", "corso", "--resume", "nowhere.json"], "nowhere.json"),
         (["bench", "--seconds", "0"], "positive number"),
         (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),
+        (["bench", "--agent", "uct"], "agent 'uct' has no network"),
+        (["export", "random"], "agent 'random' has no network"),
+        (["agents", "chess"], "no game is called 'chess'"),
+        (["--game-module", "no_such_module", "games"], "cannot be imported (ModuleNotFoundError"),
+        (["games", "--game-module=json"], "there is no game, no subclass of Game, in it"),
     ],
 )
 def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, capsys):
@@ -153,56 +286,19 @@ def test_without_the_extra_packages_the_remedy_is_named(missing):
     assert "Traceback" not in result.stderr
 
 
-def play(monkeypatch, capsys, lines: list[str], *arguments: str) -> str:
-    """What `ludarium play` prints when a person types these lines."""
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines) + "\n"))
-    assert main(["play", *arguments]) == 0
-    return capsys.readouterr().out
-
-
-def test_play_takes_moves_and_commands(monkeypatch, capsys, tmp_path):
-    saved = tmp_path / "game.json"
-    out = play(
-        monkeypatch,
-        capsys,
-        ["help", "moves", "a1", "z9", "hint", "undo", "b2", f"save {saved}", "quit"],
-        *("corso", "--opponent", "random", "--seat", "0", "--option", "size=3"),
-    )
-    assert "a1 b1 c1" in out
-    assert "'z9' is malformed" in out
-    assert "I would play" in out
-    record = json.loads(saved.read_text())
-    assert record["moves"][0] == "b2"
-    assert len(record["moves"]) == 2
-    assert from_record(record).unwrapped.position.ply == 2
-    resumed = play(
-        monkeypatch, capsys, ["quit"], "corso", "--opponent", "random", "--resume", str(saved),
-        "--seat", "0",
-    )  # fmt: skip
-    assert f"moves: {' '.join(record['moves'])}" in resumed
-
-
-def test_play_to_the_end_names_the_winner(monkeypatch, capsys, run_folder):
-    out = play(
-        monkeypatch,
-        capsys,
-        ["a1", "b1", "a2", "b2", "a1!", "b1!", "a2!", "b2!"] * 4,
-        *(str(run_folder), "--seat", "1", "--simulations", "4", "--option", "size=3"),
-    )
-    assert " wins by " in out or "You win by " in out or "A draw" in out or "moves:" in out
-
-
 def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
     config = tmp_path / "tiny.yaml"
-    config.write_text("game: corso\nnetwork: {channels: 8, blocks: 1}\ninference: eager\n")
+    config.write_text("game: corso\nnetwork: {channels: 4, blocks: 1}\nbackend: eager\n")
     arguments = ["bench", "corso", "--config", str(config), "--seconds", "0.3", "--json"]
+    arguments += ["--option", "size=3"]
     small = ["--set", "self_play={games: 8, positions: 64, workers: 1, simulations: 4, cache: 1}"]
     assert main([*arguments, *small]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     ratio = result["simulations_per_second"] / result["network_per_second"]
     assert result["share"] == pytest.approx(ratio)
     assert 0 < result["cache_hits"] < 1
-    assert main([*arguments, *small, "--agent", "corso", "--set", "self_play.cache=0"]) == 0
+    agent = ["--agent", str(run_folder), "--set", "self_play.cache=0"]
+    assert main([*arguments, *small, *agent]) == 0
     (trained,) = json.loads(capsys.readouterr().out)
     assert trained["cache_hits"] == 0
-    assert (trained["channels"], trained["blocks"]) != (8, 1)
+    assert trained["network"] != {"channels": 8, "blocks": 1}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Iterator
+
 import pytest
 
-from ludarium.configs import apply_settings, load_config, shipped
+from ludarium.configs import ALGORITHMS, apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config
 from ludarium.envs import GAMES, make_game
 
@@ -99,3 +103,92 @@ def test_settings_change_single_keys(tmp_path):
 def test_bad_settings_are_refused(setting, message):
     with pytest.raises(ValueError, match=message):
         apply_settings(load_config("corso/demo"), [setting])
+
+
+_DOUBLING = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n in range(40))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (_DOUBLING, "anchors and aliases are not accepted.*line 1"),
+        ("game: *corso", "anchors and aliases"),
+        ("a: &a {b: *a}", "anchors and aliases"),
+        ("game: !!python/object/apply:os.system [true]", "tags are not accepted"),
+        ("seed: !!int ''", "tags are not accepted"),
+        ("#" * 50_000_000, "50,000,000 characters; 65,536 are the most"),
+        ("[" * 60_000, "within each other"),
+        ("a: " * 20_000, "not YAML"),
+        ("game: corso\noptions: [" + "1," * 30_000 + "]", "more than 3,000 values"),
+        ("game: corso\nalgorithm: [ppo]", r"algorithm: there is none called \['ppo'\]"),
+        ("game: corso\nalgorithm: {ppo: 1}", "algorithm: there is none called"),
+        ("game: corso\n? [1]\n: 2", "not YAML"),
+        ("game: corso\n7: 2", "7: "),
+        ("game: corso\nseed: 0x_", "not YAML"),
+        ("game: corso\nseed: " + "9" * 60_000, "seed: |not YAML"),
+        (
+            "game: corso\nseed: true",
+            r"seed: accepted: an integer from 0 to 18,446.* \(given True\)",
+        ),
+        ("game: corso\nseed: 2001-12-14", r"\(given '2001-12-14'\)"),
+        ("game: " + "x" * 60_000, "game: .*at most 1000 characters"),
+        ("game: corso\n" + "".join(f"k{n}: 1\n" for n in range(100)), "and 97 more$"),
+        ('game: corso\n"\\e[31m": 1', r"\\x1b\[31m: there is no such key"),
+        ("game: corso\nevaluation: {against: [1]}", r"evaluation\.against: accepted: an agent's"),
+        ("game: corso\nself_play: {simulations: [[0, 8], [0, 9]]}", "starts at share 0 and asc"),
+        ("game: corso\nself_play: {simulations: [[0, .inf]]}", "starts at share 0 and ascends"),
+        ("game: corso\nself_play: {algorithm: puct, noise: 2}", "noise: 2 is more than 1"),
+        ("game: corso\nalgorithm: ppo\nrollout: {games: 3, steps: 3}\nlearner: {batch: 4}", "one"),
+        ("game: corso\nalgorithm: ppo\nlearner: {batch: 1}", r"learner\.batch: .* from 2 to"),
+    ],
+    ids=range(26),
+)
+def test_hostile_configurations_are_refused_in_one_short_line_at_once(text, message):
+    begin = time.perf_counter()
+    with pytest.raises(ValueError, match=message) as caught:
+        parse_config(text, "some.yaml")
+    assert time.perf_counter() - begin < 2
+    assert len(str(caught.value)) <= 400
+    assert str(caught.value).isprintable()
+
+
+def _numbers(section: dict, path: str = "") -> Iterator[str]:
+    """The keys of a configuration whose values are numbers, or may be."""
+    for key, value in section.items():
+        if isinstance(value, dict):
+            yield from _numbers(value, f"{path}{key}.")
+        elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+            yield path + key
+
+
+_NUMBERS = [
+    (algorithm, key)
+    for algorithm, kind in ALGORITHMS.items()
+    for key in _numbers(kind(game="corso").model_dump())
+    if key not in ("evaluation.ratings", "network.size")
+]
+
+
+@pytest.mark.parametrize(("algorithm", "key"), _NUMBERS)
+@pytest.mark.parametrize("value", [".inf", "-.inf", ".nan", "1.0e+30", "1" * 30, "-1"])
+def test_every_number_has_a_range_that_its_error_names(algorithm, key, value):
+    config = parse_config(f"game: corso\nalgorithm: {algorithm}", "some.yaml")
+    with pytest.raises(ValueError, match=rf"{key}: accepted: .*\d.* \(given "):
+        apply_settings(config, [f"{key}={value}"])
+
+
+def test_a_configuration_is_read_from_a_regular_file_of_some_size(tmp_path):
+    (tmp_path / "large.yaml").write_text("#" * 70_000)
+    with pytest.raises(ValueError, match="70,000 bytes; a configuration has at most 65,536"):
+        load_config(tmp_path / "large.yaml")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="is a FIFO"):
+        load_config(tmp_path / "pipe")
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"bytes\.yaml is not UTF-8"):
+        load_config(tmp_path / "bytes.yaml")
+
+
+def test_yaml_takes_small_numbers_for_texts_and_they_are_numbers_all_the_same():
+    config = load_config("corso/demo")
+    assert apply_settings(config, ["learner.learning_rate=1e-3"]).learner.learning_rate == 1e-3

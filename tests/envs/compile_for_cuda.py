@@ -12,6 +12,7 @@ import re
 from types import SimpleNamespace
 
 import numba
+import numpy as np
 from numba import cuda
 from numba.cuda import dispatcher
 
@@ -27,7 +28,7 @@ def wrappers(game: Game) -> dict[str, tuple]:
     kernels, num_actions, many = game.kernels, game.num_actions, Batch(game, count=2, seed=0)
     start, step = kernels.batch_start, kernels.batch_step
     step_random, draw = kernels.batch_step_random, kernels.batch_random_actions
-    observe_movers, legal_actions = kernels.observe_movers, kernels.legal_actions
+    encode, numbers = kernels.encode, np.zeros((2, num_actions), np.int32)
 
     def batch_start(batch):
         i = cuda.grid(1)
@@ -49,11 +50,11 @@ def wrappers(game: Game) -> dict[str, tuple]:
         if i < states.shape[0]:
             draw(tables, states, rngs, actions, num_actions, i, i + 1)
 
-    def show(tables, states, masks, planes):
+    def show(tables, states, planes, masks, numbers):
         i = cuda.grid(1)
         if i < states.shape[0]:
-            legal_actions(tables, states[i : i + 1], masks[i : i + 1])
-            observe_movers(tables, states[i : i + 1], planes[i : i + 1])
+            j = i + 1
+            encode(tables, states[i:j], planes[i:j], masks[i:j], numbers[i:j])
 
     return {
         "batch_start": (batch_start, many.batch),
@@ -63,10 +64,7 @@ def wrappers(game: Game) -> dict[str, tuple]:
             *(batch_random_actions, game.tables, many.states, many.rngs),
             many.actions,
         ),
-        "legal_actions and observe_movers": (
-            *(show, game.tables, many.states, many.masks),
-            many.planes,
-        ),
+        "encode": (show, game.tables, many.states, many.planes, many.masks, numbers),
     }
 
 

@@ -51,6 +51,11 @@ def drawing(text: str) -> str:
     return dedent(text).strip("\n")
 
 
+def cells(position: Position) -> str:
+    """The board in text without its last line."""
+    return position.board_text().rpartition("\n")[0]
+
+
 # Against the reference.
 
 
@@ -209,7 +214,7 @@ def test_three_by_three_is_solved() -> None:
 
 def test_expansion_dyes_the_cell_and_its_neighbours_and_overrides_dye() -> None:
     position = after("c3 d4 c3!")
-    assert position.board_text() == drawing(
+    assert cells(position) == drawing(
         """
         5 . . . . .
         4 . . o X .
@@ -221,7 +226,7 @@ def test_expansion_dyes_the_cell_and_its_neighbours_and_overrides_dye() -> None:
     )
     assert position.score == 5 - 1
     play_texts(position, "d4!")
-    assert position.board_text() == drawing(
+    assert cells(position) == drawing(
         """
         5 . . . x .
         4 . . x x x
@@ -234,9 +239,17 @@ def test_expansion_dyes_the_cell_and_its_neighbours_and_overrides_dye() -> None:
     assert position.score == 3 - 5
 
 
+def test_the_last_line_says_whose_turn_it_is_and_what_each_has() -> None:
+    last_lines = [after(moves).board_text().splitlines()[-1] for moves in ("", "c3 d4 c3!")]
+    assert last_lines == [
+        "player_0 to move; points: player_0 (O, o) 0, player_1 (X, x) 0",
+        "player_1 to move; points: player_0 (O, o) 5, player_1 (X, x) 1",
+    ]
+
+
 def test_a_chain_takes_the_opponents_marbles_along() -> None:
     position = after("c3 c4 c3!")
-    assert position.board_text() == drawing(
+    assert cells(position) == drawing(
         """
         5 . . o . .
         4 . o o o .
@@ -253,7 +266,7 @@ def test_a_chain_spares_diagonal_marbles() -> None:
     position = after("c3 c4 d2 d4 a1")
     assert position.mover == 1
     play_texts(position, "d4!")
-    assert position.board_text() == drawing(
+    assert cells(position) == drawing(
         """
         5 . . x x .
         4 . x x x x

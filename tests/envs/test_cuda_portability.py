@@ -18,7 +18,7 @@ KERNELS = [
     "batch_step",
     "batch_step_random",
     "batch_random_actions",
-    "legal_actions and observe_movers",
+    "encode",
 ]
 
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from ludarium.envs import GAMES, Game, Position, make_game
 from ludarium.envs.engine.description import describe_game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.rule import (
     DRAW,
@@ -34,6 +35,7 @@ from ludarium.envs.engine.rule import (
 from tests.envs.fingerprint import all_fingerprints
 from tests.games import Batch, garbage, random_game, random_positions
 from tests.oddity import Oddity
+from tests.tictactoe import TicTacToe
 
 # The rules.
 
@@ -220,7 +222,7 @@ def test_owners_of_cells_are_a_matter_of_the_board(game: Game) -> None:
             game.owners(game.new_states(1))
         return
     assert len(game.observation_shape) == 3
-    assert game.orientation is None
+    assert game.canonical_turn is None
     symmetries = game.symmetries()
     cells = symmetries.of_cells(game.planes_shape[1])
     for number in range(len(symmetries)):
@@ -245,22 +247,6 @@ def test_symmetries_form_a_group(game: Game) -> None:
     known = {row.tobytes() for row in tables}
     assert len(known) == len(symmetries)
     assert {second[first].tobytes() for first in tables for second in tables} == known
-
-
-def test_actions_as_players_see_them_are_permutations_and_commute_with_symmetries(
-    game: Game,
-) -> None:
-    symmetries = game.symmetries()
-    for position in random_positions(game, 10):
-        for player in (0, 1):
-            seen = position.seen_actions(player)
-            assert sorted(seen) == list(range(game.num_actions))
-            if symmetries.kind is None:
-                for table in symmetries.actions:
-                    np.testing.assert_array_equal(seen[table], table[seen])
-        many = np.zeros((1, game.num_actions), np.int32)
-        game.kernels.seen_actions_of_movers(game.tables, position.states, many)
-        np.testing.assert_array_equal(many[0], position.seen_actions())
 
 
 def test_positions_that_look_the_same_have_the_same_legal_actions(game: Game) -> None:
@@ -302,21 +288,22 @@ def test_names_of_actions_are_their_texts_unless_the_notation_says_more(
     assert differs == bool(default_game.notation)
 
 
-def test_descriptions_are_json_and_tell_how_actions_are_seen(game: Game) -> None:
+def test_descriptions_are_json_and_tell_the_canonical_turn(game: Game) -> None:
     description = describe_game(game)
     assert json.loads(json.dumps(description)) == description
     assert make_game(description["game"], **description["options"]) == game
     assert description["observation"]["shape"] == list(game.observation_shape)
-    seen = description["actions"]["seen"]
-    assert (seen is None) == (not hasattr(game.rules, "seen_action"))
+    turn = description["canonical_turn"]
+    assert (turn is None) == (not hasattr(game.rules, "is_turned"))
     for position in random_positions(game, 20):
         for player in (0, 1):
-            numbers = np.arange(game.num_actions)
-            if seen is not None:
-                entry = position.observation(player)[seen["entry"]]
-                assert entry.min() == entry.max()
-                numbers = np.array(seen["numbers"][int(entry.max())])
-            np.testing.assert_array_equal(numbers, position.seen_actions(player))
+            planes = position.observation(player).reshape(game.planes_shape)
+            if turn is not None:
+                upright = position.observation(player)[turn["upright"]]
+                assert upright.min() == upright.max() == (not position.is_turned(player))
+                planes = planes if upright.max() else planes[:, turn["cells"]]
+            canonical = position.observation(player, canonical=True)
+            np.testing.assert_array_equal(planes, canonical.reshape(game.planes_shape))
 
 
 def test_planes_are_named_after_their_constants(default_game: Game) -> None:
@@ -349,7 +336,7 @@ def test_text_of_an_illegal_action_is_refused(game: Game) -> None:
             if text not in legal:
                 with pytest.raises(ValueError) as refusal:  # noqa: PT011 (checked below)
                     position.text_to_action(text)
-                assert repr(text) in str(refusal.value)
+                assert quoted(text) in str(refusal.value)
 
 
 @settings(
@@ -371,7 +358,40 @@ def test_any_other_text_is_a_value_error_that_names_it(game: Game, data: st.Data
     if refusal is None:
         assert position.action_to_text(action) == text.strip().lower()
     else:
-        assert repr(text) in refusal
+        assert quoted(text) in refusal
+
+
+@pytest.mark.parametrize("text", [None, 3, b"a1", ["a1"], object()])
+def test_what_is_no_text_is_a_value_error(default_game: Game, text: object) -> None:
+    with pytest.raises(ValueError, match="is written as a text"):
+        default_game.start(0).text_to_action(text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("x" * 100_000, "a1" + "1" * 100_000, "\x1b[2J\x00" * 1000, "choose " + "x" * 100_000),
+        *("pick " + "y" * 100_000, "place " + "z" * 100_000 + " r0", "a1-" + "b" * 100_000),
+    ],
+    ids=["long", "digits", "control", "choose", "pick", "place", "pair"],
+)
+def test_a_long_text_is_not_repeated_whole(default_game: Game, text: str) -> None:
+    for position in random_positions(default_game, 3):
+        with pytest.raises(ValueError, match=r"malformed|legal") as refusal:
+            position.text_to_action(text)
+        assert len(str(refusal.value)) < 400
+        assert str(refusal.value).isprintable()
+
+
+def test_every_action_has_a_text_everywhere(game: Game) -> None:
+    """Legal or not, on any move: messages name what is refused."""
+    for position in random_positions(game, 6):
+        for action in range(game.num_actions):
+            text = position.action_to_text(action)
+            assert text
+            assert text == text.lower().strip()
+            if not position.mask[action]:
+                assert text in position.refusal(action)
 
 
 _kept: dict[Game, list[Position]] = {}
@@ -406,6 +426,37 @@ def test_picture_is_well_formed_and_marks_the_last_action(game: Game) -> None:
                 assert {"width", "height", "viewBox"} <= set(root.attrib)
             assert pictures[0] != pictures[1]
     assert pictures
+
+
+def test_board_text_says_whose_turn_it_is_and_which_marks_are_whose(default_game: Game) -> None:
+    """In one line: the last, but in Osiron, where programs read the pieces off the last one."""
+    at = -2 if default_game.name == "osiron" else -1
+    endings = ("player_0 has won", "player_1 has won", "drawn", "drawn at the ply cap")
+    for position, _ in random_game(default_game, 2):
+        state, line = position.state, position.board_text().splitlines()[at]
+        status, _, sides = line.partition("; ")
+        if position.is_over:
+            assert status in endings
+            assert ("won" in status) == (position.rewards != (0, 0))
+        else:
+            assert status == f"player_{position.mover} to {default_game.to_do(state)}"
+        marks = [default_game.marks(state, player) for player in (0, 1)]
+        if not isinstance(default_game, Oddity):  # it has piles, which are nobody's
+            assert marks[0] != marks[1]
+            assert all(f"player_{player} ({marks[player]})" in sides for player in (0, 1))
+        tally = default_game.tally(state)
+        assert (tally is None) == ("points:" not in sides)
+        if tally is not None:
+            assert tally[0] - tally[1] == position.score
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_rules_in_short_are_those_of_the_readme(name: str) -> None:
+    rules = make_game(name).rules_text()
+    assert len(rules) > 300
+    assert "#" not in rules
+    assert "README.md" in rules.splitlines()[-1]
+    assert "not written down" in TicTacToe().rules_text()
 
 
 def test_board_text_shows_different_positions_differently(default_game: Game) -> None:

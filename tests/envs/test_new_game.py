@@ -39,7 +39,9 @@ def test_one_line_in_the_registry_is_enough(monkeypatch: pytest.MonkeyPatch) -> 
     env.reset()
     for text in ("b2", "a1", "c3"):
         env.step(env.text_to_action(text))
-    assert env.render() == "3 . . X\n2 . X .\n1 O . .\n  a b c"
+    *board, last_line = env.render().splitlines()
+    assert board == ["3 . . X", "2 . X .", "1 O . .", "  a b c"]
+    assert last_line == "player_1 to move; player_0 (X), player_1 (O)"
     with pytest.raises(ValueError, match="'B2' is not legal now: b2 is taken"):
         env.text_to_action("B2")
     again = from_record(env.to_record())

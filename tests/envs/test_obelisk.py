@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import time
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -833,7 +834,9 @@ def test_text_shows_different_positions_differently() -> None:
         for position, _ in random_game(game, seed):
             state = position.state
             fields = ("heights", "points", "pile", "zone", "hand", "phase", "active", "black_left")
-            facts = b"".join(state[name].tobytes() for name in fields) + bytes([position.is_over])
+            facts = b"".join(state[name].tobytes() for name in fields) + bytes(
+                [int(position.is_over)]
+            )
             assert texts.setdefault(position.board_text(), facts) == facts
 
 
@@ -980,7 +983,7 @@ def with_block(**entries: Any) -> dict[str, Any]:
     [
         ([], ["the catalogue must have the keys tower, black, blocks"]),
         (changed(lambda c: c.pop("black")), ["the catalogue lacks black"]),
-        (changed(lambda c: c.update(more=1)), ["the catalogue has the unknown more"]),
+        (changed(lambda c: c.update(more=1)), ["the catalogue has the unknown 'more'"]),
         (changed(lambda c: c["tower"].update(height=0)), ["tower is", "height 9"]),
         (changed(lambda c: c["tower"].update(width=4)), ["tower is", "3 x 3 columns"]),
         (changed(lambda c: c["black"].update(count=0)), ["'black'", "count is 0", "1 to 50"]),
@@ -1005,8 +1008,8 @@ def with_block(**entries: Any) -> dict[str, Any]:
         (with_block(value=51), ["'domino'", "value is 51"]),
         (with_block(count=0), ["'domino'", "count is 0", "integer from 1 to 50"]),
         (with_block(count=True), ["'domino'", "count is True"]),
-        (with_block(volume=2), ["'domino' has the unknown volume"]),
-        (with_block(cubes=[]), ["'domino'", "one at least"]),
+        (with_block(volume=2), ["'domino' has the unknown 'volume'"]),
+        (with_block(cubes=[]), ["'domino'", "1 to 81 of them"]),
         (with_block(cubes="000"), ["'domino'", "a list of [x, y, z]"]),
         (with_block(cubes=[[0, 0]]), ["'domino'", "cube [0, 0]", "three integers"]),
         (with_block(cubes=[[0, 0, 0.5]]), ["'domino'", "cube [0, 0, 0.5]"]),
@@ -1021,21 +1024,39 @@ def with_block(**entries: Any) -> dict[str, Any]:
             ["'domino'", "1 x 1 cubes and 10 high", "does not fit"],
         ),
         (blocks_file(block("alone", [[0, 0, 0]])), ["'alone' is alone", "a turn needs two"]),
+        (with_block(cubes=[[0, 0, 0]] * 20_000), ["'domino'", "1 to 81 of them"]),
+        (with_block(cubes=[[0, 0, 10**9]]), ["'domino'", "from -100 to 100"]),
+        (with_block(cubes=[[0, 0, True]]), ["'domino'", "from -100 to 100"]),
+        (with_block(count=10**100_000), ["'domino'", "count is <an integer of 332193 bits>"]),
+        (with_block(id="\x1b" * 10**6), ["'\\x1b", "letters a-z"]),
+        (changed(lambda c: c.update({"x" * 10**6: 1})), ["has the unknown 'xxx"]),
+        (changed(lambda c: c.update(tower=[0] * 10**6)), ["tower is [0, 0"]),
+        (blocks_file(*[block(f"b{n}", [[0, 0, 0]]) for n in range(101)]), ["1 to 100 blocks"]),
     ],
 )
 def test_a_bad_catalogue_is_refused_with_block_and_reason(catalogue: Any, words: list[str]) -> None:
     with pytest.raises(ValueError, match="option 'blocks' is") as refusal:
         make_game("obelisk", blocks=catalogue)
+    assert len(str(refusal.value)) <= 400
+    assert str(refusal.value).isprintable()
     reason = str(refusal.value).split("its content as a dict")[1]
     for word in words:
         assert word in reason
 
 
+def test_the_largest_catalogue_is_read_in_bounded_time() -> None:
+    whole = [[x, y, z] for x in range(3) for y in range(3) for z in range(9)]
+    full = blocks_file(*[block(f"b{n}", whole[: 81 - n // 2], count=50) for n in range(100)])
+    begin = time.process_time()
+    assert make_game("obelisk", blocks=full).catalogue.pile_size == 5000
+    assert time.process_time() - begin < 10
+
+
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"cannot read '.*nothing\.json'"):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.json' to read a catalogue of blocks"):
         make_game("obelisk", blocks=tmp_path / "nothing.json")
     (tmp_path / "bad.json").write_text("{", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"bad\.json' is not a JSON file"):
+    with pytest.raises(ValueError, match=r"bad\.json' is not valid JSON"):
         make_game("obelisk", blocks=str(tmp_path / "bad.json"))
 
 

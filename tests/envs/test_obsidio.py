@@ -659,18 +659,21 @@ def test_symmetries_are_the_eight_of_the_square() -> None:
 def test_board_text_shows_the_tokens_the_last_one_and_whose_turn_it_is() -> None:
     position = arranged(FOUR_AROUND_THREE, black=1, mover=1)
     play_texts(position, "b2")
-    assert position.board_text() == dedent(
-        """\
-         7  :  .  :  .  :  .  :
-         6  .  o  .  o  .  o  .
-         5  b  b  :  .  :  .  :
-         4  .  o  b  o  .  o  .
-         3  b  b  b  t  t  t  t
-         2  b (B) .  o  .  o  t
-         1  :  .  b  .  t  .  :
-            a  b  c  d  e  f  g
-        black (player_1) claims 1; teal (player_0) claims 0
-        black to move, claiming on or done"""
+    *board, last_line = position.board_text().splitlines()
+    expected = """
+        7  :  .  :  .  :  .  :
+        6  .  o  .  o  .  o  .
+        5  b  b  :  .  :  .  :
+        4  .  o  b  o  .  o  .
+        3  b  b  b  t  t  t  t
+        2  b (B) .  o  .  o  t
+        1  :  .  b  .  t  .  :
+           a  b  c  d  e  f  g
+    """
+    assert [line[1:] for line in board] == dedent(expected).strip("\n").splitlines()
+    assert last_line == (
+        "player_1 to claim on, or write done; "
+        "points: player_0 (teal: t, T) 0, player_1 (black: b, B) 1"
     )
 
 

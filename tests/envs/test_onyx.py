@@ -215,7 +215,7 @@ def snapshot_of_position(position: Position) -> dict[str, Any]:
     """What `ReferenceOnyx.snapshot` returns: stones by colour, and who plays V."""
     game, state = position.game, position.state
     colours = {EMPTY: None, STONE << V: 0, STONE << H: 1}
-    stones = (state.board[V] & STONES).tolist()
+    stones = (state.board & STONES).tolist()
     contents = [colours[stones[place]] for place in game.places.tolist()]
     corners = game.options["size"] ** 2
     return {
@@ -576,7 +576,7 @@ def test_a_full_board_without_a_winner_is_a_draw() -> None:
         for rank in range(6):
             if (file, rank) != (5, 5):
                 stone = STONE << (file + rank) % 2
-                state.board[V, 6 * rank + file] = state.board[H, 6 * file + rank] = stone
+                state.board[6 * rank + file] = stone
     state.open[:] = 0
     state.open[35] = 1
     state.empty_corners = 1
@@ -726,7 +726,9 @@ def test_the_transposed_game_is_the_same_game_with_the_sides_exchanged(
         assert stones(twin) == expected
         assert twin.outcome == position.outcome
         for player in (0, 1):
-            seen, twin_seen = position.observation(player), twin.observation(player)
+            seen, twin_seen = (
+                each.observation(player, canonical=True) for each in (position, twin)
+            )
             assert (seen[PLAYS_V] != twin_seen[PLAYS_V]).all()
             np.testing.assert_array_equal(
                 np.delete(seen, PLAYS_V, axis=0), np.delete(twin_seen, PLAYS_V, axis=0)
@@ -735,21 +737,22 @@ def test_the_transposed_game_is_the_same_game_with_the_sides_exchanged(
             twin.play(game.action_names.index(transposed_name(game.action_names[action])))
 
 
-def test_v_sees_actions_as_they_are_and_h_transposed() -> None:
+def test_the_canonical_turn_is_for_h_and_transposes() -> None:
     for texts, v_player in (("d4 e5", 0), ("d4 swap", 1)):
         position = play_texts(open_board(swap_rule=True), texts)
         names = position.game.action_names
-        assert position.seen_actions(v_player).tolist() == list(range(len(names)))
-        seen = [names[action] for action in position.seen_actions(1 - v_player)]
-        assert seen == [*map(transposed_name, names[:-1]), "swap"]
+        assert not position.is_turned(v_player)
+        assert position.is_turned(1 - v_player)
+        turned = [names[action] for action in position.game.canonical_turn.actions]
+        assert turned == [*map(transposed_name, names[:-1]), "swap"]
 
 
 # Observations and symmetries, which the generic tests check against each other, by example.
 
 
-def planes_of(position: Position, player: int) -> dict[int, str]:
-    """Each plane as lines of text, rank 1 as the player sees it at the bottom."""
-    observation = position.observation(player).astype(int)
+def planes_of(position: Position, player: int, canonical: bool = False) -> dict[int, str]:
+    """Each plane as lines of text, rank 1 at the bottom."""
+    observation = position.observation(player, canonical=canonical).astype(int)
     return {
         number: "\n".join("".join(".1"[entry] for entry in row) for row in plane[::-1])
         for number, plane in enumerate(observation)
@@ -763,7 +766,7 @@ def drawing(text: str) -> str:
 def test_observation_of_each_side() -> None:
     """V on b1, b2, ef45 and d6; H on f2, e1, bc34 and a5."""
     position = play_texts(open_board(6), "ef45 bc34 b1 f2 b2 e1 d6 a5")
-    of_v, of_h = planes_of(position, 0), planes_of(position, 1)
+    of_v, of_h = planes_of(position, 0, canonical=True), planes_of(position, 1, canonical=True)
     assert of_v[OWN_CORNERS] == drawing("...1..\n......\n......\n......\n.1....\n.1....")
     assert of_h[OTHER_CORNERS] == drawing("......\n......\n.....1\n......\n11....\n......")
     assert of_v[OTHER_CORNERS] == drawing("......\n1.....\n......\n......\n.....1\n....1.")
@@ -783,6 +786,16 @@ def test_observation_of_each_side() -> None:
     assert set(of_h[PLAYS_V]) == {".", "\n"}
 
 
+def test_both_sides_see_the_same_board() -> None:
+    position = play_texts(open_board(6), "ef45 bc34 b1 f2 b2 e1 d6 a5")
+    of_v, of_h = planes_of(position, 0), planes_of(position, 1)
+    assert of_v == {**planes_of(position, 0, canonical=True)}
+    for own, other in ((OWN_CORNERS, OTHER_CORNERS), (OWN_MIDPOINTS, OTHER_MIDPOINTS)):
+        assert (of_v[own], of_v[other]) == (of_h[other], of_h[own])
+    for plane in (JOINED_FIRST, JOINED_LAST, SQUARES, RISING_DIAGONALS):
+        assert of_v[plane] == of_h[plane]
+
+
 def test_observation_says_whether_swapping_is_offered() -> None:
     assert make_game("onyx").observation_shape == (MAY_SWAP, 12, 12)
     position = open_board(swap_rule=True)
@@ -799,7 +812,7 @@ def test_a_stone_appears_where_its_action_has_its_place(swapped: bool) -> None:
     own = np.array([OWN_CORNERS, OWN_MIDPOINTS])
     for texts in ("", "b3"):
         position = play_texts(start.copy(), texts)
-        player, places = position.mover, position.game.action_places[position.seen_actions()]
+        player, places = position.mover, position.game.action_places
         before = position.observation(player)[own].ravel()
         for action in position.legal_actions:
             after = position.copy()
@@ -937,14 +950,14 @@ def test_board_text_says_who_is_to_move_or_has_won() -> None:
         play_texts(position, text)
     last_lines.append(position.board_text().splitlines()[-1])
     assert last_lines[:4] == [
-        "player_0 (V) to move",
-        "player_1 (H) to move, may swap",
-        "player_0 (H) to move",
-        "player_1 (V) to move",
+        "player_0 to move; player_0 (V), player_1 (H)",
+        "player_1 to move or swap; player_0 (V), player_1 (H)",
+        "player_0 to move; player_0 (H), player_1 (V)",
+        "player_1 to move; player_0 (H), player_1 (V)",
     ]
-    assert last_lines[-1] == "player_1 (V) has won"
+    assert last_lines[-1] == "player_1 has won; player_0 (H), player_1 (V)"
     drawn = play_texts(open_board(6, max_plies=1), "b1")
-    assert drawn.board_text().endswith("\ndrawn")
+    assert drawn.board_text().endswith("\ndrawn at the ply cap; player_0 (V), player_1 (H)")
 
 
 # The picture.

@@ -220,3 +220,22 @@ def test_through_shimmy_the_environment_is_ours_again():
             theirs.step(action)
         assert theirs.terminations == ours.terminations
         assert theirs.rewards == ours.rewards
+
+
+def test_in_the_canonical_frame_actions_and_observations_are_as_the_player_sees_them() -> None:
+    plain = pyspiel.load_game("ludarium_onyx(size=6)").new_initial_state()
+    canonical = pyspiel.load_game("ludarium_onyx(size=6,canonical=True)").new_initial_state()
+    for _ in range(12):
+        position, player = plain.position, plain.current_player()
+        actions = plain.legal_actions()
+        turned = [position.turned_action(action) for action in actions]
+        assert canonical.legal_actions() == sorted(turned)
+        observer = canonical.get_game().make_py_observer()
+        observer.set_from(canonical, player)
+        np.testing.assert_array_equal(
+            observer.dict["observation"], position.observation(player, canonical=True)
+        )
+        assert canonical.action_to_string(player, turned[-1]) == plain.action_to_string(actions[-1])
+        plain.apply_action(actions[-1])
+        canonical.apply_action(turned[-1])
+        assert plain.position == canonical.position

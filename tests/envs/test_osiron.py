@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
+from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.rule import DRAW, TRUNCATED, seed_rng
 from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, NAMES, PAIR_ENDS, PLACES, set_of
 from ludarium.envs.osiron.rules import (
@@ -539,21 +540,19 @@ def test_board_text() -> None:
         c  D D D D L D D
         b  L L L L D L L
         a    L L L L L
-        dark to move, not b5-c5
+        player_1 to move, but not b5-c5; player_0 (light: L), player_1 (dark: D)
         LLLLLLLLLDLLDDDDLDDDDDDD
     """
     assert after("b5-c5").board_text() == dedent(expected).strip()
-    assert after("").board_text().splitlines()[-2] == "light to move"
-    line = "c3-c2 a3-b4 c5-c6"
-    assert after(line, setup="alternating").board_text().splitlines()[-2] == (
-        "dark wins, after c5-c6"
-    )
-    assert after(CYCLE + " b5-c5", repetition=2).board_text().splitlines()[-2] == (
-        "a draw, after b5-c5"
-    )
-    assert after("b5-c5", max_plies=1).board_text().splitlines()[-2] == (
-        "a draw, at the ply cap, after b5-c5"
-    )
+    assert status(after("")) == "player_0 to move"
+    assert status(after("c3-c2 a3-b4 c5-c6", setup="alternating")) == "player_1 has won"
+    assert status(after(CYCLE + " b5-c5", repetition=2)) == "drawn"
+    assert status(after("b5-c5", max_plies=1)) == "drawn at the ply cap"
+
+
+def status(position: Position) -> str:
+    """Who is to move, or how the game ended."""
+    return position.board_text().splitlines()[-2].partition(";")[0]
 
 
 def test_the_movers_space_is_written_first_and_either_order_is_read() -> None:
@@ -669,7 +668,8 @@ def test_observation_of_a_start() -> None:
     }
     start = make_game("osiron").start()
     assert_planes(start.observation(0), light)
-    assert_planes(start.observation(1), light | {IS_LIGHT: np.zeros((4, 7))})
+    dark = light | {IS_LIGHT: np.zeros((4, 7))}
+    assert_planes(start.observation(1, canonical=True), dark)
 
 
 def test_observation_counts_pieces_in_circles_that_count() -> None:
@@ -704,16 +704,19 @@ def test_observation_counts_pieces_in_circles_that_count() -> None:
         OWN_EXCLUDED: OTHER_EXCLUDED,
     }
     exchanged |= {other: own for own, other in exchanged.items()}
-    dark_seen = {
-        number: light_seen[exchanged.get(number, number)][::-1, ::-1] for number in light_seen
-    }
-    assert_planes(position.observation(1), dark_seen | {IS_LIGHT: np.zeros((4, 7))})
+    dark_seen = {number: light_seen[exchanged.get(number, number)] for number in light_seen}
+    dark_seen[IS_LIGHT] = np.zeros((4, 7))
+    assert_planes(position.observation(1), dark_seen)
+    turned = {number: plane[::-1, ::-1] for number, plane in dark_seen.items()}
+    assert_planes(position.observation(1, canonical=True), turned)
 
 
 def test_observation_shows_the_forbidden_pair() -> None:
     position = after("b5-c5")
     np.testing.assert_array_equal(position.observation(0)[FORBIDDEN], cells("b5 c5"))
-    np.testing.assert_array_equal(position.observation(1)[FORBIDDEN], cells("b3 c3"))
+    np.testing.assert_array_equal(position.observation(1)[FORBIDDEN], cells("b5 c5"))
+    turned = position.observation(1, canonical=True)
+    np.testing.assert_array_equal(turned[FORBIDDEN], cells("b3 c3"))
 
 
 def test_nothing_is_excluded_in_other_setups() -> None:
@@ -725,6 +728,7 @@ def test_nothing_is_excluded_in_other_setups() -> None:
 def test_each_player_sees_the_game_as_light_would_see_it() -> None:
     """A game that dark begins, turned by half and with colours exchanged, looks the same."""
     game = make_game("osiron")
+    codec = Codec(game)
     for seed in range(5):
         twin = game.start()
         twin.states["mover"] = 1
@@ -732,24 +736,23 @@ def test_each_player_sees_the_game_as_light_would_see_it() -> None:
         for position, action in random_game(game, seed):
             # The start turned by half with colours exchanged is the start.
             for player in (0, 1):
-                seen, of_twin = position.observation(player), twin.observation(1 - player)
+                seen = position.observation(player, canonical=True)
+                of_twin = twin.observation(1 - player, canonical=True)
                 np.testing.assert_array_equal(seen[:IS_LIGHT], of_twin[:IS_LIGHT])
                 assert (seen[IS_LIGHT] == 1 - player).all()
                 assert (of_twin[IS_LIGHT] == player).all()
             assert position.rewards == twin.rewards[::-1]
             if action is not None:
-                mask, mask_of_twin = np.zeros(30), np.zeros(30)
-                mask[position.seen_actions()] = position.mask
-                mask_of_twin[twin.seen_actions()] = twin.mask
-                np.testing.assert_array_equal(mask, mask_of_twin)
-                seen_as = position.seen_actions()[action]
-                twin.play(int(np.flatnonzero(twin.seen_actions() == seen_as)[0]))
+                np.testing.assert_array_equal(
+                    codec.encode(position.states).masks, codec.encode(twin.states).masks
+                )
+                twin.play(twin.turned_action(position.turned_action(action)))
 
 
-def test_dark_sees_actions_turned_by_half() -> None:
+def test_the_canonical_turn_is_for_dark_and_by_half() -> None:
     position = make_game("osiron").start()
-    np.testing.assert_array_equal(position.seen_actions(0), np.arange(30))
-    for action, seen in enumerate(position.seen_actions(1)):
+    assert [position.is_turned(player) for player in (0, 1)] == [False, True]
+    for action, seen in enumerate(position.game.canonical_turn.actions):
         lower, higher = PAIR_ENDS[action]
         assert PAIR_ENDS[seen] == (23 - higher, 23 - lower)
 

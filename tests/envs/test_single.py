@@ -13,7 +13,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from ludarium.envs import GAMES, Game, Position, make_game, single
+from ludarium.envs import GAMES, Game, Position, make_game, opponents
 from ludarium.envs.engine.record import check_record
 from ludarium.envs.engine.rule import TRUNCATED
 from ludarium.envs.single import SingleAgentEnv
@@ -288,12 +288,12 @@ def test_other_names_are_made_by_the_installed_agents(monkeypatch: pytest.Monkey
         asked.append(wanted)
         return [EntryPoint()]
 
-    monkeypatch.setattr(single, "entry_points", entry_points)
+    monkeypatch.setattr(opponents, "entry_points", entry_points)
     env = SingleAgentEnv("corso", size=3, opponent="known:3", seat=1)
     env.reset(seed=1)
     env.reset()
     env.reset(seed=1)
-    assert asked[0] == {"group": "ludarium.agents", "name": "make_agent"}
+    assert asked[0] == {"group": "ludarium.opponents", "name": "make_agent"}
     assert [made[:2] for made in Recorder.made] == [("known:3", env.game)] * 2
     assert Recorder.made[0][2] == Recorder.made[1][2]  # seeded again by a reset with a seed
     play_one(env, np.random.default_rng(0))
@@ -309,7 +309,7 @@ def test_without_the_training_package_the_error_says_what_to_install(
             raise ImportError("No module named 'torch'")
 
     for found in ([], [Broken()]):
-        monkeypatch.setattr(single, "entry_points", lambda found=found, **_: found)
+        monkeypatch.setattr(opponents, "entry_points", lambda found=found, **_: found)
         env = SingleAgentEnv("corso", opponent="uct:10")
         with pytest.raises(ImportError, match=r'pip install "ludarium\[train\]"'):
             env.reset()

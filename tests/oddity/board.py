@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ludarium.envs.board.picture import svg_document, svg_text
+from ludarium.envs.engine.codec import CanonicalTurn
 from ludarium.envs.engine.game import Game, Symmetries
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.options import Option, ply_cap
 from ludarium.envs.engine.rule import table_record
 
@@ -26,7 +28,7 @@ class Oddity(Game):
         Option("max_plies", None, ply_cap, "draw after so many plies (None: 10)", "a number"),
         Option("colour", "red", ("red", "blue"), "of the counters, which changes no rule"),
     )
-    orientation = "is player 1"
+    upright = "is player 0"
     rules = rules
 
     def setup(self) -> None:
@@ -35,27 +37,29 @@ class Oddity(Game):
         self.tables = table_record(
             max_plies=self.max_plies,
             fractions=np.linspace(0, 1, HIGHEST + 1, dtype=np.float32),
-            seen_piles=np.array([[0, 1, 2], [0, 2, 1]], np.uint8),
         )
         self.num_actions = ADD + 1
         self.action_names = _TEXTS
         self.observation_shape = (PILES + 2,)
-        self.observation_names = ["pile a", "pile b or c", "pile c or b", "to move", "is player 1"]
+        self.observation_names = ["pile a", "pile b", "pile c", "to move", "is player 0"]
         self.random_start = True
+        self.canonical_turn = CanonicalTurn(
+            cells=np.array([0, 2, 1, 3, 4]), actions=np.array([0, 1, 4, 5, 2, 3, ADD])
+        )
 
     def action_to_text(self, state: np.record, action: int) -> str:
         return _TEXTS[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         if text not in _TEXTS:
-            raise ValueError(f"{text!r} is malformed: write one of {', '.join(_TEXTS)}")
+            raise ValueError(f"{quoted(text)} is malformed: write one of {', '.join(_TEXTS)}")
         return _TEXTS.index(text)
 
     def board_text(self, state: np.record) -> str:
         piles = [
             f"{name} " + "o" * int(height) for name, height in zip("abc", state.piles, strict=True)
         ]
-        return "\n".join([*(line.rstrip() for line in piles), f"to move: {state.mover}"])
+        return "\n".join([*(line.rstrip() for line in piles), self.standing(state)])
 
     def symmetries(self) -> Symmetries:
         return Symmetries(

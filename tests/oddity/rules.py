@@ -4,8 +4,7 @@ Three piles of counters, of random height at first. A player takes one counter f
 two and then plays again, or adds one to the first pile. Who takes the last counter wins.
 
 Actions: ``2 * pile + taken - 1``, and `ADD`. Tables: ``max_plies``, the ply cap;
-``fractions`` [6], heights as fractions of the highest; ``seen_piles`` [2, piles], where each
-player sees each pile.
+``fractions`` [6], heights as fractions of the highest.
 """
 
 import numpy as np
@@ -61,23 +60,18 @@ def step(tables, state, action):
 
 @rule
 def observe(tables, state, player, planes):
-    """The heights of the piles as fractions, whether it is the player's turn, and who it is.
-
-    Player 1 sees the last two piles the other way round.
-    """
+    """The heights of the piles as fractions, whether it is the player's turn, and who it is."""
     engine.clear(planes)
     for pile in range(PILES):
-        planes[0, tables.seen_piles[player, pile]] = tables.fractions[state.piles[pile]]
+        planes[0, pile] = tables.fractions[state.piles[pile]]
     planes[0, PILES] = state.mover == player
-    planes[0, PILES + 1] = player
+    planes[0, PILES + 1] = player == 0
 
 
 @rule
-def seen_action(tables, state, player, action):
-    """Taking, from the pile as the player sees it."""
-    if action == ADD:
-        return action
-    return 2 * tables.seen_piles[player, action // 2] + action % 2
+def is_turned(tables, state, player):
+    """Player 1 sees the last two piles the other way round."""
+    return player == 1
 
 
 @rule

@@ -10,7 +10,7 @@ from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.rule import table_record
 
 from . import rules
-from .rules import CELLS, EMPTY, NUM_PLANES
+from .rules import CELLS, EMPTY, MARK, NUM_PLANES
 
 _SIDE = 3
 _LINES = [
@@ -20,7 +20,7 @@ _LINES = [
 ]
 _SYMBOLS = ".XO"
 _UNIT = 80.0  # side of a cell in the picture
-_PAPER, _CELL, _INK, _MARK = "#d8d2c4", "#f4f0e6", "#2b2b2b", "#d9482b"
+_PAPER, _CELL, _INK, _MARKED = "#d8d2c4", "#f4f0e6", "#2b2b2b", "#d9482b"
 
 
 class TicTacToe(Game):
@@ -56,7 +56,10 @@ class TicTacToe(Game):
     def board_text(self, state: np.record) -> str:
         marks = [_SYMBOLS[int(content)] for content in state.cells]
         ranks = [f"{rank + 1} " + " ".join(marks[_SIDE * rank :][:_SIDE]) for rank in (2, 1, 0)]
-        return "\n".join([*ranks, "  a b c"])
+        return "\n".join([*ranks, "  a b c", self.standing(state)])
+
+    def marks(self, state: np.record, player: int) -> str:
+        return _SYMBOLS[MARK + player]
 
     def symmetries(self) -> Symmetries:
         cells = square_symmetries(_SIDE)
@@ -70,7 +73,7 @@ class TicTacToe(Game):
         elements, place, width, height = draw_frame(_SIDE, _SIDE, _UNIT, _PAPER)
         for cell in range(CELLS):
             x, y = place(cell)
-            colour = _MARK if cell == last_action else _INK
+            colour = _MARKED if cell == last_action else _INK
             elements.append(
                 f'<rect x="{x - _UNIT / 2:g}" y="{y - _UNIT / 2:g}" width="{_UNIT:g}" '
                 f'height="{_UNIT:g}" fill="{_CELL}" stroke="{_INK}"/>'

@@ -62,6 +62,8 @@ def table_game(case: dict) -> SimpleNamespace:
             legal=_padded(case["legal"], np.int8),
             mover=_padded(case["mover"], np.int8),
             outcome=_padded(outcome, np.int8),
+            turned_cells=np.arange(1, dtype=np.int32),
+            turned_actions=np.arange(MAX_ACTIONS, dtype=np.int32),
         ),
         num_actions=case["num_actions"],
         observation_shape=(1,),

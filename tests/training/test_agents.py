@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -136,38 +135,7 @@ def test_an_agent_refuses_what_it_cannot_decide(corso: Game) -> None:
         agent.actions(corso.start().states.reshape(1, 1))
 
 
-# By name.
-
-
-@pytest.mark.parametrize("spec", ["random", "greedy", "uct:7", "alphabeta:3"])
-def test_agents_are_named_as_they_were_asked_for(corso: Game, spec: str) -> None:
-    assert make_agent(spec, corso).name == spec
-
-
-def test_numbers_have_defaults(corso: Game) -> None:
-    assert make_agent("uct", corso).name == "uct:1000"
-    assert make_agent("alphabeta", corso).name == "alphabeta:4"
-
-
-@pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ("stockfish", "no agent is called 'stockfish'"),
-        ("stockfish:8", "no agent is called 'stockfish:8'"),
-        ("", "no agent is called ''"),
-        (":5", "no agent is called ':5'"),
-        ("uct:many", "agent 'uct:many': 'many' is not a whole number"),
-        ("uct:", "agent 'uct:': '' is not a whole number"),
-        ("uct:0", "agent 'uct:0': uct playouts are 1 to"),
-        ("alphabeta:-1", "agent 'alphabeta:-1': '-1' is not a whole number"),
-        ("alphabeta:0", "agent 'alphabeta:0': alphabeta depth is 1 to"),
-        ("random:3", "agent 'random:3': random takes no number"),
-    ],
-)
-def test_a_wrong_name_is_refused_with_what_is_accepted(corso: Game, spec: str, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason) as refusal:
-        make_agent(spec, corso)
-    assert "accepted: random, greedy, uct" in str(refusal.value)
+# Arguments.
 
 
 def test_threads_are_at_least_one(corso: Game) -> None:
@@ -175,20 +143,6 @@ def test_threads_are_at_least_one(corso: Game) -> None:
         UCTAgent(corso, threads=0)
     with pytest.raises(ValueError, match="alphabeta threads are 1 or more, not 0"):
         AlphaBetaAgent(corso, threads=0)
-
-
-def test_a_path_is_a_checkpoint(corso: Game, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    module = ModuleType("network")
-    module.NetworkAgent = SimpleNamespace(  # type: ignore[attr-defined]
-        from_spec=lambda *arguments: made.append(arguments)
-    )
-    monkeypatch.setitem(sys.modules, "ludarium.training.agents.network", module)
-    for spec in (str(tmp_path), f"{tmp_path}:64"):
-        make_agent(spec, corso, 3)
-        assert made.pop() == (spec, corso, 3)
-    with pytest.raises(ValueError, match="no file or folder"):
-        make_agent(f"{tmp_path}:fast", corso)
 
 
 def test_agents_without_a_network_do_not_import_torch() -> None:

@@ -38,7 +38,7 @@ from ludarium.training.evaluation import (
     play_match,
     save_ratings,
 )
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import Search, SearchSettings
@@ -174,7 +174,7 @@ def test_a_slow_core_takes_fewer_steps_and_changes_nothing():
     assert fast > 1.5 * slow
 
     groups = self_play_of(threads=2)[0].groups
-    assert [len(group.games) for group in groups] == [8, 8, 8]
+    assert [len(group.games.serials) for group in groups] == [8, 8, 8]
     for result in uneven:
         alone = SelfPlayResult.join([play(group, settings, network) for group in groups])
         assert contents_of(result.samples["state"]) == contents_of(alone.samples["state"])
@@ -248,46 +248,6 @@ def test_every_stretch_of_play_begins_with_an_empty_cache():
     assert known == {observation.tobytes() for observation in resumed.observations}
 
 
-def test_fast_searches_are_played_and_not_recorded():
-    settings = SearchSettings(
-        simulations=8, noise=1.0, full_search_fraction=0.25, fast_simulations=3
-    )
-    group = new_group(settings, 1000)
-    result = play(group, settings._replace(prove=False), network)
-    assert result.positions == len(group.log.states) == 1000
-    share = result.positions / result.searches
-    assert abs(share - 0.25) < 3 * np.sqrt(0.25 * 0.75 / result.searches)
-    expected = 8 * result.positions + 3 * (result.searches - result.positions)
-    assert result.simulations == expected
-    # Every game goes on by the moves of fast searches, so its recorded plies have gaps.
-    plies = group.log.states["ply"]
-    gaps = [np.diff(plies[group.log.games == game]) for game in set(group.log.games)]
-    assert (np.concatenate(gaps) > 0).all()
-    assert (np.concatenate(gaps) > 1).any()
-
-
-def test_fast_searches_have_no_noise_and_repeat():
-    for algorithm in (GUMBEL, PUCT):
-        settings = SearchSettings(
-            simulations=40,
-            algorithm=algorithm,
-            noise=0.9,
-            temperature=1.0,
-            full_search_fraction=1e-9,
-            fast_simulations=12,
-        )
-        game = make_game("corso", size=3)
-        states = np.repeat(game.start().states, 30)
-        found = Search(game, settings, 30, seed=1).run(states, network)
-        assert found.simulations == 30 * 12
-        quiet = settings._replace(
-            simulations=12, noise=0.0, temperature=0.0, full_search_fraction=1.0
-        )
-        expected = Search(game, quiet, 30, seed=2).run(states, network)
-        assert set(found.actions) == set(expected.actions)
-        np.testing.assert_allclose(found.policies, expected.policies, atol=1e-5)
-
-
 @pytest.mark.parametrize("algorithm", [GUMBEL, PUCT], ids=["gumbel", "puct"])
 def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm):
     game = make_game("corso", size=3)
@@ -310,15 +270,8 @@ def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm
         assert action == finalists[policy[finalists].argmax()]
 
 
-def test_more_fast_simulations_than_full_ones_are_refused():
-    with pytest.raises(ValueError, match=r"fast_simulations: 9 are more than the 8 of"):
-        tiny_config("self_play.full_search_fraction=0.5", "self_play.fast_simulations=9")
-
-
 def test_a_run_with_every_economy_goes_on_as_if_it_had_not_been_interrupted(tmp_path):
     economies = (
-        "self_play.full_search_fraction=0.5",
-        "self_play.fast_simulations=4",
         "self_play.temperature_plies=4",
         "self_play.cache=0.1",
         "budget={iterations: 2}",
@@ -420,7 +373,7 @@ def test_a_named_size_is_written_out_in_the_checkpoint(tmp_path):
     trainer.close()
     checkpoint = load_checkpoint(tmp_path / "agent.safetensors")
     size = SIZES[len(checkpoint.shape.observation)]["tiny"]
-    assert (checkpoint.channels, checkpoint.blocks) == size
+    assert tuple(checkpoint.architecture.options.values()) == size
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -429,12 +382,9 @@ def test_every_size_of_the_configuration_has_a_network_for_every_game(name):
     names = get_args(get_args(NetworkConfig.model_fields["size"].annotation)[0])
     assert len(names) == 3
     for size in names:
-        channels, blocks = chosen_size(game, NetworkConfig(size=size))
-        assert (channels, blocks) == SIZES[len(game.observation_shape)][size]
-        assert chosen_size(game, NetworkConfig(channels=channels, blocks=blocks)) == (
-            channels,
-            blocks,
-        )
+        chosen = chosen_architecture(game, NetworkConfig(size=size))
+        assert tuple(chosen.options.values()) == SIZES[len(game.observation_shape)][size]
+        assert chosen_architecture(game, NetworkConfig(**chosen.options)) == chosen
 
 
 def test_checkpoint_plays_as_the_network_it_was_saved_from(tmp_path):

@@ -76,6 +76,19 @@ def test_results_are_counted_for_the_first_agent_in_either_seat(
     assert result.total == tallies[0] + tallies[1]
     assert result.mean_plies == (ends[0].ply + ends[1].ply) / 2
     assert result.distinct_games == (1 if first == second else 2)
+    assert result.repeats_one_pair
+
+
+def test_a_match_of_one_game_again_and_again_says_so(game: Game) -> None:
+    agents = Scripted(game, 0), Scripted(game, 1)
+    result = play_match(game, *agents, games=10, opening_plies=0)
+    assert result.distinct_games == 2
+    told = "only 2 of 10 games differ: both agents always answer alike"
+    assert result.to_dict()["caveat"].startswith(told)
+    assert told in table([result], terminal=False)
+    assert "only 2 of 10" in table([result], terminal=True)
+    pair = play_match(game, *agents, games=2, opening_plies=0)
+    assert pair.caveat is None
 
 
 def test_every_opening_is_played_from_both_seats(corso: Game) -> None:
@@ -264,7 +277,12 @@ def test_a_result_is_json() -> None:
 def test_a_plain_table_has_one_line_for_each_match() -> None:
     results = [result_of(Tally(40, 5, 5), Tally(30, 5, 15)), result_of(Tally(1), Tally(1))]
     lines = table(results, terminal=False).splitlines()
-    assert len(lines) == 3
+    assert lines[3:] == [
+        "warning: uct:[10] against greedy: 1 of 100 games repeat another one action for action, "
+        "so the interval is narrower than it should be",
+        "warning: uct:[10] against greedy: 1 of 2 games repeat another one action for action, "
+        "so the interval is narrower than it should be",
+    ]
     assert all(line.isascii() for line in lines)
     for part in ("uct:[10]", "greedy", "100", "70-10-20", "0.750", "+191", "40-5-5", "30-5-15"):
         assert f" {part} " in f" {lines[1]} "
@@ -280,6 +298,6 @@ def test_a_table_fits_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch
         "70-10-20",
         "0.750",
         "+191",
-        "1 of the games",
+        "1 of 100 games",
     ):
         assert part in drawn

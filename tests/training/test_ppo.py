@@ -97,13 +97,13 @@ def test_the_view_is_the_one_that_alphazero_learns_from(name):
     theirs = BatchMaker(game, search_value=0.5)(samples, np.random.default_rng(7))
     seen = View(game, True, np.random.default_rng(7))(batch, np.arange(64))
     np.testing.assert_array_equal(seen.observations, theirs.observations)
-    np.testing.assert_array_equal(seen.actions(theirs.policies.argmax(axis=1)), actions)
-    shown = np.take_along_axis(batch.masks, seen.numbers, axis=1)
+    np.testing.assert_array_equal(seen.decode(theirs.policies.argmax(axis=1)), actions)
+    shown = np.take_along_axis(batch.masks, seen.actions, axis=1)
     np.testing.assert_array_equal(seen.masks, shown)
     np.testing.assert_array_equal(seen.masks.sum(axis=1), batch.masks.sum(axis=1))
 
 
-def test_without_symmetries_a_view_shows_what_a_position_says():
+def test_without_symmetries_a_view_shows_the_canonical_frame():
     game = make_game("onyx", size=6)
     batch = BatchEnv(game, 16, seed=1)
     batch.step_random()  # so that the second player is to move, who sees the board turned
@@ -111,10 +111,10 @@ def test_without_symmetries_a_view_shows_what_a_position_says():
     seen = View(game, False, np.random.default_rng(0))(batch, games)
     for k, number in enumerate(games):
         position = batch.position(number)
-        np.testing.assert_array_equal(seen.observations[k], position.observation())
-        np.testing.assert_array_equal(
-            seen.masks[k][position.seen_actions()], position.mask.astype(bool)
-        )
+        assert position.is_turned()
+        np.testing.assert_array_equal(seen.observations[k], position.observation(canonical=True))
+        legal = {position.turned_action(action) for action in position.legal_actions}
+        assert set(np.flatnonzero(seen.masks[k])) == legal
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -207,15 +207,60 @@ def test_a_file_keeps_the_ratings_of_other_options(tmp_path, small):
     assert load_ratings(small) is None
 
 
-@pytest.mark.parametrize("text", ["[{]", "null", '[{"game": "corso"}]', "[3]", "{"])
+@pytest.mark.parametrize("text", ["null", '[{"game": "corso"}]', "[3]"])
 def test_a_file_without_ratings_is_named(tmp_path, small, text):
     file = tmp_path / "ratings.json"
     file.write_text(text)
-    with pytest.raises(ValueError, match=r"ratings\.json holds no ratings"):
+    with pytest.raises(ValueError, match=r"ratings\.json' holds no ratings"):
         load_ratings(small, file)
-    with pytest.raises(ValueError, match=r"ratings\.json holds no ratings"):
+    with pytest.raises(ValueError, match=r"ratings\.json' holds no ratings"):
         save_ratings(measure_ratings(small, [], 2), file)
     assert file.read_text() == text
+
+
+_ENTRY = (
+    '{"game": "corso", "version": 0, "options": {"size": 3}, "date": "2026-01-01", "seed": 1, '
+    '"players": {"random": [0, -1, 1]}, "matches": [["random", "uct:1000", 2, 0.5]]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (_ENTRY, "[" * 100_000),
+        ("{", "{{"),
+        ("[0, -1, 1]", "[0, -1]"),
+        ("[0, -1, 1]", "[0, -1, 1, 2]"),
+        ("[0, -1, 1]", '[0, -1, "1"]'),
+        ("[0, -1, 1]", "[0, -1, true]"),
+        ("[0, -1, 1]", "[0, -1, 1e999]"),
+        ("[0, -1, 1]", "[0, -1, 1e300]"),
+        ("[0, -1, 1]", "[0, -1, NaN]"),
+        ("[0, -1, 1]", "7"),
+        ('{"random": [0, -1, 1]}', "[3]"),
+        ('{"size": 3}', "[3]"),
+        ('"version": 0', '"version": false'),
+        ('"seed": 1', '"seed": ' + "1" * 10_000),
+        ("2, 0.5", "2, 3"),
+        ("2, 0.5", "0, 0"),
+        ("2, 0.5", "2"),
+        ('["random", "uct:1000", 2, 0.5]', "null"),
+        ('"random", "uct', '["random"], "uct'),
+        ('"random": [', '"' + "x" * 5000 + '": ['),
+    ],
+    ids=range(20),
+)
+def test_ratings_of_a_wrong_shape_are_refused_in_one_short_line(tmp_path, small, old, new):
+    file = tmp_path / "ratings.json"
+    file.write_text(f"[{_ENTRY}]")
+    assert load_ratings(small, file).elo == {"random": 0}
+    file.write_text(f"[{_ENTRY.replace(old, new, 1)}]")
+    with pytest.raises(
+        ValueError, match=r"ratings\.json' (holds no ratings|is not valid)"
+    ) as caught:
+        load_ratings(small, file)
+    assert len(str(caught.value)) <= 400
+    assert str(caught.value).isprintable()
 
 
 def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small):
@@ -258,7 +303,7 @@ def test_rate_prints_and_writes(tmp_path, capsys, small):
     assert set(told) == {"random", "uct:1000"}
     file.write_text("nothing")
     assert main(arguments) == 2
-    assert "holds no ratings" in capsys.readouterr().err
+    assert "not valid JSON" in capsys.readouterr().err
 
 
 # Evaluations against anchors.

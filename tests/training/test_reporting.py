@@ -9,8 +9,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.custom_scalar import layout_pb2, metadata
 
 from ludarium.training.alphazero.loop import COLUMNS
+from ludarium.training.runs import reporting
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import TerminalReporter, fitting_columns
+from ludarium.training.runs.reporting import TerminalReporter, as_time, fitting_columns, time_left
 
 METRICS = {
     "iteration": 12,
@@ -56,9 +57,32 @@ def test_a_log_has_a_heading_a_row_for_each_iteration_and_the_running_score(tmp_
     assert heading.split()[:3] == ["run", "min", "iter"]
     assert first.split()[:5] == ["50", "%", "12.6", "12", "64"]
     assert "33,317" in first
+    assert heading.split()[-1] == "left"
+    assert first.split()[-2:] == ["13", "min"]
     assert second.split()[3] == "13"
     assert "score against uct:1000: 90 % (95 %: 77 to 96)" in score
     assert list((tmp_path / "tensorboard").iterdir())
+
+
+def test_a_long_task_says_in_a_log_how_far_it_is(tmp_path, monkeypatch):
+    stream, clock = io.StringIO(), iter([0.0, 0.0, 35.0, 40.0, 80.0])
+    monkeypatch.setattr(reporting.time, "perf_counter", lambda: next(clock))
+    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
+    reporter.begin("bootstrap", 40_000)
+    for done in (100, 5_000, 10_000):
+        reporter.reach(done)
+    assert stream.getvalue().splitlines() == [
+        "bootstrap 100/40,000",  # too early to tell
+        "bootstrap 10,000/40,000  4 min left",
+    ]
+
+
+def test_what_is_left_is_told_by_what_is_done():
+    assert time_left(0.25, 100.0) == 300.0
+    assert time_left(0.0, 5.0) == float("inf")
+    assert [as_time(seconds) for seconds in (5, 300, 9000, float("inf"))] == [
+        *("5 s", "5 min", "2.5 h", "?")
+    ]
 
 
 RATED = {

@@ -1,8 +1,9 @@
-"""`Agent`: what every player of the games has in common."""
+"""`Agent`: what every player of the games has in common, and what makes one for a game."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -78,3 +79,27 @@ class Agent(ABC):
     def _random_streams(self, count: int) -> np.ndarray:
         """Generator states for ``engine.rule.random_below``, int64[count, 2]."""
         return self._random.integers(1, 1 << 32, (count, 2))
+
+
+class AgentFactory(ABC):
+    """What the name of an agent stands for, before there is a game: makes the agent for one."""
+
+    def choose_game(self, options: dict[str, Any]) -> Game | None:
+        """The game that a trained agent plays, with its own options but for the given ones.
+
+        Returns:
+            ``None`` if the agent is made for whatever game there is.
+
+        Raises:
+            ValueError, FileNotFoundError: there is no such agent, or no such option.
+        """
+        return None
+
+    @abstractmethod
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """The agent for ``game``.
+
+        Raises:
+            ValueError: it cannot play that game.
+            FileNotFoundError: there is no such agent.
+        """

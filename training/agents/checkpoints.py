@@ -5,17 +5,113 @@ Imports torch only where a file is opened, so that what merely lists agents star
 
 from __future__ import annotations
 
+import os
+from abc import abstractmethod
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.registry import GAMES
+from ludarium.envs.registry import GAMES, make_stored_game
+
+from .agent import Agent, AgentFactory, Seed
 
 if TYPE_CHECKING:
     from ludarium.models import Checkpoint
 
 DEFAULT_SIMULATIONS = 64
+
+_SUFFIX = ".safetensors"
+_LATEST = f"agent{_SUFFIX}"  # in a run's folder
+
+
+@dataclass(frozen=True)
+class TrainedAgent(AgentFactory):
+    """Makes the agent of a checkpoint.
+
+    Attributes:
+        simulations: for each move; ``None`` where the name does not say.
+    """
+
+    simulations: int | None
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """How tables name the agent, but for its simulations."""
+
+    @abstractmethod
+    def checkpoint_path(self, options: dict[str, Any]) -> Path:
+        """The file; of several that come along, the one for these options of the game.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+
+    def choose_game(self, options: dict[str, Any]) -> Game:
+        """The game that it was trained for; see `AgentFactory.choose_game`."""
+        from ludarium.models import load_checkpoint
+
+        checkpoint = load_checkpoint(self.checkpoint_path(options))
+        return make_stored_game(checkpoint.game, checkpoint.options, **options)
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """The agent for ``game``; see `AgentFactory.make`."""
+        from ludarium.models import load_checkpoint
+
+        from .network import NetworkAgent
+
+        checkpoint = load_checkpoint(self.checkpoint_path(game.options))
+        simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
+        name = f"{self.label}:{simulations}"
+        return NetworkAgent.from_checkpoint(checkpoint, game, simulations, name, seed)
+
+
+@dataclass(frozen=True)
+class ShippedAgent(TrainedAgent):
+    """Makes the trained agent of a game that comes along.
+
+    Attributes:
+        name: of the game.
+    """
+
+    name: str
+
+    @property
+    def label(self) -> str:
+        """The game's name."""
+        return self.name
+
+    def checkpoint_path(self, options: dict[str, Any]) -> Path:
+        """The file for these options; see `TrainedAgent.checkpoint_path`."""
+        path = shipped_agent(self.name, options)
+        if path is None:
+            raise FileNotFoundError(
+                f"no trained agent of {self.name} comes along; train one with "
+                f"`ludarium train {self.name}`, or take another agent (uct:1000)"
+            )
+        return path
+
+
+@dataclass(frozen=True)
+class CheckpointAgent(TrainedAgent):
+    """Makes the agent of a file or of a run.
+
+    Attributes:
+        path: of the file or the run's folder.
+    """
+
+    path: Path
+
+    @property
+    def label(self) -> str:
+        """The name of the file or folder."""
+        return self.path.resolve().name.removesuffix(_SUFFIX)
+
+    def checkpoint_path(self, options: dict[str, Any]) -> Path:
+        """The one file; see `TrainedAgent.checkpoint_path`."""
+        return find_checkpoint(self.path)
 
 
 def check_fits(checkpoint: Checkpoint, game: Game, name: str) -> None:
@@ -34,69 +130,63 @@ def check_fits(checkpoint: Checkpoint, game: Game, name: str) -> None:
         )
 
 
-def split_spec(spec: str) -> tuple[str, int]:
-    """Path and simulations of a spec; ``DEFAULT_SIMULATIONS`` where it has none."""
-    path, colon, simulations = spec.rpartition(":")
-    if colon and simulations.isdecimal() and not Path(spec).exists():
-        return path, int(simulations)
-    return spec, DEFAULT_SIMULATIONS
-
-
-def find_checkpoint(path: str | Path) -> Path:
+def find_checkpoint(path: Path) -> Path:
     """The checkpoint file that a path means: itself, or ``agent.safetensors`` in a run's folder.
 
     Raises:
         FileNotFoundError: there is none.
     """
-    path = Path(path)
-    file = path / "agent.safetensors" if path.is_dir() else path
+    file = path / _LATEST if path.is_dir() else path
     if not file.is_file():
         raise FileNotFoundError(f"there is no checkpoint at {path}")
     return file
 
 
+def holds_checkpoint(path: str) -> bool:
+    """Whether a text may be meant as a trained agent: as a file, or as the folder of a run."""
+    return os.path.isfile(path) or os.path.isfile(os.path.join(path, _LATEST))
+
+
 def shipped_agents(game: str) -> list[Path]:
     """The trained agents of a game that come with the package: the usual one first."""
     with as_file(files("ludarium.models").joinpath("shipped")) as folder:
-        usual = Path(folder, f"{game}.safetensors")
-        others = sorted(Path(folder).glob(f"{game}-*.safetensors"))
+        usual = Path(folder, f"{game}{_SUFFIX}")
+        others = sorted(Path(folder).glob(f"{game}-*{_SUFFIX}"))
     return [usual, *others] if usual.is_file() else []
 
 
 def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | None:
     """The trained agent of a game that comes with the package, if there is one.
 
-    Of several it is the one that was trained with ``options``; where none was, the usual one.
+    Of several it is the one whose options agree with most of ``options``, the usual one before
+    others that agree with as many.
+    """
+    agents = shipped_agents(game)
+    if len(agents) < 2 or not options:
+        return agents[0] if agents else None
+    from ludarium.models import checkpoint_options
+
+    def agreement(path: Path) -> int:
+        trained = checkpoint_options(path)
+        return sum(name in trained and trained[name] == options[name] for name in options)
+
+    return max(agents, key=agreement)
+
+
+def telling_options(game: str) -> dict[Path, dict[str, Any]]:
+    """For each agent of a game that comes along, the options by which it is asked for.
+
+    These are all that differ from the game's defaults, or among the agents.
     """
     from ludarium.models import checkpoint_options
 
-    agents = shipped_agents(game)
-    for path in agents if options else ():
-        trained = checkpoint_options(path)
-        if all(trained.get(name) == value for name, value in (options or {}).items()):
-            return path
-    return agents[0] if agents else None
-
-
-def checkpoint_path(name: str, options: dict[str, Any] | None = None) -> Path:
-    """The checkpoint that ``name`` stands for: a file, a run's folder, or a game's shipped agent.
-
-    Of several shipped agents it is the one for these options of the game.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
-    if name in GAMES:
-        shipped = shipped_agent(name, options)
-        if shipped is None:
-            raise FileNotFoundError(
-                f"no trained agent of {name} comes along; train one with `ludarium train {name}`"
-            )
-        return shipped
-    if not Path(name).exists():
-        raise FileNotFoundError(
-            f"there is no checkpoint or run folder {name!r}; a game's name stands for its shipped "
-            f"agent ({', '.join(game for game in GAMES if shipped_agent(game))}), and agents "
-            "without a checkpoint (uct:1000, alphabeta:4, ...) can be evaluated with --game"
-        )
-    return find_checkpoint(name)
+    trained = {path: checkpoint_options(path) for path in shipped_agents(game)}
+    defaults = {option.name: option.default for option in GAMES[game].option_list}
+    return {
+        path: {
+            name: value
+            for name, value in options.items()
+            if any(value != others.get(name) for others in (defaults, *trained.values()))
+        }
+        for path, options in trained.items()
+    }

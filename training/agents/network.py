@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 
 import numpy as np
 
+from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
-from ludarium.models import Checkpoint, InferenceEngine, load_checkpoint
-from ludarium.models.backends import ANY_SIZE
+from ludarium.models import Checkpoint, InferenceEngine
+from ludarium.models.backends import BATCH_INVARIANT
 from ludarium.models.network import PolicyValueNetwork
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import Search, SearchResult, SearchSettings
 
 from .agent import Agent, Seed
-from .checkpoints import DEFAULT_SIMULATIONS, check_fits, find_checkpoint, split_spec
+from .checkpoints import DEFAULT_SIMULATIONS, check_fits
 
 MOST_SIMULATIONS = 100_000
 _BATCH = 128
@@ -28,7 +28,7 @@ class NetworkAgent(Agent):
     Args:
         game: the rules.
         network: with its weights.
-        simulations: for each move; 0 plays the network's best_unvisited without search.
+        simulations: for each move; 0 plays the network's favourite without search.
         name: how tables name it.
         seed: not used; the agent always plays the same.
         backend: see `ludarium.models.InferenceEngine`.
@@ -52,12 +52,15 @@ class NetworkAgent(Agent):
         self.simulations = simulations
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
         self._batch = int(np.clip(room, 1, _BATCH))
-        self._engine = InferenceEngine(network, game.observation_shape, self._batch, backend)
+        self._codec = Codec(game)
+        self._engine = InferenceEngine(
+            network, game.observation_shape, self._batch, backend, sizes=(1, self._batch)
+        )
         self._search: Search | None = None
         if simulations:
             settings = SearchSettings(simulations=simulations)
             # What it remembers must not change what it plays, not even in the last bits.
-            cache = _CACHE_MEGABYTES if self._engine.backend in ANY_SIZE else 0.0
+            cache = _CACHE_MEGABYTES if self._engine.backend in BATCH_INVARIANT else 0.0
             self._search = Search(game, settings, self._batch, seed=0, cache=cache)
 
     @classmethod
@@ -73,16 +76,8 @@ class NetworkAgent(Agent):
         check_fits(checkpoint, game, name)
         return cls(game, checkpoint.network, simulations, name, seed)
 
-    @classmethod
-    def from_spec(cls, spec: str, game: Game, seed: Seed = None) -> NetworkAgent:
-        """The agent of ``PATH`` or ``PATH:SIMULATIONS``; see `find_checkpoint` for paths."""
-        path, simulations = split_spec(spec)
-        checkpoint = load_checkpoint(find_checkpoint(path))
-        name = f"{Path(path).stem}:{simulations}"
-        return cls.from_checkpoint(checkpoint, game, simulations, name, seed)
-
     def without_search(self) -> NetworkAgent:
-        """The same network, which plays its best_unvisited action."""
+        """The same network, which plays its favourite action."""
         twin = copy.copy(self)
         twin.simulations, twin._search = 0, None
         twin.name = f"{self.name} without search"
@@ -101,6 +96,16 @@ class NetworkAgent(Agent):
             chosen[open_games] = self._favourites(np.ascontiguousarray(states[open_games]))
         return chosen
 
+    def search(self, states: np.ndarray) -> SearchResult:
+        """What the search finds in positions, none of them finished; see `Search.run`.
+
+        Raises:
+            ValueError: a position is finished, or the agent plays without search.
+        """
+        if self._search is None:
+            raise ValueError(f"agent {self.name} plays without search")
+        return self._search.run(self._check(states), self._engine)
+
     def evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the network alone says of positions, none of them finished.
 
@@ -111,14 +116,9 @@ class NetworkAgent(Agent):
             logits float32 [N, A] in the game's numbers, legal or not, and values float32 [N] for
             the player to move, in [-1, 1].
         """
-        game, states = self.game, self._check(states)
-        observations = np.empty((len(states), *game.observation_shape), np.float32)
-        planes = observations.reshape(len(states), *game.planes_shape)
-        game.kernels.observe_movers(game.tables, states, planes)
-        logits, values = self._engine(observations)
-        seen = np.empty((len(states), game.num_actions), np.int32)
-        game.kernels.seen_actions_of_movers(game.tables, states, seen)
-        return np.take_along_axis(logits, seen, axis=1), values
+        encoded = self._codec.encode(self._check(states))
+        logits, values = self._engine(encoded.observations)
+        return encoded.decode_policies(logits), values
 
     def _favourites(self, states: np.ndarray) -> np.ndarray:
         masks = np.empty((len(states), self.game.num_actions), np.int8)

@@ -83,12 +83,15 @@ class Learner:
         self._learning: nn.Module = self.network
         if config.ownership_weight:
             if not isinstance(self.network, BoardNetwork):
-                raise ValueError("learner.ownership_weight: the game's observation is no board")
+                raise ValueError(
+                    "learner.ownership_weight needs a network of ludarium for boards; leave it out"
+                )
             whole = OwnershipNetwork(self.network).to(self.device)
             self.ownership, self._learning = whole.ownership, whole
         self._replicas = [self._learning]
         if self.device.type == "cpu":
-            self._replicas += [_sharing_weights(self._learning) for _ in range(workers - 1)]
+            parts = min(workers, config.batch)  # the mean of an empty part is not a number
+            self._replicas += [_sharing_weights(self._learning) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
         decayed = [weight for weight in self._learning.parameters() if weight.ndim > 1]
         others = [weight for weight in self._learning.parameters() if weight.ndim <= 1]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
 
@@ -36,7 +37,7 @@ class Batch(NamedTuple):
 
     Attributes:
         observations: float32 [B, *observation_shape].
-        policies: float32 [B, A], actions numbered as the player to move sees them.
+        policies: float32 [B, A], of the actions in the network's numbers.
         outcomes: float32 [B, 3], probabilities of win, draw, loss.
         scores: float32 [B], final score as a share of the largest possible.
         owners: float32 [B, cells], who owns each cell at the end: 1 the player to move, -1 the
@@ -59,27 +60,20 @@ class BatchMaker:
     def __init__(self, game: Game, search_value: float) -> None:
         self.game = game
         self.search_value = search_value
-        self.symmetries = game.symmetries()
-        self._cells = self.symmetries.of_cells(game.planes_shape[1]) if game.has_owners else None
+        self.codec = Codec(game)
+        self._cells = (
+            self.codec.symmetries.of_cells(game.planes_shape[1]) if game.has_owners else None
+        )
 
     def __call__(self, samples: np.ndarray, rng: np.random.Generator) -> Batch:
         """The batch of structured array [B] of `sample_dtype`."""
-        game, count = self.game, len(samples)
         states = np.ascontiguousarray(samples["state"])
-        planes = np.empty((count, *game.planes_shape), np.float32)
-        game.kernels.observe_movers(game.tables, states, planes)
-        seen = np.empty((count, game.num_actions), np.int32)
-        game.kernels.seen_actions_of_movers(game.tables, states, seen)
-        policies = np.empty((count, game.num_actions), np.float32)
-        np.put_along_axis(policies, seen, samples["policy"], axis=1)
-        chosen = rng.integers(len(self.symmetries), size=count)
-        observations = np.take_along_axis(
-            planes.reshape(count, -1), self.symmetries.observation[chosen], axis=1
-        )
-        policies = np.take_along_axis(policies, self.symmetries.actions_of(states, chosen), axis=1)
+        chosen = self.codec.draw_symmetries(len(samples), rng)
+        encoded = self.codec.encode(states, chosen)
+        policies = encoded.encode_policies(samples["policy"].astype(np.float32))
         view = 1 - 2 * states["mover"].astype(np.float32)
         return Batch(
-            observations=observations.reshape(count, *game.observation_shape),
+            observations=encoded.observations,
             policies=policies / policies.sum(axis=1, keepdims=True),
             outcomes=self._outcomes(samples, view),
             scores=self._scores(samples, view),

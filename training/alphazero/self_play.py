@@ -39,8 +39,8 @@ from .kernels.self_play import (
     NEXT_GAME,
     PLIES,
     POSITIONS,
-    SEARCHES,
     SIMULATIONS,
+    Games,
     Log,
     Resignation,
 )
@@ -67,9 +67,8 @@ class SelfPlayResult:
         samples: structured array (``samples.sample_dtype``) of positions of ended games.
         games: games ended.
         plies: plies of these games, openings included.
-        positions: positions searched in full, and so recorded.
-        searches: all positions searched.
-        simulations: simulations done, those of fast searches included.
+        positions: positions searched, and so recorded.
+        simulations: simulations done.
         evaluations: positions that the network evaluated.
         hits: evaluations that the cache had instead.
         resigned: games that a player gave up.
@@ -81,7 +80,6 @@ class SelfPlayResult:
     games: int = 0
     plies: int = 0
     positions: int = 0
-    searches: int = 0
     simulations: int = 0
     evaluations: int = 0
     hits: int = 0
@@ -112,7 +110,7 @@ class Group:
         game: the rules.
         settings: of the search, with the most simulations that will be asked for.
         games: number of games side by side, and so the network's batch.
-        positions: positions to search in full in one chunk.
+        positions: positions to search in one chunk.
         opening_plies: games start with up to so many random plies.
         seed: of the games.
         cache: megabytes for answers of the network, which are kept within one chunk.
@@ -137,49 +135,47 @@ class Group:
         self.dtype = sample_dtype(game) if dtype is None else dtype
         self.stored = self.dtype.names or ()
         self.resigns = "resigned" in self.stored
-        self.opening_plies = opening_plies
         self.kernels = specialise(kernels, game.rules)
-        self.tree = new_tree(game, games, settings)
-        self.log = Log(
-            states=np.zeros(positions, game.state_dtype),
-            policies=np.zeros((positions, game.num_actions), np.float32),
-            values=np.zeros(positions, np.float32),
-            games=np.zeros(positions, np.int64),
-            ended_games=np.zeros(positions, np.int64),
-            ended_states=np.zeros(positions, game.state_dtype),
-            ended_outcomes=np.zeros(positions, np.int8),
-            ended_scores=np.zeros(positions, np.int32),
-            ended_resigned=np.zeros(positions, np.bool_),
-            ended_free=np.zeros(positions, np.bool_),
-            ended_lowest=np.zeros((positions, 2), np.float32),
-            counts=np.zeros(8, np.int64),
-        )
-        self.games = np.zeros(games, np.int64)
-        self.rngs = seed_rng(seed, games)
-        self.resignation = Resignation(
-            threshold=NEVER_RESIGN,
-            disabled_fraction=float(resign_disabled_fraction) if self.resigns else 1.0,
-            free=np.ones(games, np.bool_),
-            lowest=np.ones((games, 2), np.float32),
-        )
+        tree = new_tree(game, games, settings)
         self.observations = np.zeros((games, *game.observation_shape), np.float32)
-        self._planes = self.observations.reshape(games, *game.planes_shape)
-        self.cache = new_cache(self.observations, game.num_actions, cache)
+        self.games = Games(
+            tree=tree,
+            cache=new_cache(self.observations, game.num_actions, cache),
+            log=Log(
+                states=np.zeros(positions, game.state_dtype),
+                policies=np.zeros((positions, game.num_actions), np.float32),
+                values=np.zeros(positions, np.float32),
+                games=np.zeros(positions, np.int64),
+                ended_games=np.zeros(positions, np.int64),
+                ended_states=np.zeros(positions, game.state_dtype),
+                ended_outcomes=np.zeros(positions, np.int8),
+                ended_scores=np.zeros(positions, np.int32),
+                ended_resigned=np.zeros(positions, np.bool_),
+                ended_free=np.zeros(positions, np.bool_),
+                ended_lowest=np.zeros((positions, 2), np.float32),
+                counts=np.zeros(7, np.int64),
+            ),
+            serials=np.zeros(games, np.int64),
+            rngs=seed_rng(seed, games),
+            opening_plies=opening_plies,
+            resignation=Resignation(
+                threshold=NEVER_RESIGN,
+                disabled_fraction=float(resign_disabled_fraction) if self.resigns else 1.0,
+                free=np.ones(games, np.bool_),
+                lowest=np.ones((games, 2), np.float32),
+            ),
+            planes=self.observations.reshape(games, *game.planes_shape),
+        )
         self.pending = np.zeros(0, self.dtype)
         self.pending_games = np.zeros(0, np.int64)
         self.settings = settings
         self.is_full = False
-        self.kernels.begin_games(
-            game.tables,
-            self.tree,
-            self.cache,
-            self.log,
-            self.games,
-            self.rngs,
-            opening_plies,
-            self.resignation,
-            self._planes,
-        )
+        self.kernels.begin_games(game.tables, self.games)
+
+    @property
+    def log(self) -> Log:
+        """What the games of this chunk left behind."""
+        return self.games.log
 
     def begin(self, settings: SearchSettings, resign_at: float = NEVER_RESIGN) -> None:
         """Begin a chunk of as many positions as the log holds; games of the one before go on.
@@ -188,33 +184,23 @@ class Group:
         him the value ``resign_at`` or less resigns.
         """
         self.settings = settings
-        self.resignation = self.resignation._replace(threshold=float(resign_at))
-        write_considered_visits(settings, self.tree.considered_visits)
+        resignation = self.games.resignation._replace(threshold=float(resign_at))
+        self.games = self.games._replace(resignation=resignation)
+        write_considered_visits(settings, self.games.tree.considered_visits)
         self.log.counts[np.arange(len(self.log.counts)) != NEXT_GAME] = 0
-        empty(self.cache)
+        empty(self.games.cache)
         self.is_full = False
 
     def step(self, evaluate: Evaluator) -> None:
         """Evaluate what the games wait for, and play on until each waits again."""
         logits, values = evaluate(self.observations)
         self.is_full = self.kernels.play_on(
-            self.game.tables,
-            self.tree,
-            self.cache,
-            self.settings,
-            self.log,
-            self.games,
-            self.rngs,
-            self.opening_plies,
-            self.resignation,
-            logits,
-            values,
-            self._planes,
+            self.game.tables, self.games, self.settings, logits, values
         )
 
     @property
     def positions(self) -> int:
-        """Positions searched in full in this chunk."""
+        """Positions searched in this chunk."""
         return int(self.log.counts[POSITIONS])
 
     def collect(self) -> SelfPlayResult:
@@ -248,7 +234,6 @@ class Group:
             games=ended,
             plies=int(log.counts[PLIES]),
             positions=positions,
-            searches=int(log.counts[SEARCHES]),
             simulations=int(log.counts[SIMULATIONS]),
             evaluations=int(log.counts[EVALUATIONS]),
             hits=int(log.counts[HITS]),
@@ -267,17 +252,18 @@ class Group:
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that `restore` needs to go on exactly where this group is."""
-        arrays = {f"tree.{name}": array for name, array in self.tree._asdict().items()}
+        arrays = {f"tree.{name}": array for name, array in self.games.tree._asdict().items()}
         arrays |= {
             "counts": self.log.counts,
-            "games": self.games,
-            "rngs": self.rngs,
+            "serials": self.games.serials,
+            "rngs": self.games.rngs,
             "observations": self.observations,
             "pending": self.pending,
             "pending_games": self.pending_games,
         }
         if self.resigns:
-            arrays |= {"free": self.resignation.free, "lowest": self.resignation.lowest}
+            resignation = self.games.resignation
+            arrays |= {"free": resignation.free, "lowest": resignation.lowest}
         return arrays
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
@@ -289,8 +275,8 @@ class Group:
                 if array.shape != arrays[name].shape or array.dtype != arrays[name].dtype:
                     raise ValueError(f"the saved self-play does not fit this run: {name}")
                 array[...] = arrays[name]
-        for search in range(len(self.games)):
-            set_request(self.cache, search)
+        for search in range(len(self.games.serials)):
+            set_request(self.games.cache, search)
 
 
 class SelfPlay:

@@ -21,7 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 
 from ..agents import Agent, make_agent
 from .match import Progress, play_match
@@ -30,6 +32,13 @@ from .statistics import Match, Rating, expected_score, fit_rating, fit_ratings
 #: The player whose rating is a convention, and that rating.
 REFERENCE = "uct:1000"
 REFERENCE_ELO = 1000.0
+
+#: Bounds of what a file may say, far beyond what makes sense.
+_LARGEST_FILE = 4 * MEGABYTE
+_MOST_ENTRIES = 10_000
+_MOST_ELO = 1e6
+_MOST_GAMES = 10**9
+_MOST_NAME = 1000
 
 #: An agent of known rating plays its games in so many parts, the next opponent chosen after each.
 _PARTS = 4
@@ -77,10 +86,12 @@ def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Rati
     Raises:
         ValueError: the file is damaged; the message names it.
     """
-    source = files(__package__).joinpath("ratings.json") if path is None else Path(path)
-    if not source.is_file():
-        return None
-    fitting = [ratings for ratings in _read(source) if ratings.fits(game)]
+    if path is None:
+        text = files(__package__).joinpath("ratings.json").read_text(encoding="utf-8")
+        known = _parse(text, "the ratings that come along")
+    else:
+        known = _read(path)
+    fitting = [ratings for ratings in known if ratings.fits(game)]
     return fitting[0] if fitting else None
 
 
@@ -92,8 +103,7 @@ def save_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
     """
     path = Path(path)
     rules = (ratings.game, ratings.version, ratings.options)
-    known = _read(path) if path.is_file() else []
-    kept = [each for each in known if (each.game, each.version, each.options) != rules]
+    kept = [each for each in _read(path) if (each.game, each.version, each.options) != rules]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     lines = ",\n".join(_as_json(each) for each in [*kept, ratings])
@@ -280,21 +290,68 @@ def _as_json(ratings: Ratings) -> str:
     return f'{{{head},\n "players": {{\n{body}\n }},\n "matches": [\n{games}\n ]}}'
 
 
-def _read(source: Any) -> list[Ratings]:
-    """All entries of a file."""
+def _read(path: str | os.PathLike[str]) -> list[Ratings]:
+    """All entries of a file, none if there is no such file."""
     try:
-        return [_entry(data) for data in json.loads(source.read_text(encoding="utf-8"))]
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{source} holds no ratings of players: {error!r}") from None
+        content = read_regular_file(path, _LARGEST_FILE, "a file of ratings")
+    except FileNotFoundError:
+        return []
+    return _parse(content, quoted(os.fspath(path), 100))
 
 
-def _entry(data: dict[str, Any]) -> Ratings:
+def _parse(text: str | bytes, source: str) -> list[Ratings]:
+    """All entries of a text, which may come from a stranger; ``source`` is what errors call it."""
+    entries = load_json(text, source)
+    try:
+        return [_entry(data) for data in _list_of(entries, "the whole")]
+    except ValueError as error:
+        raise ValueError(f"{source} holds no ratings of players: {error}") from None
+
+
+def _entry(data: Any) -> Ratings:
+    keys = {"game": str, "version": int, "options": dict, "date": str, "seed": int}
+    if not isinstance(data, dict) or not keys.keys() | {"players", "matches"} <= data.keys():
+        raise ValueError(f"an entry is {quoted(data)}, and lacks a key")
+    for key, kind in keys.items():
+        if type(data[key]) is not kind:
+            raise ValueError(f"{key} is {quoted(data[key])}, not of type {kind.__name__}")
+    players = data["players"]
+    if not isinstance(players, dict) or len(players) > _MOST_ENTRIES:
+        raise ValueError(f"players are {quoted(players)}, not a mapping")
     return Ratings(
-        game=data["game"],
-        version=data["version"],
-        options=data["options"],
-        date=data["date"],
-        seed=data["seed"],
-        players={name: Rating(*values) for name, values in data["players"].items()},
-        matches=tuple(Match(*values) for values in data["matches"]),
+        **{key: data[key] for key in keys},
+        players={_name(name): _rating(values) for name, values in players.items()},
+        matches=tuple(_match(values) for values in _list_of(data["matches"], "matches")),
     )
+
+
+def _list_of(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list) or len(value) > _MOST_ENTRIES:
+        raise ValueError(f"{what} is {quoted(value)}, not a list of up to {_MOST_ENTRIES:,}")
+    return value
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= _MOST_NAME:
+        raise ValueError(f"{quoted(value)} is no name of a player")
+    return value
+
+
+def _rating(values: Any) -> Rating:
+    numbers = values if isinstance(values, list) and len(values) == 3 else [None]
+    if not all(_is_number(each, -_MOST_ELO, _MOST_ELO) for each in numbers):
+        raise ValueError(f"{quoted(values)} is no rating [elo, low, high]")
+    return Rating(*values)
+
+
+def _match(values: Any) -> Match:
+    if not isinstance(values, list) or len(values) != 4:
+        raise ValueError(f"{quoted(values)} is no match [first, second, games, points]")
+    first, second, games, points = values
+    if type(games) is not int or not 1 <= games <= _MOST_GAMES or not _is_number(points, 0, games):
+        raise ValueError(f"{quoted(values)} is no match: its games or points are not possible")
+    return Match(_name(first), _name(second), games, points)
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    return type(value) in (int, float) and low <= value <= high

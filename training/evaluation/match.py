@@ -95,6 +95,31 @@ class MatchResult:
         return wilson_interval(self.total.points, self.total.games)
 
     @property
+    def repeats_one_pair(self) -> bool:
+        """Whether there is but one game from either seat, played again and again.
+
+        So it is where both agents are deterministic and no opening is drawn.
+        """
+        return self.distinct_games <= 2 < self.total.games
+
+    @property
+    def caveat(self) -> str | None:
+        """Why the interval is not to be trusted, for people; ``None`` where it is."""
+        games, distinct = self.total.games, self.distinct_games
+        if self.repeats_one_pair:
+            return (
+                f"only {distinct} of {games} games differ: both agents always answer alike, and "
+                "all games begin alike, so the score says nothing about others; draw openings "
+                "(--opening-plies 4)"
+            )
+        if distinct < games:
+            return (
+                f"{games - distinct} of {games} games repeat another one action for action, so "
+                "the interval is narrower than it should be"
+            )
+        return None
+
+    @property
     def elo(self) -> float:
         """Elo difference that the score stands for; infinite where all games went one way."""
         return elo_difference(self.score)
@@ -131,6 +156,7 @@ class MatchResult:
             "elo_interval_95": [finite(end) for end in self.elo_interval],
             "mean_plies": self.mean_plies,
             "distinct_games": self.distinct_games,
+            "caveat": self.caveat,
             "seconds": self.seconds,
         }
 

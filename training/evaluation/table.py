@@ -24,7 +24,8 @@ def table(results: Sequence[MatchResult], terminal: bool | None = None) -> str:
     Args:
         results: the matches.
         terminal: draw it for a terminal, two lines for each match; ``False`` gives plain
-            text, one line for each. Default: whether standard output is a terminal.
+            text, one line for each. Default: whether standard output is a terminal. Below, a line
+            for each match whose interval is not to be trusted.
     """
     if terminal is None:
         terminal = sys.stdout.isatty()
@@ -34,13 +35,23 @@ def table(results: Sequence[MatchResult], terminal: bool | None = None) -> str:
 def _plain_table(results: Sequence[MatchResult]) -> str:
     lines = [list(_PLAIN_COLUMNS), *map(_plain_row, results)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
+    rows = [
         "  ".join(
             cell.ljust(width) if index < _NAMES else cell.rjust(width)
             for index, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
-    )
+    ]
+    return "\n".join([*rows, *_caveats(results)])
+
+
+def _caveats(results: Sequence[MatchResult]) -> list[str]:
+    """A line for each match whose interval is not to be trusted."""
+    return [
+        f"warning: {result.first} against {result.second}: {result.caveat}"
+        for result in results
+        if result.caveat is not None
+    ]
 
 
 def _plain_row(result: MatchResult) -> list[str]:
@@ -88,9 +99,7 @@ def _rich_table(results: Sequence[MatchResult]) -> str:
             f"{_counts(result.as_player_0)}\n{_counts(result.as_player_1)}",
             f"{result.mean_plies:.1f}\n{result.seconds:.1f} s",
         )
-    repeats = sum(result.total.games - result.distinct_games for result in results)
-    if repeats:
-        drawing.caption = f"{repeats} of the games repeat another one action for action"
+    drawing.caption = escape("\n".join(_caveats(results))) or None
     text = StringIO()
     Console(
         file=text, force_terminal=True, width=shutil.get_terminal_size().columns, highlight=False

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.envs.engine.codec import Encoded
 from ludarium.envs.engine.game import Game
 from ludarium.envs.sb3 import BoardGameVecEnv
 
 from .opponents import Pool
-from .view import Seen, View
+from .view import View
 
-_BATCH = "batch."
+_BATCH, _SEEN = "batch.", "seen."
 
 
 class LearnerVecEnv(BoardGameVecEnv):
@@ -29,7 +30,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         random: what seats, starts and openings are drawn from.
 
     Attributes:
-        seen: what the learner's network sees now, `Seen` of all games.
+        seen: what the learner's network sees now, of all games.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class LearnerVecEnv(BoardGameVecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Take the learner's actions, in the numbers of its network."""
-        super().step_async(self.seen.actions(actions))
+        super().step_async(self.seen.decode(actions))
 
     def action_masks(self) -> np.ndarray:
         """bool[N, A], legal actions in the numbers of the learner's network."""
@@ -74,7 +75,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         arrays = {f"{_BATCH}{name}": value for name, value in self.side.batch.snapshot().items()}
         return (
             arrays
-            | self.seen._asdict()
+            | {f"{_SEEN}{name}": value for name, value in vars(self.seen).items()}
             | {
                 "seats": self.side.seats,
                 "playing": self._pool.playing,
@@ -94,6 +95,12 @@ class LearnerVecEnv(BoardGameVecEnv):
                 if name.startswith(_BATCH)
             }
         )
-        self.seen = Seen(*(arrays[name] for name in Seen._fields))
+        self.seen = Encoded(
+            **{
+                name.removeprefix(_SEEN): value
+                for name, value in arrays.items()
+                if name.startswith(_SEEN)
+            }
+        )
         self.side.seats[:] = arrays["seats"]
         self._pool.playing[:] = arrays["playing"]

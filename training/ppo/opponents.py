@@ -151,7 +151,7 @@ class Pool:
             own = np.flatnonzero(playing == number)
             network = self.current if number == CURRENT else self._past(number).network
             chosen[own] = self._draw(network, seen.observations[own], seen.masks[own])
-        return seen.actions(chosen)
+        return seen.decode(chosen)
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
         """Note the learner's results."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -48,10 +49,19 @@ class Column(NamedTuple):
     rank: int = 0
 
 
+#: How much of the run is left by the clock, after the columns of the algorithm.
+LEFT = Column("left", 7, lambda m: as_time(time_left(m["progress"], m["seconds"])), 1)
+#: Seconds after which a log that is no terminal has a line of a task under way.
+_SILENCE = 30.0
+#: Share of a task that tells how long the rest will take: compiling may come before it.
+_ENOUGH = 0.05
+
+
 class TerminalReporter(Reporter):
     """A progress bar and a table row for each iteration, on standard error.
 
-    Also writes TensorBoard curves into the run's folder.
+    Where that is no terminal, a line now and then takes the bar's place. Also writes TensorBoard
+    curves into the run's folder.
 
     Args:
         folder: of the run.
@@ -68,7 +78,7 @@ class TerminalReporter(Reporter):
         self.console = Console(file=stream or sys.stderr, highlight=False)
         if not self.console.is_terminal:
             self.console.width = 160  # a log file has no edge to wrap at
-        self.columns = fitting_columns(columns, self.console.width)
+        self.columns = fitting_columns([*columns, LEFT], self.console.width)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description:>10}"),
@@ -76,13 +86,14 @@ class TerminalReporter(Reporter):
             TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
             TextColumn("{task.fields[speed]}"),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
             console=self.console,
             disable=not self.console.is_terminal,
         )
-        self._task = self._progress.add_task("", total=1, speed="")
+        self._task = self._progress.add_task("", total=1, speed="", left="")
         self._lock = threading.Lock()
-        self._done = 0
-        self._started = time.perf_counter()
+        self._name, self._total, self._done = "", 1, 0
+        self._started = self._told = time.perf_counter()
         self._heading_due = True
         self._chart_due = True
         self._progress.start()
@@ -90,22 +101,33 @@ class TerminalReporter(Reporter):
     def begin(self, task: str, total: int) -> None:
         """Show a new bar."""
         with self._lock:
-            self._done = 0
-            self._started = time.perf_counter()
-            self._progress.reset(self._task, description=task, total=total, speed="")
+            self._name, self._total, self._done = task, total, 0
+            self._started = self._told = time.perf_counter()
+            self._progress.reset(self._task, description=task, total=total, speed="", left="")
 
     def advance(self, count: int) -> None:
         """Move the bar on."""
         with self._lock:
             self._done += count
             speed = self._done / max(1e-9, time.perf_counter() - self._started)
-            self._progress.update(self._task, completed=self._done, speed=f"{speed:,.0f}/s")
+            self._show(f"{speed:,.0f}/s")
 
     def reach(self, count: int) -> None:
         """Move the bar to ``count``."""
         with self._lock:
             self._done = count
-            self._progress.update(self._task, completed=count)
+            self._show("")
+
+    def _show(self, speed: str) -> None:
+        """Bring the bar, or the log, up to date."""
+        now = time.perf_counter()
+        share = min(1.0, self._done / max(1, self._total))
+        seconds = time_left(share, now - self._started)
+        left = f"{as_time(seconds)} left" if share >= _ENOUGH else ""
+        self._progress.update(self._task, completed=self._done, speed=speed, left=left)
+        if not self.console.is_terminal and now - self._told >= _SILENCE:
+            self._told = now
+            self.console.print(f"{self._name} {self._done:,}/{self._total:,}  {left}".rstrip())
 
     def iteration(self, metrics: dict[str, Any]) -> None:
         """Print a row, the heading above the first one, and add to the curves."""
@@ -143,6 +165,20 @@ class TerminalReporter(Reporter):
         """Take the bar away and close the curves."""
         self._progress.stop()
         self._writer.close()
+
+
+def time_left(share: float, seconds: float) -> float:
+    """Seconds until all is done, where ``share`` of it took ``seconds``; infinite for none."""
+    return seconds * (1 - share) / share if share > 0 else math.inf
+
+
+def as_time(seconds: float) -> str:
+    """A duration for people: ``45 s``, ``12 min``, ``3.5 h``; ``?`` for an infinite one."""
+    if not math.isfinite(seconds):
+        return "?"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def fitting_columns(columns: Sequence[Column], width: int) -> list[Column]:

@@ -26,10 +26,11 @@ from ludarium.training.evaluation import (
     save_ratings,
 )
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import chosen_architecture, network_shape
 
 from .folder import RunFolder
 from .reporting import Column, Reporter
+from .resources import check_device, check_resources
 
 #: Games of each match in which a run rates the anchors whose ratings nobody knows.
 _ANCHOR_GAMES = 40
@@ -77,7 +78,8 @@ class Trainer(ABC):
         self.folder = folder
         self.reporter = reporter
         self.game = make_game(config.game, **config.options)
-        self.device = choose_device(config.device)
+        check_resources(config, self.game)  # before the folder is made
+        self.device = check_device(config.device)
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
@@ -227,14 +229,12 @@ class Trainer(ABC):
     def _checkpoint(self, network: PolicyValueNetwork, step: int) -> Checkpoint:
         """A network of this run with its description."""
         config = self.config
-        channels, blocks = chosen_size(self.game, config.network)
         return Checkpoint(
             game=self.game.name,
             version=self.game.version,
             options=dict(self.game.options),
             shape=network_shape(self.game),
-            channels=channels,
-            blocks=blocks,
+            architecture=chosen_architecture(self.game, config.network),
             step=step,
             network=network,
             notes={
@@ -248,16 +248,6 @@ class Trainer(ABC):
 
     def close(self) -> None:  # noqa: B027 - most runs have nothing to end
         """End what runs beside the loop."""
-
-
-def choose_device(wanted: str) -> str:
-    """A torch device; ``auto`` takes a GPU where there is one."""
-    if wanted != "auto":
-        try:
-            return str(torch.device(wanted))
-        except RuntimeError:
-            raise ValueError(f"device is {wanted!r}; accepted: auto, cpu, cuda, ...") from None
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def flatten(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -43,14 +43,13 @@ def sequence_of_considered_visits(considered: int, simulations: int) -> list[int
 
 
 def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
-    """Write the schedules of full and of fast searches, for every number of actions.
+    """Write the schedules of a search, for every number of actions.
 
-    ``out`` int32[2, max_considered + 1, simulations] may have room for more simulations.
+    ``out`` int32[max_considered + 1, simulations] may have room for more simulations.
     """
-    for kind, simulations in enumerate((settings.simulations, settings.fast_simulations)):
-        for considered in range(settings.max_considered + 1):
-            sequence = sequence_of_considered_visits(considered, simulations)
-            out[kind, considered, :simulations] = sequence
+    simulations = settings.simulations
+    for considered in range(settings.max_considered + 1):
+        out[considered, :simulations] = sequence_of_considered_visits(considered, simulations)
 
 
 @compiled
@@ -209,7 +208,7 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
 def select_root(root, nodes, edges, settings, considered_visits):
     """The root edge to simulate next, by sequential halving."""
     considered = min(settings.max_considered, nodes[0].end - nodes[0].first)
-    visits = considered_visits[root.fast, considered, root.simulation]
+    visits = considered_visits[considered, root.simulation]
     return choose_at_root(root, nodes, edges, settings, visits)
 
 

@@ -27,10 +27,6 @@ class SearchSettings(NamedTuple):
             0 plays the most visited one.
         prove: back up exact values, of finished positions and of those that the mover can win at
             once, as proven bounds, and do not search what is settled.
-        full_search_fraction: share of searches that are full; the others are fast. Drawn for each.
-        fast_simulations: simulations of a fast search, which has no root noise and plays the
-            best action found: the playout-cap randomisation of Wu, "Accelerating Self-Play
-            Learning in Go" (2019), section 3.1.
         temperature_plies: from this ply of the game on searches are greedy: they play the best
             action found. PUCT takes the most visited one, as at temperature 0; Gumbel leaves
             the noise out of the final choice. The noise stays in the search.
@@ -47,6 +43,4 @@ class SearchSettings(NamedTuple):
     dirichlet_alpha: float = 0.3
     temperature: float = 0.0
     prove: bool = True
-    full_search_fraction: float = 1.0
-    fast_simulations: int = 0
     temperature_plies: int = NEVER

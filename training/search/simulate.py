@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.envs.engine.compile import kernel, part
+from ludarium.envs.engine.kernels import observe_as
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 
 from . import gumbel, puct
@@ -16,21 +17,23 @@ from .cache import NO_SLOT, lookup, set_request, store
 from .prefetch import prefetch_tree
 from .proof import update_bounds
 from .settings import GUMBEL
-from .tree import NO_EDGE, NO_NODE, back_up, is_over, is_proven, node_value
+from .tree import NO_EDGE, NO_NODE, back_up, is_over, is_proven, node_value, search_of
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
 
 @part
-def show(table, state, cache, planes, search):
-    """Write what the player to move in a position sees, as what a search asks."""
-    rules.observe(table, state, int(state.mover), planes[search])
-    set_request(cache, search)
+def show(table, state, cache, planes, b):
+    """Write what the player to move in a position sees, as what search ``b`` asks."""
+    observe_as(table, state, int(state.mover), planes[b], True)
+    set_request(cache, b)
 
 
 @part
-def new_node(table, root, nodes, edges, states, number, parent):
+def new_node(table, search, number, parent):
     """Make a node for the position in ``states[number]``; the evaluation is yet to come."""
+    roots, nodes, edges, states = search
+    root = roots[0]
     node, state = nodes[number], states[number]
     node.parent = parent
     node.visits = 0
@@ -54,11 +57,12 @@ def new_node(table, root, nodes, edges, states, number, parent):
 
 
 @part
-def start_search(table, root, nodes, edges, states):
+def start_search(table, search):
     """Begin a search from the position in the root, which then waits for the network."""
+    root = search.roots[0]
     root.size = 1
     root.edges = 0
-    new_node(table, root, nodes, edges, states, 0, NO_NODE)
+    new_node(table, search, 0, NO_NODE)
     root.simulation = 0
     root.waiting = 0
 
@@ -82,14 +86,13 @@ def evaluate_node(node, edges, value):
 
 
 @part
-def evaluate_root(root, nodes, edges, states, settings, rng, value):
-    """The same for the root; draw what kind of search it gets, and its noise."""
+def evaluate_root(search, settings, rng, value):
+    """The same for the root; draw its noise."""
+    roots, nodes, edges, states = search
+    root = roots[0]
     evaluate_node(nodes[0], edges, value)
     root.waiting = NO_NODE
-    root.fast = 0
-    if settings.full_search_fraction < 1:
-        root.fast = random_bits(rng) >= settings.full_search_fraction * 4294967296.0
-    root.greedy = root.fast or states[0].ply >= settings.temperature_plies
+    root.greedy = states[0].ply >= settings.temperature_plies
     draw_noise(root, nodes[0], edges, settings, rng)
 
 
@@ -97,8 +100,7 @@ def evaluate_root(root, nodes, edges, states, settings, rng, value):
 def draw_noise(root, node, edges, settings, rng):
     """Root noise over the legal actions: scaled Gumbel, or Dirichlet for PUCT.
 
-    With ``settings.noise`` 0 the search keeps the noise that it was given. A fast search has
-    none: 0 for Gumbel, and the priors themselves for PUCT, which mixes the two.
+    With ``settings.noise`` 0 the search keeps the noise that it was given.
     """
     if settings.noise == 0:
         return
@@ -107,9 +109,7 @@ def draw_noise(root, node, edges, settings, rng):
     total = np.float32(0)
     for edge in range(node.first, node.end):
         action = edges[edge].action
-        if root.fast:
-            root.noise[action] = 0 if settings.algorithm == GUMBEL else edges[edge].prior
-        elif settings.algorithm == GUMBEL:
+        if settings.algorithm == GUMBEL:
             uniform = (random_bits(rng) + 0.5) / 4294967296.0
             root.noise[action] = -settings.noise * math.log(-math.log(uniform))
         else:
@@ -121,24 +121,27 @@ def draw_noise(root, node, edges, settings, rng):
 
 
 @part
-def expand(table, root, nodes, edges, states, settings, rng, logits, value):
+def expand(table, search, settings, rng, logits, value):
     """Give the waiting node its evaluation: ``logits`` [A] and ``value`` in its mover's view.
 
-    The network numbers actions as the mover sees them; the tree, as the game does.
+    The network numbers actions in the canonical frame; the tree, as the game does.
     """
+    roots, nodes, edges, states = search
+    root = roots[0]
     number = root.waiting
     node, state = nodes[number], states[number]
+    turned = rules.is_turned(table, state, int(state.mover))
     for edge in range(node.first, node.end):
         action = int(edges[edge].action)
-        edges[edge].logit = logits[rules.seen_action(table, state, int(state.mover), action)]
+        edges[edge].logit = logits[table.turned_actions[action] if turned else action]
     value *= node.sign
     if number == 0:
-        evaluate_root(root, nodes, edges, states, settings, rng, value)
+        evaluate_root(search, settings, rng, value)
         if settings.prove:
-            edge = winning_edge(table, nodes, edges, states, 0)
+            edge = winning_edge(table, search, 0)
             if edge != NO_EDGE:
-                child = add_child(table, root, nodes, edges, states, 0, edge)
-                back_up_exact(root, nodes, edges, settings, child, node.sign)
+                child = add_child(table, search, 0, edge)
+                back_up_exact(search, settings, child, node.sign)
         return
     evaluate_node(node, edges, value)
     root.waiting = NO_NODE
@@ -147,8 +150,10 @@ def expand(table, root, nodes, edges, states, settings, rng, logits, value):
 
 
 @part
-def back_up_exact(root, nodes, edges, settings, number, value):
-    """A simulation that ended in a node whose value is exact, and so needs no network."""
+def back_up_exact(search, settings, number, value):
+    """End a simulation in a node whose value is exact, and so needs no network."""
+    roots, nodes, edges, _ = search
+    root = roots[0]
     node = nodes[number]
     node.visits += 1
     node.value = value
@@ -161,12 +166,13 @@ def back_up_exact(root, nodes, edges, settings, number, value):
 
 
 @part
-def winning_edge(table, nodes, edges, states, number):
+def winning_edge(table, search, number):
     """An edge that wins the game at once for a node's mover, or NO_EDGE.
 
     To try them all costs far less than to ask the network, which may well overlook them. The
     last of the ``states`` belongs to no node and is there to try them in.
     """
+    _, nodes, edges, states = search
     node, state, trial = nodes[number], states[number], states[len(states) - 1]
     if not rules.may_end(table, state):
         return NO_EDGE
@@ -180,14 +186,16 @@ def winning_edge(table, nodes, edges, states, number):
 
 
 @part
-def add_child(table, root, nodes, edges, states, number, edge):
-    """A new node for the position after an edge's action; return its number."""
+def add_child(table, search, number, edge):
+    """Add a node for the position after an edge's action; return its number."""
+    roots, _, edges, states = search
+    root = roots[0]
     child = root.size
     root.size += 1
     edges[edge].child = child
     states[child] = states[number]
     rules.step(table, states[child], int(edges[edge].action))
-    new_node(table, root, nodes, edges, states, child, number)
+    new_node(table, search, child, number)
     return child
 
 
@@ -202,44 +210,43 @@ def select(root, nodes, edges, settings, considered_visits, number):
 
 
 @part
-def next_leaf(table, root, nodes, edges, states, settings, considered_visits):
+def next_leaf(table, search, settings, considered_visits):
     """Run simulations until a new leaf needs the network; return it, or NO_NODE when done."""
-    budget = settings.fast_simulations if root.fast else settings.simulations
-    while root.simulation < budget and not is_proven(nodes[0]):
+    roots, nodes, edges, states = search
+    root = roots[0]
+    while root.simulation < settings.simulations and not is_proven(nodes[0]):
         number = 0
         while True:
             edge = select(root, nodes, edges, settings, considered_visits, number)
             child = edges[edge].child
             if child == NO_NODE:
-                child = add_child(table, root, nodes, edges, states, number, edge)
+                child = add_child(table, search, number, edge)
                 outcome = states[child].outcome
                 if outcome != ONGOING:
-                    back_up_exact(
-                        root, nodes, edges, settings, child, np.float32(reward(outcome, 0))
-                    )
+                    back_up_exact(search, settings, child, np.float32(reward(outcome, 0)))
                     break
-                if settings.prove and winning_edge(table, nodes, edges, states, child) != NO_EDGE:
-                    back_up_exact(root, nodes, edges, settings, child, nodes[child].sign)
+                if settings.prove and winning_edge(table, search, child) != NO_EDGE:
+                    back_up_exact(search, settings, child, nodes[child].sign)
                     break
                 root.waiting = child
                 return child
             if is_over(nodes[child]) or is_proven(nodes[child]):
-                back_up_exact(root, nodes, edges, settings, child, node_value(nodes[child]))
+                back_up_exact(search, settings, child, node_value(nodes[child]))
                 break
             number = child
     return NO_NODE
 
 
 @part
-def answer_from_cache(table, root, nodes, edges, states, settings, rng, cache, planes, search):
+def answer_from_cache(table, search, settings, rng, cache, planes, b):
     """Show the waiting node; where the cache has the answer, expand it and return True."""
-    show(table, states[root.waiting], cache, planes, search)
-    slot = lookup(cache, search)
+    show(table, search.states[search.roots[0].waiting], cache, planes, b)
+    slot = lookup(cache, b)
     if slot == NO_SLOT:
         return False
     answer = cache.answers[slot]
     logits, value = answer[: len(answer) - 1], answer[len(answer) - 1]
-    expand(table, root, nodes, edges, states, settings, rng, logits, value)
+    expand(table, search, settings, rng, logits, value)
     return True
 
 
@@ -247,7 +254,7 @@ def answer_from_cache(table, root, nodes, edges, states, settings, rng, cache, p
 def begin(tables, tree, cache, planes, first, last):
     """Begin searches ``first`` to ``last`` from ``tree.states[:, 0]``; show the roots."""
     for b in range(first, last):
-        start_search(tables[0], tree.roots[b], tree.nodes[b], tree.edges[b], tree.states[b])
+        start_search(tables[0], search_of(tree, b))
         show(tables[0], tree.states[b, 0], cache, planes, b)
 
 
@@ -262,19 +269,14 @@ def advance(tables, tree, cache, settings, rngs, logits, values, planes, first, 
     waiting = 0
     for b in range(first, last):
         prefetch_tree(tree, cache, logits, b + 1)
-        root, nodes, edges, states = tree.roots[b], tree.nodes[b], tree.edges[b], tree.states[b]
-        if root.waiting < 0:
+        search = search_of(tree, b)
+        if search.roots[0].waiting < 0:
             continue
         rng = rngs[b]
         store(cache, b, logits[b], values[b])
-        expand(table, root, nodes, edges, states, settings, rng, logits[b], values[b])
-        while (
-            next_leaf(table, root, nodes, edges, states, settings, tree.considered_visits)
-            != NO_NODE
-        ):
-            if not answer_from_cache(
-                table, root, nodes, edges, states, settings, rng, cache, planes, b
-            ):
+        expand(table, search, settings, rng, logits[b], values[b])
+        while next_leaf(table, search, settings, tree.considered_visits) != NO_NODE:
+            if not answer_from_cache(table, search, settings, rng, cache, planes, b):
                 waiting += 1
                 break
     return waiting

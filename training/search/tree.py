@@ -60,11 +60,10 @@ def root_dtype(actions: int) -> np.dtype:
     """One search.
 
     ``size`` nodes and ``edges`` edges in use; ``simulation`` simulations done; ``waiting`` node
-    that waits for the network, NO_NODE or PAUSED; ``fast`` whether it is a fast search,
-    ``greedy`` whether the best action found is played, see `SearchSettings`. For each action:
-    ``noise`` of the root, and ``policy``, what the network should learn. ``visited``, ``values``,
-    ``best_unvisited`` and ``unvisited_prior`` are working room of `gumbel` and `puct`, for the
-    edges of one node.
+    that waits for the network, NO_NODE or PAUSED; ``greedy`` whether the best action found is
+    played, see `SearchSettings`. For each action: ``noise`` of the root, and ``policy``, what the
+    network should learn. ``visited``, ``values``, ``best_unvisited`` and ``unvisited_prior`` are
+    working room of `gumbel` and `puct`, for the edges of one node.
     """
     return np.dtype(
         [
@@ -72,7 +71,6 @@ def root_dtype(actions: int) -> np.dtype:
             ("edges", np.int32),
             ("simulation", np.int32),
             ("waiting", np.int32),
-            ("fast", np.int8),
             ("greedy", np.int8),
             ("best_unvisited", np.int32),
             ("unvisited_prior", np.float32),
@@ -95,8 +93,7 @@ class Tree(NamedTuple):
             order of the action, and the nodes' in the order in which they were made, so that a
             small tree takes little memory.
         roots: structured [B] of `root_dtype`.
-        considered_visits: int32 [2, max_considered + 1, simulations], of full and of fast
-            searches, see `gumbel`.
+        considered_visits: int32 [max_considered + 1, simulations], see `gumbel`.
     """
 
     states: np.ndarray
@@ -106,15 +103,33 @@ class Tree(NamedTuple):
     considered_visits: np.ndarray
 
 
+class OneSearch(NamedTuple):
+    """One of the searches of a `Tree`; attributes as there, without the first axis.
+
+    But for ``roots``, structured [1]: compiled code can hold no record in a tuple.
+    """
+
+    roots: np.ndarray
+    nodes: np.ndarray
+    edges: np.ndarray
+    states: np.ndarray
+
+
+@compiled
+def search_of(tree, b):
+    """Search ``b`` of a tree, a `OneSearch`."""
+    return OneSearch(tree.roots[b : b + 1], tree.nodes[b], tree.edges[b], tree.states[b])
+
+
 def new_tree(game: Game, batch: int, settings: SearchSettings) -> Tree:
     """Room for ``batch`` searches with these settings, or with fewer simulations."""
-    simulations = max(settings.simulations, settings.fast_simulations)
+    simulations = settings.simulations
     tree = Tree(
         states=np.zeros((batch, simulations + 2), game.state_dtype),
         nodes=np.zeros((batch, simulations + 1), NODE),
         edges=np.zeros((batch, (simulations + 1) * game.num_actions), EDGE),
         roots=np.zeros(batch, root_dtype(game.num_actions)),
-        considered_visits=np.zeros((2, settings.max_considered + 1, simulations), np.int32),
+        considered_visits=np.zeros((settings.max_considered + 1, simulations), np.int32),
     )
     tree.roots["waiting"] = NO_NODE
     return tree

@@ -12,7 +12,7 @@ import numpy as np
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action
 from ludarium.envs.engine.rule import ONGOING, PLAYER_1_WINS, random_below, random_bits
-from ludarium.training.search.cache import store
+from ludarium.training.search.cache import Cache, store
 from ludarium.training.search.prefetch import prefetch_tree
 from ludarium.training.search.simulate import (
     answer_from_cache,
@@ -23,7 +23,7 @@ from ludarium.training.search.simulate import (
     show,
     start_search,
 )
-from ludarium.training.search.tree import NO_NODE, PAUSED, node_value
+from ludarium.training.search.tree import NO_NODE, PAUSED, Tree, node_value, search_of
 
 rules: Any = None
 
@@ -43,8 +43,8 @@ class Log(NamedTuple):
         ended_resigned: bool [C], whether they were given up, and so have no final position.
         ended_free: bool [C], whether nobody could resign in them.
         ended_lowest: float32 [C, 2], the lowest value that each player met: see `Resignation`.
-        counts: int64 [8]: positions, ended games, next serial number, simulations, plies of
-            the ended games, searches finished, evaluations by the network, and from the cache.
+        counts: int64 [7]: positions, ended games, next serial number, simulations, plies of
+            the ended games, evaluations by the network, and from the cache.
     """
 
     states: np.ndarray
@@ -77,9 +77,33 @@ class Resignation(NamedTuple):
     lowest: np.ndarray
 
 
+class Games(NamedTuple):
+    """B games of self-play side by side, each with a search of its own.
+
+    Attributes:
+        tree: the searches.
+        cache: answers of the network.
+        log: what the games leave behind.
+        serials: int64 [B], serial numbers of the games.
+        rngs: int64 [B, 2], their random numbers.
+        opening_plies: each starts with 0 to so many random plies.
+        resignation: who gives up when.
+        planes: float32 [B, planes, cells], what the searches ask the network about.
+    """
+
+    tree: Tree
+    cache: Cache
+    log: Log
+    serials: np.ndarray
+    rngs: np.ndarray
+    opening_plies: int
+    resignation: Resignation
+    planes: np.ndarray
+
+
 NEVER_RESIGN = -2.0  # a threshold below all values
 
-POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES, SEARCHES, EVALUATIONS, HITS = range(8)
+POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES, EVALUATIONS, HITS = range(7)
 
 
 @part
@@ -89,20 +113,24 @@ def is_full(log):
 
 
 @part
-def start_game(table, state, log, games, b, rng, opening_plies, resignation, num_actions):
-    """A new game in ``state``, some random plies into it."""
+def start_game(table, games, b):
+    """Start game ``b`` anew, some random plies into it, and its search."""
+    state, rng = games.tree.states[b, 0], games.rngs[b]
+    log, resignation = games.log, games.resignation
+    num_actions = log.policies.shape[1]
     if resignation.disabled_fraction < 1:
         resignation.free[b] = random_bits(rng) < resignation.disabled_fraction * 4294967296.0
     for player in range(2):
         resignation.lowest[b, player] = 1
     rules.init(table, state, rng)
-    games[b] = log.counts[NEXT_GAME]
+    games.serials[b] = log.counts[NEXT_GAME]
     log.counts[NEXT_GAME] += 1
-    for _ in range(random_below(rng, opening_plies + 1)):
+    for _ in range(random_below(rng, games.opening_plies + 1)):
         if state.outcome == ONGOING:
             rules.step(table, state, random_action(table, state, rng, num_actions))
     if state.outcome != ONGOING:  # the opening was a whole game
         rules.init(table, state, rng)
+    start_search(table, search_of(games.tree, b))
 
 
 @part
@@ -115,10 +143,11 @@ def gives_up(nodes, state, resignation, b):
 
 
 @part
-def end_game(table, state, log, game, resignation, b, resigned):
-    """Write down how a game ended."""
+def end_game(table, games, b, resigned):
+    """Write down how game ``b`` ended."""
+    state, log, resignation = games.tree.states[b, 0], games.log, games.resignation
     row = log.counts[ENDED]
-    log.ended_games[row] = game
+    log.ended_games[row] = games.serials[b]
     log.ended_states[row] = state
     log.ended_outcomes[row] = state.outcome
     log.ended_scores[row] = rules.score(table, state)
@@ -131,107 +160,83 @@ def end_game(table, state, log, game, resignation, b, resigned):
 
 
 @part
-def record(root, nodes, state, log, game):
-    """Write down a root, the policy found for it and its value."""
+def record(games, b):
+    """Write down the root of search ``b``, the policy found for it and its value."""
+    log, root, nodes = games.log, games.tree.roots[b], games.tree.nodes[b]
     row = log.counts[POSITIONS]
-    log.states[row] = state
+    log.states[row] = games.tree.states[b, 0]
     log.values[row] = nodes[0].sign * node_value(nodes[0])
-    log.games[row] = game
+    log.games[row] = games.serials[b]
     for action in range(len(root.policy)):
         log.policies[row, action] = root.policy[action]
     log.counts[POSITIONS] += 1
 
 
 @part
-def advance_root(table, root, nodes, edges, states, settings, edge, rng):
+def advance_root(table, search, settings, edge, rng):
     """Play an edge's action; the child's evaluation, if there is one, becomes the new root's.
 
     Without one the new root waits for the network.
     """
+    _, nodes, edges, states = search
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
-    start_search(table, root, nodes, edges, states)
+    start_search(table, search)
     if child != NO_NODE and nodes[child].evaluated:  # and looked over for a win at once
         first = nodes[child].first  # the edges are further on than the root's, their logits intact
         for edge in range(nodes[0].end):
             edges[edge].logit = edges[first + edge].logit
-        evaluate_root(root, nodes, edges, states, settings, rng, nodes[child].raw_value)
+        evaluate_root(search, settings, rng, nodes[child].raw_value)
 
 
 @kernel
-def begin_games(tables, tree, cache, log, games, rngs, opening_plies, resignation, planes):
+def begin_games(tables, games):
     """Start a game in every tree; each then waits for the network."""
-    num_actions = log.policies.shape[1]
-    for b in range(len(games)):
-        states = tree.states[b]
-        start_game(
-            tables[0], states[0], log, games, b, rngs[b], opening_plies, resignation, num_actions
-        )
-        start_search(tables[0], tree.roots[b], tree.nodes[b], tree.edges[b], states)
-        show(tables[0], states[0], cache, planes, b)
+    for b in range(len(games.serials)):
+        start_game(tables[0], games, b)
+        show(tables[0], games.tree.states[b, 0], games.cache, games.planes, b)
 
 
 @kernel
-def play_on(
-    tables,
-    tree,
-    cache,
-    settings,
-    log,
-    games,
-    rngs,
-    opening_plies,
-    resignation,
-    logits,
-    values,
-    planes,
-):
+def play_on(tables, games, settings, logits, values):
     """Take the network's answers and play on until each game needs it again, or the log is full.
 
-    ``logits`` [B, A] and ``values`` [B] answer ``planes`` [B, planes, cells] of the call
-    before; a game whose search is finished while the log is full is PAUSED and moves later.
-    Only full searches are written down. Returns whether the log is full.
+    ``logits`` [B, A] and ``values`` [B] answer ``games.planes`` of the call before; a game whose
+    search is finished while the log is full is PAUSED and moves later. Returns whether the log
+    is full.
     """
     table = tables[0]
-    num_actions = log.policies.shape[1]
-    for b in range(len(games)):
+    tree, cache, log, planes = games.tree, games.cache, games.log, games.planes
+    for b in range(len(games.serials)):
         prefetch_tree(tree, cache, logits, b + 1)
-        root, nodes, edges = tree.roots[b], tree.nodes[b], tree.edges[b]
-        states, rng = tree.states[b], rngs[b]
+        search, rng = search_of(tree, b), games.rngs[b]
+        roots, nodes, edges, states = search
+        root = roots[0]
         if root.waiting >= 0:
             log.counts[EVALUATIONS] += 1
             store(cache, b, logits[b], values[b])
-            expand(table, root, nodes, edges, states, settings, rng, logits[b], values[b])
+            expand(table, search, settings, rng, logits[b], values[b])
         while True:
             if root.waiting >= 0:
-                if not answer_from_cache(
-                    table, root, nodes, edges, states, settings, rng, cache, planes, b
-                ):
+                if not answer_from_cache(table, search, settings, rng, cache, planes, b):
                     break
                 log.counts[HITS] += 1
             if root.waiting != PAUSED:
-                leaf = next_leaf(
-                    table, root, nodes, edges, states, settings, tree.considered_visits
-                )
+                leaf = next_leaf(table, search, settings, tree.considered_visits)
                 if leaf != NO_NODE:
                     continue
             if is_full(log):
                 root.waiting = PAUSED
                 break
             edge = choose_root_edge(root, nodes, edges, settings, rng)
-            log.counts[SEARCHES] += 1
             log.counts[SIMULATIONS] += root.simulation
-            if not root.fast:
-                record(root, nodes, states[0], log, games[b])
-            resigned = gives_up(nodes, states[0], resignation, b)
+            record(games, b)
+            resigned = gives_up(nodes, states[0], games.resignation, b)
             if resigned:
                 states[0].outcome = PLAYER_1_WINS - states[0].mover
             else:
-                advance_root(table, root, nodes, edges, states, settings, edge, rng)
+                advance_root(table, search, settings, edge, rng)
             if states[0].outcome != ONGOING:
-                end_game(table, states[0], log, games[b], resignation, b, resigned)
-                start_game(
-                    table, states[0], log, games, b, rng, opening_plies, resignation, num_actions
-                )
-                start_search(table, root, nodes, edges, states)
+                end_game(table, games, b, resigned)
+                start_game(table, games, b)
     return is_full(log)

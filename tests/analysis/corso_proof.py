@@ -2,15 +2,15 @@
 
 Depth-first proof-number search (Nagai, 2002) with weak proof numbers (Ueda and others, 2008):
 where a sum would count a position twice that can be reached in two ways, the greatest term is
-taken, and one for each other. It shares with `kernels` the sets of cells and the scrambling of
-keys, but not the order of moves, the bounds, the fixed cells, or the kind of table: here the
-whole key is kept, and the question with it.
+taken, and one for each other. It shares with the search's kernels the sets of cells and the
+scrambling of keys, but not the order of moves, the bounds, the fixed cells, or the kind of table:
+here the whole key is kept, and the question with it.
 
 It answers one question, whether the mover can lead by ``target`` or more. In each position the
 mover has a question of that form: to reach the target, or to prevent it. ``proof`` is how many
 positions have at least to be decided for the mover's yes, ``refutation`` for a no.
 
-Not cached on disk: numba's cache would not see changes of `kernels`.
+Not cached on disk: numba's cache would not see changes of those kernels.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.rule import record_dtype
-
-from .board import Cells, board_record, cells_of, check_game
-from .kernels import (
+from ludarium.analysis.corso.board import board_record, cells_of, check_game
+from ludarium.analysis.corso.kernels import (
     BUCKET,
     MOVES,
     PLIES,
-    _write_keys,
+    Cells,
     around,
     count,
     group_of,
     scramble,
+    write_keys,
 )
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.rule import record_dtype
 
 _compiled = njit(nogil=True, error_model="numpy")
 _inlined = njit(nogil=True, error_model="numpy", forceinline=True)
@@ -57,33 +57,27 @@ class ProofSolver:
         size = self.game.size
         entries = 1 << (memory // 16).bit_length() - 1
         self._table = np.zeros((max(entries, BUCKET), 2), np.int64)
-        self._boards = board_record(size, len(self._table), seed)
+        self._board = board_record(size, len(self._table), seed)[0]
         fields = (
             ("nodes", np.int64),
             ("keys", np.int64, (8,)),
             ("children", np.int64, (PLIES, MOVES, 4)),
             ("key", np.int64, (PLIES, MOVES)),
         )
-        self._workers = np.zeros(1, record_dtype(*fields))
-
-    @property
-    def nodes(self) -> int:
-        """Positions expanded since the solver was made, with repetitions."""
-        return int(self._workers["nodes"][0])
+        self._worker = np.zeros(1, record_dtype(*fields))[0]
 
     def at_least(self, position: Position, lead: int) -> bool:
         """Whether the mover can lead by ``lead`` or more at the end."""
         if position.is_over:
             return position.score * (1 - 2 * position.mover) >= lead
         self._table[:] = 0  # what it holds is about another question
-        cells: Cells = cells_of(position)
-        return bool(_decide(self._boards, self._table, self._workers, *cells, lead))
+        return bool(_decide(self._board, self._table, self._worker, cells_of(position), lead))
 
 
 @_inlined
-def _full_key(board, worker, own, other, own_dye, other_dye, side):
+def _full_key(board, worker, cells, side):
     """The position, and whose question it is, scrambled; never 0."""
-    symmetry = _write_keys(board, worker, own, other, own_dye, other_dye)
+    symmetry = write_keys(board, worker, cells)
     return (scramble(board, worker.keys[symmetry]) << 1 | side) + 1
 
 
@@ -125,12 +119,13 @@ def _keep(board, table, key, proof, refutation, spent):
 
 
 @_inlined
-def _list_children(board, worker, ply, own, other, own_dye, other_dye, target, side):
+def _list_children(board, worker, ply, cells, target, side):
     """Write the positions after each action, as the opponent sees them, and their keys.
 
     Returns:
         How many go on, and whether one that is finished gives the mover the target.
     """
+    own, other, own_dye, other_dye = cells
     marbles = own | other
     open_cells = board.cells & ~(marbles | own_dye | other_dye)
     children = 0
@@ -160,24 +155,21 @@ def _list_children(board, worker, ply, own, other, own_dye, other_dye, target, s
         worker.children[ply, children, 1] = own_after
         worker.children[ply, children, 2] = other_dye_after
         worker.children[ply, children, 3] = own_dye_after
-        worker.key[ply, children] = _full_key(
-            board, worker, other_after, own_after, other_dye_after, own_dye_after, 1 - side
-        )
+        child = Cells(other_after, own_after, other_dye_after, own_dye_after)
+        worker.key[ply, children] = _full_key(board, worker, child, 1 - side)
         children += 1
     return children, reached
 
 
 @_compiled
-def _expand(
-    board, table, worker, own, other, own_dye, other_dye, key, target, side, ply,
-    proof_limit, refutation_limit,
-):  # fmt: skip
-    """Search below a position until one of its numbers reaches its limit; keep the numbers."""
+def _expand(board, table, worker, cells, key, target, side, ply, limits):
+    """Search below a position until one of its numbers reaches its limit; keep the numbers.
+
+    ``limits`` are those of its proof and refutation numbers.
+    """
     start = worker.nodes
     worker.nodes += 1
-    children, reached = _list_children(
-        board, worker, ply, own, other, own_dye, other_dye, target, side
-    )
+    children, reached = _list_children(board, worker, ply, cells, target, side)
     proof, refutation = (0, _DECIDED) if reached else (_DECIDED, 0)
     while not reached:
         # A child's numbers answer the opponent's question, so theirs are exchanged here.
@@ -202,25 +194,21 @@ def _expand(
             refutation = _DECIDED
         if refutation == 0:
             proof = _DECIDED
-        if proof >= proof_limit or refutation >= refutation_limit:
+        if proof >= limits[0] or refutation >= limits[1]:
             break
-        _expand(
-            board, table, worker,
-            worker.children[ply, best, 0], worker.children[ply, best, 1],
-            worker.children[ply, best, 2], worker.children[ply, best, 3],
-            worker.key[ply, best], 1 - target, 1 - side, ply + 1,
-            min(_DECIDED, refutation_limit - undecided + 1),
-            min(proof_limit, second + second // 4 + 1),
-        )  # fmt: skip
+        chosen = worker.children[ply, best]
+        child = Cells(chosen[0], chosen[1], chosen[2], chosen[3])
+        below = (
+            min(_DECIDED, limits[1] - undecided + 1),
+            min(limits[0], second + second // 4 + 1),
+        )
+        key_below = worker.key[ply, best]
+        _expand(board, table, worker, child, key_below, 1 - target, 1 - side, ply + 1, below)
     _keep(board, table, key, proof, refutation, worker.nodes - start)
     return proof
 
 
 @_compiled
-def _decide(boards, table, workers, own, other, own_dye, other_dye, target):
-    key = _full_key(boards[0], workers[0], own, other, own_dye, other_dye, 0)
-    proof = _expand(
-        boards[0], table, workers[0], own, other, own_dye, other_dye, key, target, 0, 0,
-        _DECIDED, _DECIDED,
-    )  # fmt: skip
-    return proof == 0
+def _decide(board, table, worker, cells, target):
+    key = _full_key(board, worker, cells, 0)
+    return _expand(board, table, worker, cells, key, target, 0, 0, (_DECIDED, _DECIDED)) == 0

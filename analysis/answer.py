@@ -1,0 +1,159 @@
+"""`Value`, what a position is worth, and `Answer`, what a solver or a table knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import total_ordering
+from typing import Any
+
+
+@total_ordering
+@dataclass(frozen=True)
+class Value:
+    """What a position, or an action, is worth to the player to move with best play.
+
+    Values are ordered: a greater one is better for the player to move. A win is better than a
+    draw, and a draw than a loss; among wins, or losses, the greater lead is better; and a win is
+    better the sooner it comes, a loss the later.
+
+    Attributes:
+        outcome: +1 a win, 0 a draw, -1 a loss.
+        lead: final points of the player to move less those of the opponent; 0 for a draw; None
+            if leads were not asked for, or the game has none.
+        plies: to the end, if the winner hurries and the loser delays; None for a draw, and where
+            plies are not counted.
+    """
+
+    outcome: int
+    lead: int | None = None
+    plies: int | None = None
+
+    @property
+    def result(self) -> str:
+        """``win``, ``draw`` or ``loss``."""
+        return ("loss", "draw", "win")[self.outcome + 1]
+
+    def _rank(self) -> tuple[int, int, int]:
+        return self.outcome, self.lead or 0, -self.outcome * (self.plies or 0)
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, Value):
+            return NotImplemented
+        return self._rank() < other._rank()
+
+    def __neg__(self) -> Value:
+        """The same for the opponent."""
+        return Value(-self.outcome, None if self.lead is None else -self.lead, self.plies)
+
+    def __str__(self) -> str:
+        if self.plies is not None:
+            return f"{self.result} in {self.plies}"
+        if self.lead is None or self.outcome == 0:
+            return self.result
+        return f"{self.result} by {self._margin}"
+
+    @property
+    def _margin(self) -> int:
+        """The lead of the player who wins, which is negative if the winner has fewer points."""
+        return self.outcome * (self.lead or 0)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is known of a position, for its player to move.
+
+    Attributes:
+        low: the value is no less.
+        high: and no greater.
+        nodes: positions that were searched for it; 0 where it was looked up.
+        seconds: that it took.
+    """
+
+    low: Value
+    high: Value
+    nodes: int = 0
+    seconds: float = 0.0
+
+    @staticmethod
+    def exact(value: Value) -> Answer:
+        """An answer that was known without a search."""
+        return Answer(value, value)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the value is known exactly."""
+        return self.low == self.high
+
+    @property
+    def outcome(self) -> int | None:
+        """+1 a win, 0 a draw, -1 a loss, None if it is not known."""
+        return self.low.outcome if self.low.outcome == self.high.outcome else None
+
+    @property
+    def result(self) -> str | None:
+        """``win``, ``draw`` or ``loss``, None if it is not known."""
+        return None if self.outcome is None else self.low.result
+
+    @property
+    def lead(self) -> int | None:
+        """The lead at the end, if it is known exactly."""
+        return self.low.lead if self.is_decided else None
+
+    def without_lead(self) -> Answer:
+        """The same as an answer to the question who wins."""
+        low, high = Value(self.low.outcome), Value(self.high.outcome)
+        return Answer(low, high, self.nodes, self.seconds)
+
+    def reversed(self) -> Answer:
+        """The same for the opponent of the player to move."""
+        return Answer(-self.high, -self.low, self.nodes, self.seconds)
+
+    @staticmethod
+    def best(answers: Iterable[Answer]) -> Answer:
+        """What a position is worth whose actions are worth these; at least one."""
+        answers = list(answers)
+        return Answer(
+            max(answer.low for answer in answers),
+            max(answer.high for answer in answers),
+            sum(answer.nodes for answer in answers),
+            sum(answer.seconds for answer in answers),
+        )
+
+    @staticmethod
+    def best_first(answers: dict[int, Answer]) -> dict[int, Answer]:
+        """Actions with their answers, the best first; equally good ones stay in order."""
+        by_bounds = sorted(
+            answers.items(), key=lambda item: (item[1].low, item[1].high), reverse=True
+        )
+        return dict(by_bounds)
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs: ``value``, null if not decided, the bounds, and the effort.
+
+        Bounds have an ``outcome``, and a ``lead`` or ``plies`` where these are known.
+        """
+        return {
+            "value": self.result,
+            "low": _present(self.low),
+            "high": _present(self.high),
+            "nodes": self.nodes,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def __str__(self) -> str:
+        if self.is_decided:
+            return str(self.low)
+        if self.outcome is None:
+            return self._undecided()
+        least, most = sorted((self.low._margin, self.high._margin))
+        return f"{self.result} by {least} to {most}"
+
+    def _undecided(self) -> str:
+        if self.low.outcome == 0:
+            return "draw or win"
+        return "draw or loss" if self.high.outcome == 0 else "not decided"
+
+
+def _present(value: Value) -> dict[str, int]:
+    return {name: number for name, number in asdict(value).items() if number is not None}

@@ -1,0 +1,112 @@
+"""Exact answers about any position, from the best source that there is for its game.
+
+    prober = prober_of(make_game("corso"))
+    prober.actions(position)     # {action: Answer}, the best first
+    prober.source                # where they come from, in words
+
+A table of all positions answers at once; a solver made for one game answers sooner than the search
+to the end, which serves every game.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+
+from .answer import Answer
+from .corso import SIZES, CorsoSolver
+from .progress import Show
+from .search import EndgameSolver
+from .solution import TableSolution
+from .solutions import table_of
+from .solver import Solver
+
+
+class Prober:
+    """Answers about positions of one game, looked up or searched.
+
+    Args:
+        asked: what knows the answers.
+    """
+
+    def __init__(self, asked: TableSolution | Solver) -> None:
+        self._asked = asked
+
+    @property
+    def game(self) -> Game:
+        """The rules."""
+        return self._asked.game
+
+    @property
+    def source(self) -> str:
+        """Where the answers come from, in words."""
+        return self._asked.source
+
+    @property
+    def default_limit(self) -> int:
+        """Positions that are searched for one question unless told otherwise; 0 in a table."""
+        return self._asked.default_limit if isinstance(self._asked, Solver) else 0
+
+    @property
+    def searches(self) -> bool:
+        """Whether answers are searched, which may take long and leave actions undecided."""
+        return isinstance(self._asked, Solver)
+
+    def actions(
+        self,
+        position: Position,
+        limit: int | None = None,
+        show: Show | None = None,
+        leads: bool = True,
+    ) -> dict[int, Answer]:
+        """The legal actions with what they are worth to the mover, the best first.
+
+        Args:
+            position: not finished.
+            limit: positions to search, where answers are searched; see `Solver.answer_all`.
+            show: see `Show`.
+            leads: ask for the lead at the end too, where answers are searched and the game has
+                points.
+
+        Raises:
+            ValueError: the game is over, or it is another one.
+        """
+        if isinstance(self._asked, Solver):
+            return self._asked.actions(position, limit, show, leads)
+        values = self._asked.actions(position)
+        return {action: Answer.exact(value) for action, value in values.items()}
+
+
+def prober_of(
+    game: Game,
+    memory: int | None = None,
+    threads: int = 1,
+    table: str | os.PathLike[str] | None = None,
+) -> Prober:
+    """What answers best in a game; a table that is not there yet is made first.
+
+    Args:
+        game: the rules.
+        memory: bytes that the table of a search may take; by default what the search has.
+        threads: of a search.
+        table: a file with the values of all positions, in place of the one that is kept.
+
+    Raises:
+        FileNotFoundError, ValueError: as for `table_of` and `solver_of`.
+    """
+    return Prober(table_of(game, table) or solver_of(game, memory, threads))
+
+
+def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver:
+    """The fastest search for exact values in a game.
+
+    Raises:
+        ValueError: the memory is too little, or there is no thread.
+    """
+    made_for_it = game.name == "corso" and game.num_actions <= SIZES[-1] ** 2
+    solver: type[CorsoSolver] | type[EndgameSolver] = CorsoSolver if made_for_it else EndgameSolver
+    if memory is None:
+        return solver(game, threads=threads)
+    return solver(game, memory, threads)

@@ -1,0 +1,28 @@
+"""What long computations tell their callers meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a computation is.
+
+    Attributes:
+        done: units finished so far: positions answered or found, layers decided.
+        total: units in all; None if that is not known.
+        nodes: positions searched so far.
+        stage: what the units belong to; empty if there is one stage only.
+    """
+
+    done: int
+    total: int | None = None
+    nodes: int = 0
+    stage: str = ""
+
+
+#: Called now and then with the progress. If it returns true, a search ends soon, and what it knows
+#: by then is the answer; other computations take no notice.
+Show = Callable[[Progress], bool | None]

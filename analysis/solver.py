@@ -1,0 +1,193 @@
+"""`Solver`: what every search for exact values offers."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.threads import take_turns
+
+from .answer import Answer, Value
+from .progress import Progress, Show
+
+#: More positions than anyone will search.
+NO_LIMIT = 1 << 62
+
+
+class Solver(ABC):
+    """Searches positions of one game for their exact values, with a table that it keeps.
+
+    The answers of a finished search depend on the game alone; other arguments change how long it
+    takes. One call at a time.
+
+    Attributes:
+        game: the rules.
+        threads: that search at the same time, when there are several positions to search.
+        default_limit: positions to search for one call unless told otherwise.
+        source: what kind of search it is, in words for people who ask for a value.
+
+    Args:
+        game: the rules.
+        table: the transposition table, int64[entries] or int64[entries, 2], with 0 last in an
+            entry that is free.
+        threads: 1 or more.
+
+    Raises:
+        ValueError: there is no thread.
+    """
+
+    default_limit: ClassVar[int] = NO_LIMIT
+    source: ClassVar[str]
+
+    def __init__(self, game: Game, table: np.ndarray, threads: int) -> None:
+        if threads < 1:
+            raise ValueError(f"threads are 1 or more, not {threads}")
+        self.game = game
+        self.threads = threads
+        self._table = table
+        self._end = 0  # at so many nodes the call under way ends
+        self._is_stopped = False
+
+    @property
+    @abstractmethod
+    def nodes(self) -> int:
+        """Positions searched since the solver was made, repetitions included."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the table."""
+        return int(self._table.nbytes)
+
+    @property
+    def filled(self) -> float:
+        """Share of the table that is in use, from a sample of its entries."""
+        step = max(1, len(self._table) >> 20)
+        return float((self._table.reshape(len(self._table), -1)[::step, -1] != 0).mean())
+
+    def answer(
+        self,
+        position: Position,
+        limit: int | None = None,
+        show: Show | None = None,
+        leads: bool = True,
+    ) -> Answer:
+        """What a position is worth to its player to move; arguments as for `answer_all`."""
+        return self.answer_all([position], limit, show, leads)[0]
+
+    def actions(
+        self,
+        position: Position,
+        limit: int | None = None,
+        show: Show | None = None,
+        leads: bool = True,
+    ) -> dict[int, Answer]:
+        """The legal actions with what they are worth to the mover, the best first.
+
+        Arguments as for `answer_all`.
+
+        Raises:
+            ValueError: the game is over, or it is another one.
+        """
+        if position.is_over:
+            raise ValueError("the game is over: there is nothing to search")
+        children = {action: after(position, action) for action in position.legal_actions.tolist()}
+        answers = self.answer_all(list(children.values()), limit, show, leads)
+        return Answer.best_first(
+            {
+                action: answer if child.mover == position.mover else answer.reversed()
+                for (action, child), answer in zip(children.items(), answers, strict=True)
+            }
+        )
+
+    def answer_all(
+        self,
+        positions: Sequence[Position],
+        limit: int | None = None,
+        show: Show | None = None,
+        leads: bool = True,
+    ) -> list[Answer]:
+        """What positions are worth to their players to move; each thread takes the next one.
+
+        Args:
+            positions: of this game, finished ones too.
+            limit: positions to search for all of them together, `default_limit` by default;
+                answers that would take more stay bounds. With several threads it is kept only
+                roughly.
+            show: see `Show`.
+            leads: ask for the lead at the end too, in games that have points; else only who
+                wins, which takes less.
+
+        Raises:
+            ValueError: a position is of another game, or the limit is negative.
+        """
+        limit = self.default_limit if limit is None else limit
+        if limit < 0:
+            raise ValueError(f"the limit is a number of positions, not {limit}")
+        for position in positions:
+            if position.game != self.game:
+                raise ValueError(f"this solves {self.game}, not {position.game}")
+        begin = self.nodes
+        self._end = begin + min(limit, NO_LIMIT)
+
+        def watch(answered: int) -> bool:
+            spent = self.nodes - begin
+            is_told = show is not None and show(Progress(answered, len(positions), spent))
+            return bool(is_told) or spent >= limit
+
+        try:
+            found = take_turns(
+                lambda thread, number: self._timed(thread, positions[number], leads),
+                len(positions),
+                self.threads,
+                watch,
+                lambda: self._stop(True),
+            )
+        finally:
+            self._stop(False)
+        unknown = Answer(*self._bounds_of_all())
+        answers = [found.get(number, unknown) for number in range(len(positions))]
+        return answers if leads else [answer.without_lead() for answer in answers]
+
+    def _timed(self, thread: int, position: Position, leads: bool) -> Answer:
+        if position.is_over:
+            return Answer.exact(self._final_value(position))
+        started, nodes = time.perf_counter(), self._nodes_of(thread)
+        low, high = self._search(thread, position, leads)
+        return Answer(low, high, self._nodes_of(thread) - nodes, time.perf_counter() - started)
+
+    def _stop(self, is_stopped: bool) -> None:
+        """Make running searches end soon, or allow searches again."""
+        self._is_stopped = is_stopped
+
+    def _left(self) -> int:
+        """Positions that may still be searched for the call under way."""
+        return 0 if self._is_stopped else max(0, self._end - self.nodes)
+
+    @abstractmethod
+    def _nodes_of(self, thread: int) -> int:
+        """Positions that a thread has searched."""
+
+    @abstractmethod
+    def _search(self, thread: int, position: Position, leads: bool) -> tuple[Value, Value]:
+        """Bounds of an unfinished position's value for its mover, within `_left` positions."""
+
+    @abstractmethod
+    def _bounds_of_all(self) -> tuple[Value, Value]:
+        """Bounds of every value that a position can have."""
+
+    @abstractmethod
+    def _final_value(self, position: Position) -> Value:
+        """What a finished game is worth to the player whose turn it would be."""
+
+
+def after(position: Position, action: int) -> Position:
+    """The position that an action leads to."""
+    child = position.copy()
+    child.play(action)
+    return child

@@ -1,0 +1,90 @@
+"""``ludarium agents``: whom there is to play against, and how to name them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ludarium.envs.registry import GAMES, find_game
+from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, telling_options
+from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
+
+from .common import add_json, print_json
+from .game_modules import program
+from .games import play_command
+
+_DESCRIPTION = """\
+List what may be written wherever an AGENT is asked for, and the trained agents that come along.
+
+  ludarium agents                                     all of them
+  ludarium agents onyx                                the trained ones of one game only
+  ludarium evaluate corso:128 --against alphabeta:4   names at work
+
+A file or folder called like another agent is written with ./ before it."""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "agents",
+        help="list the agents and how to name them",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("game", nargs="?", metavar="GAME", help=f"one of {', '.join(GAMES)}")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print the list."""
+    names = list(GAMES) if given.game is None else [find_game(given.game).name]
+    forms = [(kind.usage, kind.help) for kind in agent_kinds().values()] + [*FORMS_WITHOUT_KIND]
+    trained = [
+        _describe(name, path, options)
+        for name in names
+        for path, options in telling_options(name).items()
+    ]
+    if given.json:
+        print_json(
+            {
+                "names": [{"usage": usage, "help": help_line} for usage, help_line in forms],
+                "trained": trained,
+            }
+        )
+        return 0
+    console = Console(highlight=False)
+    width = max(len(usage) for usage, _ in forms)
+    for usage, help_line in forms:
+        console.print(f"{usage:<{width}}  {help_line}", markup=False, soft_wrap=True)
+    console.print("\ntrained agents that come along:")
+    for agent in trained:
+        console.print(
+            f"  {agent['command']}\n"
+            f"      network {'x'.join(map(str, agent['network'].values()))}, "
+            f"{agent['bytes'] / 1e6:.1f} MB, {agent['step']:,} steps of learning, "
+            f"{agent['simulations']} simulations for each move by default",
+            markup=False,
+            soft_wrap=True,
+        )
+    if not trained:
+        console.print(f"  none; make one: {program()} train {given.game}")
+    return 0
+
+
+def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
+    from ludarium.models import load_checkpoint
+
+    checkpoint = load_checkpoint(path)
+    return {
+        "name": game,
+        "options": options,
+        "command": play_command(game, options),
+        "network": checkpoint.architecture.described(),
+        "step": checkpoint.step,
+        "bytes": path.stat().st_size,
+        "simulations": DEFAULT_SIMULATIONS,
+    }

@@ -1,0 +1,31 @@
+"""How commands print positions with the exact values of their actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ludarium.analysis import Answer
+from ludarium.envs.engine.position import Position
+
+
+def answers_as_json(position: Position, answers: dict[int, Answer]) -> dict[str, Any]:
+    """A position, what it is worth to its mover, and the same of each action, best first."""
+    return {
+        "board": position.board_text().splitlines(),
+        "mover": f"player_{position.mover}",
+        **Answer.best(answers.values()).as_json(),
+        "actions": [
+            {"action": action, "text": position.action_to_text(action), **answer.as_json()}
+            for action, answer in answers.items()
+        ],
+    }
+
+
+def print_answers(position: Position, answers: dict[int, Answer]) -> None:
+    """The same for people."""
+    print(position.board_text())
+    print(f"for player_{position.mover}, to move: {Answer.best(answers.values())}")
+    texts = {action: position.action_to_text(action) for action in answers}
+    width = max(map(len, texts.values()))
+    for action, answer in answers.items():
+        print(f"  {texts[action]:<{width}}  {answer}")

@@ -1,0 +1,110 @@
+"""`Codec`: how networks see positions, and how what they answer is read.
+
+A network is shared by both players, so it sees every position as its mover does: in the canonical
+turn of the game (`CanonicalTurn`), where it has one, and in one of the game's symmetries, where
+those are asked for. Observation, legal actions and action numbers are always in the same frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .game import Game
+
+
+@dataclass(frozen=True)
+class CanonicalTurn:
+    """How the board is turned for a player who is to play in the same direction as the other.
+
+    The rule function ``is_turned(tables, state, player)`` says for whom. Both permutations undo
+    themselves, so they lead from the board's frame to the canonical one and back:
+    ``canonical = planes[:, cells]``, and ``actions[number]`` is the other frame's number.
+
+    Attributes:
+        cells: int[cells], or int[features] of a flat observation.
+        actions: int[num_actions].
+
+    Raises:
+        ValueError: a table is no permutation that undoes itself.
+    """
+
+    cells: np.ndarray
+    actions: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("cells", "actions"):
+            table = np.asarray(getattr(self, name))
+            each = np.arange(len(table))
+            if not np.array_equal(np.sort(table), each) or (table[table] != each).any():
+                raise ValueError(f"{name} of a canonical turn must be a permutation, own inverse")
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """N positions as networks see them, from the sides of their players to move.
+
+    Attributes:
+        observations: float32 [N, *observation_shape].
+        masks: bool [N, A], legal actions in the network's numbers.
+        actions: int32 [N, A], the game's number of each of the network's actions.
+    """
+
+    observations: np.ndarray
+    masks: np.ndarray
+    actions: np.ndarray
+
+    def decode(self, chosen: np.ndarray) -> np.ndarray:
+        """The game's numbers int64 [N] of the network's actions [N]."""
+        return np.take_along_axis(self.actions, chosen[:, None], axis=1)[:, 0].astype(np.int64)
+
+    def encode_policies(self, policies: np.ndarray) -> np.ndarray:
+        """What is said of actions [N, A] in the game's numbers, in the network's."""
+        return np.take_along_axis(policies, self.actions, axis=1)
+
+    def decode_policies(self, policies: np.ndarray) -> np.ndarray:
+        """What is said of actions [N, A] in the network's numbers, in the game's."""
+        decoded = np.empty_like(policies)
+        np.put_along_axis(decoded, self.actions, policies, axis=1)
+        return decoded
+
+
+class Codec:
+    """Turns positions of one game into what networks see.
+
+    Args:
+        game: the rules.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.symmetries = game.symmetries()
+
+    def draw_symmetries(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Numbers of random symmetries, int64 [count]."""
+        return rng.integers(len(self.symmetries), size=count)
+
+    def encode(self, states: np.ndarray, symmetries: np.ndarray | None = None) -> Encoded:
+        """Show positions to a network.
+
+        Args:
+            states: structured array [N] of ``game.state_dtype``, contiguous.
+            symmetries: int [N], the symmetry that each is shown in; None shows them as they are.
+        """
+        game, count = self.game, len(states)
+        planes = np.empty((count, *game.planes_shape), np.float32)
+        masks = np.empty((count, game.num_actions), np.int8)
+        actions = np.empty((count, game.num_actions), np.int32)
+        game.kernels.encode(game.tables, states, planes, masks, actions)
+        flat = planes.reshape(count, -1)
+        if symmetries is not None:
+            flat = np.take_along_axis(flat, self.symmetries.observation[symmetries], axis=1)
+            table = self.symmetries.actions_of(states, symmetries)
+            masks = np.take_along_axis(masks, table, axis=1)
+            actions = np.take_along_axis(actions, table, axis=1)
+        return Encoded(
+            flat.reshape(count, *game.observation_shape), masks.astype(np.bool_), actions
+        )

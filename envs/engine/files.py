@@ -1,0 +1,141 @@
+"""Reading files that may come from a stranger: bounded in size, depth and kind.
+
+Every reader of this project goes through this module: nothing is taken on trust from a name or
+from what a file says of itself, and nothing but data is ever made of its bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import stat
+from typing import Any, BinaryIO, NoReturn
+
+from .messages import quoted, shortened
+
+MEGABYTE = 2**20
+
+_MOST_DIGITS = 40  # of an integer: 128 bits, as seeds and states of generators have
+_MOST_DEPTH = 32
+_STRINGS_AND_BRACKETS = re.compile(r'"(?:[^"\\]+|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def open_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> BinaryIO:
+    """Open a file to read it; what it is and its size are checked once it is open.
+
+    Args:
+        path: of the file.
+        limit: most bytes that it may have.
+        what: it should be, for errors: ``a game record``.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is no regular file, too large, or cannot be opened.
+    """
+    name = quoted(os.fspath(path), 100)
+    try:
+        # Without O_NONBLOCK the opening of a FIFO waits for somebody to write to it.
+        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(f"there is no file {name} to read {what} from") from None
+    except OSError as error:
+        raise ValueError(f"cannot read {what} from {name}: {error.strerror}") from None
+    try:
+        _check_status(os.fstat(descriptor), name, limit, what)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def _check_status(status: os.stat_result, name: str, limit: int, what: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise ValueError(f"{name} is {kind}; {what} is read from a regular file")
+    if status.st_size > limit:
+        raise ValueError(_too_large(name, what, f"{status.st_size:,} bytes", limit))
+
+
+def read_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> bytes:
+    """The contents of a file; arguments and errors as for `open_regular_file`."""
+    name = quoted(os.fspath(path), 100)
+    with open_regular_file(path, limit, what) as file:
+        try:
+            content = file.read(limit + 1)  # it may have grown, and not every size is true
+        except OSError as error:
+            raise ValueError(f"cannot read {what} from {name}: {error.strerror}") from None
+    if len(content) > limit:
+        raise ValueError(_too_large(name, what, f"more than {limit:,} bytes", limit))
+    return content
+
+
+def _too_large(name: str, what: str, size: str, limit: int) -> str:
+    return f"{name} has {size}; {what} has at most {limit:,}"
+
+
+def load_json(text: str | bytes, what: str, depth: int = _MOST_DEPTH) -> Any:
+    """What a JSON text says.
+
+    Args:
+        text: of a size that was checked; bytes are UTF-8.
+        what: it should be, for errors: ``the game record game.json``.
+        depth: most lists and objects within each other.
+
+    Raises:
+        ValueError: it is no JSON, too deep, or has a number that is not finite or has more than
+            40 digits.
+    """
+    try:
+        content = text if isinstance(text, str) else text.decode("utf-8-sig")
+        _check_depth(content, depth)
+        return json.loads(
+            content, parse_int=_integer, parse_float=_number, parse_constant=_refuse_constant
+        )
+    except ValueError as error:
+        raise ValueError(f"{what} is not valid JSON: {shortened(str(error), 120)}") from None
+
+
+def read_json_file(path: str | os.PathLike[str], limit: int, what: str) -> Any:
+    """What a JSON file says; `open_regular_file` and `load_json` name arguments and errors."""
+    content = read_regular_file(path, limit, what)
+    return load_json(content, f"{what} in {quoted(os.fspath(path), 100)}")
+
+
+def _check_depth(text: str, limit: int) -> None:
+    """Python's own reader goes into each list with a call, and ends in an overflow of the stack."""
+    depth = 0
+    for match in _STRINGS_AND_BRACKETS.finditer(text):
+        first = text[match.start()]
+        if first in "[{":
+            depth += 1
+            if depth > limit:
+                raise ValueError(f"more than {limit} lists and objects are within each other")
+        elif first in "]}":
+            depth -= 1
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"an integer has {len(digits)} digits, {_MOST_DIGITS} are the most")
+    return int(digits)
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {quoted(digits)} is too large")
+    return number
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number that JSON has")

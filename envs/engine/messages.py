@@ -1,0 +1,52 @@
+"""Foreign values and texts in error messages: short and on one line, whatever they are."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
+
+_MOST_BITS = 128  # of an integer that is written out
+
+
+class _Excerpt(reprlib.Repr):
+    """The beginning of a value, at a cost that does not grow with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxstring = 400
+        self.maxother = 400
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Python refuses to write very large integers, and takes long to write large ones."""
+        bits = x.bit_length()
+        return repr(x) if bits <= _MOST_BITS else f"<an integer of {bits} bits>"
+
+
+_EXCERPT = _Excerpt()
+
+
+def quoted(value: Any, limit: int = 60) -> str:
+    """A value as Python writes it: its beginning, control characters escaped.
+
+    Args:
+        value: anything, such as what a stranger's file holds.
+        limit: most characters of the answer.
+    """
+    text = repr(value[: limit + 1]) if isinstance(value, str) else _EXCERPT.repr(value)
+    return _cut(text, limit)
+
+
+def shortened(text: str, limit: int = 200) -> str:
+    """The beginning of a text on one line, control characters escaped, such as another's message.
+
+    Args:
+        text: of any length.
+        limit: most characters of the answer.
+    """
+    return _cut(" ".join(text[: 4 * limit].split()), limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return line if len(line) <= limit else f"{line[: limit - 3]}..."

@@ -1,0 +1,107 @@
+"""`GameText`: what a game tells people in a terminal, beside its board."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from .rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+
+_RESULTS = {
+    PLAYER_0_WINS: "player_0 has won",
+    PLAYER_1_WINS: "player_1 has won",
+    DRAW: "drawn",
+    TRUNCATED: "drawn at the ply cap",
+}
+
+
+class GameText(ABC):
+    """The texts of a game that are the same for all, and the places where a game says more.
+
+    Class attributes:
+        terminal_commands: (usage, explanation) of each command that `terminal_help` answers.
+    """
+
+    title: ClassVar[str]
+    terminal_commands: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+    @abstractmethod
+    def board_text(self, state: np.record) -> str:
+        """The position as lines of text, `standing` the last of them.
+
+        It is for people only: programs read the state.
+        """
+
+    # What a game may say.
+
+    def marks(self, state: np.record, player: int) -> str:
+        """How `board_text` shows what belongs to ``player``, such as ``O, o``; or nothing."""
+        return ""
+
+    def tally(self, state: np.record) -> tuple[int, int] | None:
+        """Points of both players, of which ``score`` is the difference; None: there are none."""
+        return None
+
+    def to_do(self, state: np.record) -> str:
+        """What the player to move has to do, such as ``place the second token``."""
+        return "move"
+
+    def terminal_text(self, state: np.record) -> str:
+        """What to print before each move of a person: `board_text` without what is told on demand.
+
+        Only where a game has much to tell, and answers the rest in `terminal_help`.
+        """
+        return self.board_text(state)
+
+    def terminal_help(self, state: np.record, words: Sequence[str]) -> str | None:
+        """The answer to a command of the game's own, typed by the player to move.
+
+        Args:
+            state: the position.
+            words: the command and what follows it, in lower case; at least one.
+
+        Returns:
+            Lines of text; None if it is no such command.
+
+        Raises:
+            ValueError: it is one, but what follows it makes no sense; the message says why.
+        """
+        return None
+
+    # What is made of it.
+
+    def standing(self, state: np.record) -> str:
+        """Whose turn it is or how the game ended, whose marks are which, points: one line."""
+        outcome = int(state.outcome)
+        if outcome == ONGOING:
+            status = f"player_{int(state.mover)} to {self.to_do(state)}"
+        else:
+            status = _RESULTS[outcome]
+        points = self.tally(state)
+        sides = [f"player_{player}" for player in (0, 1)]
+        for player in (0, 1):
+            if marks := self.marks(state, player):
+                sides[player] += f" ({marks})"
+            if points is not None:
+                sides[player] += f" {points[player]}"
+        if points is None and not self.marks(state, 0):
+            return status
+        title = "" if points is None else "points: "
+        return f"{status}; {title}{', '.join(sides)}"
+
+    def rules_text(self) -> str:
+        """The rules in short, in Markdown: the beginning of "Rules" in the README of the game."""
+        readme = Path(inspect.getfile(type(self))).with_name("README.md")
+        if not readme.is_file():
+            return f"The rules of {self.title} are not written down: there is no {readme}."
+        section = re.search(
+            r"^## Rules\n(.*?)(?=^##|\Z)", readme.read_text(encoding="utf-8"), re.DOTALL | re.M
+        )
+        rules = section[1].strip() if section else "It has no section with rules."
+        return f"{rules}\n\nMore: {readme}"

@@ -1,0 +1,300 @@
+"""Obelisk in a terminal: blocks drawn layer by layer, the pile, and where a block comes to rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..board.grid import cell_name, read_cell
+from ..engine.messages import quoted
+from ..engine.rule import ONGOING
+from .blocks import HEIGHT, SIDE, Block, Cube
+from .placements import COLUMNS, orientation_text, oriented, own_orientations
+from .rules import NO_BLOCK
+
+if TYPE_CHECKING:
+    from .board import Obelisk
+
+_WIDTH = 78  # of a line that is broken
+_BESIDE = "    "  # between drawings that stand side by side
+
+COMMANDS = (
+    ("pile", "the blocks that are left, with their values"),
+    ("show [ID ...]", "blocks in all their orientations, layer by layer"),
+    ("where [ID]", "where a block (yours to place) comes to rest on your tower"),
+    ("where [ID] b2 r1", "the heights of your tower after such a placement"),
+)
+
+
+def answer(game: Obelisk, state: np.record, words: Sequence[str]) -> str | None:
+    """The answer to one of `COMMANDS`, None for anything else; see `Game.terminal_help`."""
+    command, *rest = words
+    if command == "pile" and not rest:
+        return "\n".join(pile_lines(game, state))
+    if command == "show":
+        numbers = [_number_of(game, name) for name in rest] or _at_hand(game, state)
+        if not numbers:
+            raise ValueError("no block lies in the building zone or in a hand; write: show ID")
+        shown = [all_orientations(game.catalogue.everything[number]) for number in numbers]
+        return "\n\n".join("\n".join(lines) for lines in shown)
+    if command == "where":
+        return "\n".join(_where(game, state, rest))
+    return None
+
+
+# Blocks.
+
+
+def summary(block: Block) -> str:
+    """A block's name, size and value."""
+    return f"{block.id} ({_counted(len(block.cubes), 'cube')}, {_counted(block.value, 'point')})"
+
+
+def layers(cubes: Sequence[Cube]) -> list[str]:
+    """The layers of a block as seen from above, the highest first, each with its number."""
+    width, depth, height = (1 + max(cube[axis] for cube in cubes) for axis in range(3))
+    lines = []
+    for z in reversed(range(height)):
+        for y in reversed(range(depth)):
+            row = " ".join("#" if (x, y, z) in cubes else "." for x in range(width))
+            lines.append(f"{z + 1 if y == depth - 1 else ' '}  {row}")
+        if z and depth > 1:
+            lines.append("")
+    return lines
+
+
+def all_orientations(block: Block) -> list[str]:
+    """A block in each of its orientations, side by side."""
+    lines = [f"{summary(block)}; layers from above, the highest first"]
+    drawings = [
+        [orientation_text(number), *layers(oriented(block.cubes, number))]
+        for number in own_orientations(block.cubes)
+    ]
+    return [*lines, *side_by_side(drawings)]
+
+
+def side_by_side(drawings: Sequence[Sequence[str]], titles: int = 1) -> list[str]:
+    """Drawings beside each other, as many as fit on a line.
+
+    So many lines of each are its title and stand at the top, the others at the bottom.
+    """
+    lines: list[str] = []
+    row: list[Sequence[str]] = []
+    for drawing in drawings:
+        if row and sum(_width(one) + len(_BESIDE) for one in [*row, drawing]) > _WIDTH:
+            lines += [*_joined(row, titles), ""]
+            row = []
+        row.append(drawing)
+    return lines + _joined(row, titles)
+
+
+def _joined(drawings: Sequence[Sequence[str]], titles: int) -> list[str]:
+    height = max(map(len, drawings), default=0)
+    columns = []
+    for drawing in drawings:
+        room = [""] * (height - len(drawing))
+        padded = [*drawing[:titles], *room, *drawing[titles:]]
+        columns.append([line.ljust(_width(drawing)) for line in padded])
+    return [_BESIDE.join(line).rstrip() for line in zip(*columns, strict=True)]
+
+
+def _width(lines: Sequence[str]) -> int:
+    return max(map(len, lines))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if abs(number) == 1 else 's'}"
+
+
+# The position.
+
+
+def pile_lines(game: Obelisk, state: np.record) -> Iterator[str]:
+    """The common pile by colour, with values, and the black blocks."""
+    left = list(zip(game.catalogue.types, state.pile.tolist(), strict=True))
+    yield f"pile: {_counted(int(state.pile_blocks), 'block')}"
+    for (colour, value), group in groupby(left, lambda entry: (entry[0].colour, entry[0].value)):
+        names = [
+            block.id if count == 1 else f"{count}_x_{block.id}" for block, count in group if count
+        ]
+        if names:
+            line = f"  {colour}, {_counted(value, 'point')}: {', '.join(names)}"
+            lines = wrap(line, 100, subsequent_indent="    ", break_on_hyphens=False)
+            yield from (part.replace("_x_", " x ") for part in lines)  # no break in "2 x name"
+    black = game.catalogue.black
+    yield f"black blocks left: {int(state.black_left)}, {_counted(black.value, 'point')} each"
+
+
+def pile_in_short(game: Obelisk, state: np.record) -> str:
+    """How many blocks are left of each colour."""
+    counts: dict[str, int] = {}
+    for block, left in zip(game.catalogue.types, state.pile.tolist(), strict=True):
+        counts[block.colour] = counts.get(block.colour, 0) + left
+    colours = ", ".join(f"{count} {colour}" for colour, count in counts.items() if count)
+    return f"pile: {colours or 'empty'}; {int(state.black_left)} black aside"
+
+
+def towers(state: np.record) -> list[str]:
+    """The heights of both towers' columns, from above."""
+    heads = [
+        f"player_{player}: {side} tower, {'active' if state.active == player else 'passive'}"
+        for player, side in enumerate(("left", "right"))
+    ]
+    return side_by_side(
+        [[head, *_heights(tower)] for head, tower in zip(heads, state.heights, strict=True)]
+    )
+
+
+def in_play(game: Obelisk, state: np.record) -> list[str]:
+    """The blocks in the building zone and in the players' hands, drawn."""
+    named = [("in the building zone:", number) for number in state.zone.tolist()]
+    named += [
+        (f"player_{player} has to place:", number) for player, number in enumerate(state.hand)
+    ]
+    blocks = [
+        (where, game.catalogue.types[number]) for where, number in named if number != NO_BLOCK
+    ]
+    return side_by_side(
+        [[where, summary(block), *layers(block.cubes)] for where, block in blocks], titles=2
+    )
+
+
+def _heights(heights: np.ndarray) -> list[str]:
+    rows = [
+        f"{rank + 1} " + " ".join(f"{int(height):2}" for height in heights[SIDE * rank :][:SIDE])
+        for rank in reversed(range(SIDE))
+    ]
+    return [*rows, "   " + "  ".join(cell_name(column, SIDE)[0] for column in range(SIDE))]
+
+
+# Where a block comes to rest.
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A block on a tower.
+
+    Attributes:
+        low, high: it stands from this height to that one.
+        lost: cells below it that can never be filled.
+        above: its cubes higher than the rods.
+        heights: of the columns afterwards.
+    """
+
+    low: int
+    high: int
+    lost: int
+    above: int
+    heights: np.ndarray
+
+    def __str__(self) -> str:
+        lost = f" -{self.lost}" if self.lost else ""
+        return f"{self.low}-{self.high}{'!' if self.above else ''}{lost}"
+
+
+def come_to_rest(heights: np.ndarray, cubes: frozenset[Cube]) -> Rest:
+    """Where a block slides down to; ``cubes`` are a placement's, the lowest at 0."""
+    bottoms: dict[int, int] = {}
+    tops: dict[int, int] = {}
+    for x, y, z in cubes:
+        column = SIDE * y + x
+        bottoms[column] = min(z, bottoms.get(column, z))
+        tops[column] = max(z + 1, tops.get(column, 0))
+    low = max(int(heights[column]) - bottom for column, bottom in bottoms.items())
+    after = np.array(heights, int)
+    for column, top in tops.items():
+        after[column] = low + top
+    lost = sum(low + bottom - int(heights[column]) for column, bottom in bottoms.items())
+    above = sum(low + z >= HEIGHT for _, _, z in cubes)
+    return Rest(low, low + max(tops.values()), lost, above, after)
+
+
+def _where(game: Obelisk, state: np.record, words: list[str]) -> list[str]:
+    """The answer to ``where``: of every placement, or of one."""
+    if state.outcome != ONGOING:
+        raise ValueError("the game is over")
+    player = int(state.mover)
+    if words and not re.fullmatch(r"[a-z][0-9]+", words[0]):
+        number = _number_of(game, words.pop(0))
+    else:
+        number = int(state.hand[player])
+    if number == NO_BLOCK:
+        raise ValueError("you have no block to place now; name one: where ID")
+    block, heights = game.catalogue.everything[number], state.heights[player]
+    if not words:
+        return _all_placements(block, heights, game.placements[number])
+    place = _placement_of(" ".join(words))
+    if place not in game.placements[number]:
+        raise ValueError(game.why_not_there(number, place))
+    rest = come_to_rest(heights, game.placements[number][place])
+    return [*_told(block, rest), *side_by_side([["now", *_heights(heights)],
+                                               ["then", *_heights(rest.heights)]])]  # fmt: skip
+
+
+def _told(block: Block, rest: Rest) -> list[str]:
+    lines = [f"{block.id} comes to rest at height {rest.low} and reaches up to {rest.high}"]
+    if rest.lost:
+        lines.append(f"{_counted(rest.lost, 'cell')} below it can never be filled")
+    if rest.above:
+        cubes = _counted(rest.above, "cube")
+        lines.append(f"{cubes} above {HEIGHT}: that ends the game and costs a point each")
+    else:
+        lines.append(f"worth {_counted(block.value, 'point')}")
+    return lines
+
+
+def _all_placements(
+    block: Block, heights: np.ndarray, placements: dict[int, frozenset[Cube]]
+) -> list[str]:
+    """A table: a row for each orientation, a column for each position."""
+    positions = sorted({place % COLUMNS for place in placements})
+    rows = [["", *(cell_name(position, SIDE) for position in positions)]]
+    for orientation in sorted({place // COLUMNS for place in placements}):
+        row = [orientation_text(orientation)]
+        for position in positions:
+            cubes = placements.get(COLUMNS * orientation + position)
+            row.append("" if cubes is None else str(come_to_rest(heights, cubes)))
+        rows.append(row)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    title = (
+        f"{summary(block)}: the heights between which it would stand; -2: two cells below it "
+        f"are lost; !: above {HEIGHT}"
+    )
+    lines = [
+        "  ".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return [*wrap(title, _WIDTH, break_on_hyphens=False), *lines]
+
+
+def _number_of(game: Obelisk, name: str) -> int:
+    """The number of the block called ``name``, the black one included."""
+    if name == game.catalogue.black.id:
+        return len(game.catalogue.types)
+    return game.type_named(name)
+
+
+def _placement_of(text: str) -> int:
+    """A placement's number from ``b2 r1f``; without the turns, orientation 0."""
+    match = re.fullmatch(r"([a-z][0-9]+)(?: r([0-3])(f?))?", text)
+    if not match:
+        raise ValueError(
+            f"{quoted(text)} is no placement: write a column and turns, b2 r1 or b2 r1f"
+        )
+    orientation = int(match[2] or 0) + 4 * len(match[3] or "")
+    return COLUMNS * orientation + read_cell(match[1], SIDE, SIDE)
+
+
+def _at_hand(game: Obelisk, state: np.record) -> list[int]:
+    """The blocks in the zone and in the mover's hand, or else in the other's, each once."""
+    mover = int(state.mover)
+    numbers = [*state.zone.tolist(), int(state.hand[mover])]
+    found = [number for number in numbers if number != NO_BLOCK]
+    other = int(state.hand[1 - mover])
+    return list(dict.fromkeys(found)) or [other] * (other != NO_BLOCK)

@@ -1,0 +1,55 @@
+"""What installed packages add under a name, by entry points: found at once, imported when used."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+
+class PluginError(ValueError):
+    """What an installed package offers cannot be used; the message names the package."""
+
+
+def find_plugins(group: str) -> dict[str, EntryPoint]:
+    """The entry points of ``group`` by name; nothing is imported.
+
+    Where two packages offer the same name, the first in alphabetical order has it, and a warning
+    names both.
+    """
+    found: dict[str, EntryPoint] = {}
+    for plugin in sorted(entry_points(group=group), key=package_of):
+        first = found.setdefault(plugin.name, plugin)
+        if first is not plugin:
+            warnings.warn(
+                f"{plugin.name!r} ({group}) is offered by the packages {package_of(first)} and "
+                f"{package_of(plugin)}: the first is taken; uninstall one of them",
+                stacklevel=2,
+            )
+    return found
+
+
+def load_plugin(plugin: EntryPoint) -> Any:
+    """The object that an entry point names.
+
+    Raises:
+        PluginError: importing it fails, however; the message says what and whose it is.
+    """
+    try:
+        return plugin.load()
+    except Exception as error:  # a stranger's module may raise anything
+        reason = f"{type(error).__name__}: {error}"
+        raise refusal(plugin, f"cannot be imported ({reason[:200]})") from error
+
+
+def refusal(plugin: EntryPoint, reason: str) -> PluginError:
+    """The error that says why an entry point cannot be used, and whose it is."""
+    return PluginError(
+        f"{plugin.name!r} ({plugin.value}) of the installed package {package_of(plugin)} {reason}; "
+        "repair or uninstall that package"
+    )
+
+
+def package_of(plugin: EntryPoint) -> str:
+    """The name of the distribution that an entry point comes with."""
+    return plugin.dist.name if plugin.dist is not None else "(unknown)"

@@ -1,0 +1,268 @@
+"""``ludarium probe`` and ``ludarium solve``: sources, moves, records, what is left undecided."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ludarium.analysis import Progress
+from ludarium.analysis.probing import prober_of
+from ludarium.cli import main, probe
+from ludarium.cli import progress as cli_progress
+from ludarium.cli.progress import SearchStatus, searching
+from ludarium.cli.resources import read_bytes, read_count, read_threads
+from ludarium.envs import Position, make_game
+from tests.analysis.corso_positions import minimax
+from tests.games import random_game
+
+CORSO = ["corso", "--option", "size=3", "--memory", "1MiB", "--threads", "2"]
+
+
+def corso_after(*moves: str) -> Position:
+    position = make_game("corso", size=3).start()
+    for move in moves:
+        position.play(position.text_to_action(move))
+    return position
+
+
+def test_each_game_has_its_best_source() -> None:
+    assert prober_of(make_game("corso", size=3), 1 << 20).source == "search made for Corso"
+    for name, options in (("corso", {"size": 6}), ("onyx", {"size": 6})):
+        prober = prober_of(make_game(name, **options), 1 << 20)
+        assert prober.source == "search to the end of the game"
+        assert prober.searches
+
+
+def test_a_table_is_of_no_use_to_a_search(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", *CORSO, "--table", "some.table"]) == 2
+    assert "no table is used for corso, so leave out some.table" in capsys.readouterr().err
+
+
+def test_probe_prints_each_action(capsys: pytest.CaptureFixture[str]) -> None:
+    position = corso_after("b2", "a1")
+    lead = minimax(position, {})
+    assert main(["probe", *CORSO, "--moves", "b2 a1"]) == 0
+    text = capsys.readouterr().out
+    assert position.board_text() in text
+    assert f"for player_0, to move: win by {lead}\n" in text
+    assert "\nsource: search made for Corso, " in text
+    assert main(["probe", *CORSO, "--moves", "b2, a1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["moves"] == ["b2", "a1"]
+    assert found["low"] == found["high"] == {"outcome": 1, "lead": lead}
+    texts = {action["text"] for action in found["actions"]}
+    assert texts == {position.action_to_text(action) for action in position.legal_actions}
+    assert (found["undecided"], found["stopped"]) == (0, False)
+
+
+def test_who_wins_has_no_lead(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", *CORSO, "--moves", "b2 a1", "--outcome"]) == 0
+    assert "to move: win\n" in capsys.readouterr().out
+
+
+def test_records_are_probed_and_moves_taken_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game = make_game("corso", size=3)
+    played = [(before.copy(), action) for before, action in random_game(game, 4)]
+    texts = [before.action_to_text(action) for before, action in played if action is not None]
+    record = {"game": "corso", "version": 0, "options": {"size": 3}, "seed": 0, "moves": texts[:3]}
+    file = tmp_path / "game.json"
+    file.write_text(json.dumps(record))
+    words = ["probe", "corso", "--memory", "1MiB", "--record", str(file)]
+    assert main([*words, "--moves", " ".join(texts[3:]), "--back", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    position = played[len(texts) - 3][0]
+    assert found["moves"] == texts[:-3]
+    assert found["board"] == position.board_text().splitlines()
+    assert found["mover"] == f"player_{position.mover}"
+    assert main([*words, "--moves", " ".join(texts[3:])]) == 2
+    assert "the game is over after these moves" in capsys.readouterr().err
+    assert main([*words, "--back", "99"]) == 2
+    assert "--back 99: there are 3 moves to take back" in capsys.readouterr().err
+    assert main([*words, "--option", "size=4"]) == 2
+    assert "a record has its own options" in capsys.readouterr().err
+    assert main(["probe", "onyx", "--record", str(file)]) == 2
+    assert "is a game of corso, not of onyx" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"no record", b"\xff\xfe\x00", b"[" * 100_000])
+def test_files_that_are_no_records_are_refused(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "some.json"
+    file.write_bytes(content)
+    assert main(["probe", "corso", "--record", str(file)]) == 2
+    message = capsys.readouterr().err
+    assert "some.json is no game record: " in message
+    assert len(message) < 400
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no endless file on this system")
+def test_an_endless_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", "corso", "--record", "/dev/zero"]) == 2
+    assert "/dev/zero is no game record: it has more than" in capsys.readouterr().err
+
+
+def test_probe_says_what_is_not_decided_and_what_to_try(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["probe", "corso", "--option", "size=4", "--memory", "1MiB", "--threads", "1"]
+    assert main([*words, "--limit", "2e3", "--json"]) == 1
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert found["undecided"] == len(found["actions"]) == 16
+    assert found["nodes"] == 2000
+    assert found["value"] is None
+    assert found["low"]["outcome"] < found["high"]["outcome"]
+    assert "16 of 16 actions not decided within 2,000 positions.\n" in printed.err
+    advice = "ask about a later position (more --moves, or less --back), or ask with --outcome who"
+    assert advice in printed.err
+    assert "or search with --limit 20000." in printed.err
+
+
+def late_onyx() -> list[str]:
+    game = make_game("onyx", size=6)
+    moves = [before.action_to_text(a) for before, a in random_game(game, 1) if a is not None]
+    return ["probe", "onyx", "--option", "size=6", "--memory", "1MiB", "--moves", " ".join(moves)]
+
+
+@pytest.mark.slow
+def test_games_without_a_solver_of_their_own_are_searched(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*late_onyx(), "--back", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["value"] in ("win", "draw", "loss")
+    assert found["source"] == "search to the end of the game"
+
+
+class Interrupted(SearchStatus):
+    """Somebody presses Ctrl-C as soon as positions are searched."""
+
+    def __call__(self, progress: Progress) -> bool:
+        if progress.nodes and not self.stopped:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().__call__(progress)
+
+
+def test_ctrl_c_ends_a_search_and_prints_what_is_known(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli_progress, "SearchStatus", Interrupted)
+    handler = signal.getsignal(signal.SIGINT)
+    assert main(["probe", "corso", "--memory", "16MiB", "--json"]) == 130
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert found["stopped"]
+    assert found["undecided"] == len(found["actions"]) == 25
+    assert "when it was stopped" in printed.err
+    assert "or let it search longer." in printed.err
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_the_second_ctrl_c_interrupts() -> None:
+    def press_twice() -> None:
+        with searching("actions") as show:
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+                for _ in range(100):
+                    time.sleep(0.001)
+            assert show.stopped
+
+    with pytest.raises(KeyboardInterrupt):
+        press_twice()
+
+
+def test_a_search_shows_positions_and_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([10.0, 12.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    said: list[str] = []
+    show = SearchStatus("actions answered", said.append)
+    show(Progress(0, 9))
+    show(Progress(1, 9, 1_000_000))
+    show(Progress(2, 9, 5_000_000, "ply 3"))
+    assert said == [
+        "0 of 9 actions answered",
+        "1 of 9 actions answered, 1.0 M positions searched (Ctrl-C stops)",
+        "ply 3: 2 of 9 actions answered, 5.0 M positions searched, 2.00 M/s (Ctrl-C stops)",
+    ]
+
+
+def test_without_a_terminal_there_is_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli_progress, "_LINE_EVERY", 0.0)
+    with searching("actions answered") as show:
+        assert not show(Progress(3, 7))
+    assert capsys.readouterr().err == "ludarium: 3 of 7 actions answered\n"
+
+
+def test_moves_with_spaces_are_told_apart_by_commas() -> None:
+    moves = "choose green-t-flat, choose red-i-flat , pick red-i-flat"
+    assert probe.split_moves(make_game("obelisk"), moves) == [
+        "choose green-t-flat",
+        "choose red-i-flat",
+        "pick red-i-flat",
+    ]
+    assert probe.split_moves(make_game("onyx", size=6), "a1 b2, c3") == ["a1", "b2", "c3"]
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "number"),
+    [
+        (read_count, "250", 250),
+        (read_count, "2.5e3", 2500),
+        (read_count, "1.5", None),
+        (read_count, "inf", None),
+        (read_count, "nan", None),
+        (read_bytes, "2GiB", 2 << 30),
+        (read_bytes, "512MiB", 512 << 20),
+        (read_bytes, "1.5g", 3 << 29),
+        (read_bytes, "64", 64),
+        (read_bytes, "8 KB", None),
+        (read_threads, "3", 3),
+        (read_threads, "0", None),
+        (read_threads, "-1", None),
+    ],
+)
+def test_numbers(read: Callable[[str], int], text: str, number: int | None) -> None:
+    if number is None:
+        with pytest.raises(argparse.ArgumentTypeError, match="is no "):
+            read(text)
+    else:
+        assert read(text) == number
+
+
+@pytest.mark.slow
+def test_late_positions_are_printed_and_read_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["solve", "obsidio", "--option", "size=7", "--memory", "1MiB", "--threads", "1"]
+    words += ["--positions", "2", "--limit", "3e3", "--seed", "2"]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert text.count("to move") == 2
+    assert "plies before the end of the game: median" in text
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["limit"] == 3000
+    assert len(found["positions"]) == 2
+    file = tmp_path / "game.json"
+    for late in found["positions"]:
+        file.write_text(json.dumps(late))
+        assert main(["probe", "obsidio", "--record", str(file), "--json"]) == 0
+        probed = json.loads(capsys.readouterr().out)
+        for key in ("board", "mover", "value", "low", "high"):
+            assert probed[key] == late[key]
+        values = [
+            {action["text"]: action["low"] for action in each["actions"]} for each in (probed, late)
+        ]
+        assert values[0] == values[1]

@@ -1,0 +1,343 @@
+"""``ludarium play`` as a person meets it, on small boards and against quick opponents."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ludarium.analysis.solution import TableSolution, Value
+from ludarium.cli import main
+from ludarium.cli import play as play_module
+from ludarium.cli.opinion import opinion_of
+from ludarium.cli.play import why_untrained
+from ludarium.envs import GAMES, from_record, make_game
+from ludarium.models import build_network
+from ludarium.training.agents import Agent, RandomAgent
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.networks import network_shape
+from tests.tictactoe import TicTacToe
+
+QUICK = ("tictactoe", "--opponent", "random", "--seat", "0")
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
+    """A folder to save games in, and tic-tac-toe, which compiles fast."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+class Typed(io.StringIO):
+    """Lines from a keyboard; ``^C`` among them is Ctrl-C."""
+
+    def readline(self, *limit: Any) -> str:
+        line = super().readline(*limit)
+        if line == "^C\n":
+            raise KeyboardInterrupt
+        return line
+
+
+@pytest.fixture
+def play(monkeypatch, capsys):
+    """What `ludarium play` prints when a person types these lines."""
+
+    def typed(lines: list[str], *arguments: str, status: int = 0) -> str:
+        keyboard = Typed("".join(f"{line}\n" for line in lines))
+        monkeypatch.setattr("sys.stdin", keyboard)
+        monkeypatch.setattr("builtins.input", lambda: _line_of(keyboard))
+        assert main(["play", *arguments]) == status
+        return capsys.readouterr().out
+
+    return typed
+
+
+def _line_of(keyboard: Typed) -> str:
+    line = keyboard.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\n")
+
+
+def opponent(monkeypatch, agent: type[Agent]) -> None:
+    """Lets ``--opponent random`` be another agent."""
+    monkeypatch.setattr(
+        play_module, "game_and_agent", lambda _, __, ___, game: _made(agent, make_game(game))
+    )
+
+
+def _made(agent: Any, game: Any) -> tuple[Any, Agent]:
+    return game, agent(game, "test")
+
+
+def test_moves_and_commands(play, here):
+    lines = ["help", "moves", "a1", "z9", "hint", "undo", "b2", "save game.json", "quit"]
+    out = play(lines, *QUICK)
+    assert "a1 b1 c1" in out
+    assert "'z9' is malformed" in out
+    assert "random would play" in out
+    record = json.loads((here / "game.json").read_text())
+    assert record["moves"][0] == "b2"
+    assert len(record["moves"]) == 2
+    assert record["seat"] == 0
+    assert from_record(record).unwrapped.position.ply == 2
+
+
+def test_every_prompt_says_who_one_is_and_what_there_is_to_do(play):
+    out = play(["a1", "nonsense", "quit"], *QUICK)
+    assert out.count("you are player_0 (X), to move: ") == 3
+    assert "You are player_0 (X) and move first" in out
+
+
+def test_history_rules_and_board(play):
+    out = play(["history", "b2", "history", "board", "rules", "quit"], *QUICK)
+    assert "no move has been played" in out
+    assert "  1. b2  (you)\n  2. " in out
+    assert "not written down" in out
+    assert "Cells start open" in play(["rules", "quit"], "corso", "--opponent", "random")
+
+
+def test_resigning_loses(play, capsys):
+    out = play(["b2", "resign"], *QUICK)
+    assert "You resign: random wins." in out
+    out = play(["b2", "resign"], *QUICK, "--json")
+    assert json.loads(out)["result"] == [-1, 1]
+
+
+def test_to_the_end_names_the_winner_with_the_points(play):
+    rows = [f"{file}{rank}" for rank in (1, 2, 3) for file in "abc"]
+    assert any(
+        result in play(rows * 3, *QUICK) for result in ("You win.", "random wins.", "A draw.")
+    )
+    cells = [f"{cell}{mark}" for cell in ("a1", "b1", "a2", "b2") for mark in ("", "!")]
+    out = play(
+        cells * 4, "corso", "--option", "size=2", "--opponent", "random", "--seat", "0"
+    )  # fmt: skip
+    assert any(f"{result}, " in out for result in ("You win", "random wins", "A draw"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["corso", "--opponent", "uct:none"], "'uct:none'"),
+        (["corso", "--option", "size"], "NAME=VALUE"),
+        (["corso", "--option", "size=99"], "'size' is 99"),
+        (["corso", "--resume", "nowhere.json"], "nowhere.json"),
+        (["tictactoe", "--opponent", "corso:4"], "plays corso, not tictactoe"),
+    ],
+)
+def test_what_a_person_can_put_right_is_one_line(arguments, message, capsys):
+    assert main(["play", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+# Opponents.
+
+
+def test_without_a_trained_agent_for_the_options_uct_plays_and_is_announced(play):
+    out = play(["quit"], "corso", "--option", "size=3", "--seat", "0")
+    assert "no trained agent of corso comes along for size=3: you play against uct:1000" in out
+    out = play(["quit"], "tictactoe", "--seat", "0")
+    assert "no trained agent of tictactoe comes along: you play against uct:1000" in out
+
+
+def test_options_that_a_trained_agent_does_not_know_are_told():
+    assert why_untrained("onyx", {}) == ("", [])
+    assert why_untrained("onyx", {"max_plies": 50}) == (
+        "",
+        ["the agent was not trained for max_plies=50"],
+    )
+    reason, _ = why_untrained("onyx", {"size": 8})
+    assert reason == "no trained agent of onyx comes along for size=8"
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        ("uct:50", ["for you (+1 is a win, -1 a loss)", "% of the playouts"]),
+        ("alphabeta:2", ["expects a score of", "as good as any"]),
+        ("random", ["random cannot say what it thinks"]),
+    ],
+)
+def test_eval_tells_what_the_opponent_thinks(play, agent, words):
+    out = play(["eval", "quit"], "tictactoe", "--opponent", agent, "--seat", "0")
+    for word in words:
+        assert word in out
+
+
+@pytest.mark.parametrize(
+    ("simulations", "words"), [(0, "% of the policy"), (4, "% of the policy after search")]
+)
+def test_eval_of_a_network_and_of_its_search(simulations, words):
+    game = TicTacToe()
+    network = build_network(network_shape(game), 4, 1)
+    agent = NetworkAgent(game, network, simulations, backend="eager")
+    opinion = opinion_of(agent, game.start())
+    assert "for you (+1 is a win, -1 a loss)" in opinion.value
+    assert all(reason.endswith(words) for _, reason in opinion.actions)
+    shares = [int(reason.split()[0]) for _, reason in opinion.actions]
+    assert len(shares) == 5
+    assert shares == sorted(shares, reverse=True)
+
+
+class _CentreWins(TableSolution):
+    @classmethod
+    def load(cls, path: Any, game: Any) -> Any:
+        raise FileNotFoundError
+
+    def values(self, states: np.ndarray) -> np.ndarray:
+        return np.full(len(states), 1, np.int8)
+
+    def action_values(self, states: np.ndarray) -> np.ndarray:
+        return np.array([[0, 0, 0, 0, 1, 0, 0, 0, 0]] * len(states), np.int8)
+
+    def decode(self, value: int) -> Value:
+        return Value(value, plies=3 if value else None)
+
+
+def test_eval_of_perfect_play():
+    game = TicTacToe()
+    agent = RandomAgent(game)
+    agent.solution = _CentreWins(game)
+    opinion = opinion_of(agent, game.start())
+    assert opinion.value == "knows: a win in 3 for you"
+    assert opinion.actions[:2] == [(4, "a win in 3"), (0, "a draw")]
+
+
+class _Failing(RandomAgent):
+    failures = 1
+
+    def __init__(self, game: Any, name: str) -> None:
+        super().__init__(game)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("no memory")
+        return super().actions(states)
+
+
+def test_an_opponent_that_fails_does_not_end_the_game(play, monkeypatch):
+    opponent(monkeypatch, _Failing)
+    out = play(["b2", "a1", "", "history", "quit"], *QUICK)
+    assert "random cannot move: RuntimeError: no memory" in out
+    assert "it is not your turn" in out
+    assert "  2. " in out
+
+
+def test_commands_that_fail_do_not_end_the_game(play, here):
+    (here / "notes.txt").write_text("mine")
+    out = play(["save", "save notes.txt", "save nowhere/game.json", "b2", "quit"], *QUICK)
+    assert "save where?" in out
+    assert "notes.txt' is not valid JSON" in out
+    assert "No such file" in out
+    assert (here / "notes.txt").read_text() == "mine"
+    assert "moves: b2" in out
+
+
+# Ctrl-C, and going on.
+
+
+class _Interrupted(RandomAgent):
+    def __init__(self, game: Any, name: str) -> None:
+        super().__init__(game)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("where", ["while the opponent thinks", "at the prompt"])
+def test_ctrl_c_saves_the_game_and_says_how_to_go_on(play, monkeypatch, here, where):
+    lines = ["b2"]
+    if where == "at the prompt":
+        lines.append("^C")
+    else:
+        opponent(monkeypatch, _Interrupted)
+    out = play(lines, *QUICK, status=130)
+    (saved,) = here.glob("ludarium-tictactoe-*.json")
+    assert f"go on with: ludarium play tictactoe --opponent random --resume {saved.name}" in out
+    assert "moves: b2" in out
+    monkeypatch.undo()
+
+
+def test_ctrl_c_stops_a_hint_and_not_the_game(play, monkeypatch, here):
+    opponent(monkeypatch, _Interrupted)
+    out = play(["hint", "moves", "quit"], *QUICK)
+    assert "a1 b1 c1" in out
+    assert not list(here.iterdir())
+
+
+def test_a_saved_game_goes_on_in_the_same_seat(play):
+    arguments = ("tictactoe", "--opponent", "random")
+    for seat in ("0", "1"):
+        # The person moves at once, or after the opponent.
+        play(["b2", f"save {seat}.json", "quit"], *arguments, "--seat", seat)
+        for _ in range(4):
+            out = play(["quit"], *arguments, "--resume", f"{seat}.json")
+            assert f"You are player_{seat}" in out
+        moves = json.loads(Path(f"{seat}.json").read_text())["moves"]
+        assert f"moves: {' '.join(moves)}" in out
+        other = play(["quit"], *arguments, "--resume", f"{seat}.json", "--seat", str(1 - int(seat)))
+        assert f"You are player_{1 - int(seat)}" in other
+
+
+def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
+    record = {"game": "tictactoe", "version": 0, "options": {}, "seed": 0, "moves": ["b2"]}
+    Path("game.json").write_text(json.dumps(record))
+    out = play(["quit"], "tictactoe", "--opponent", "random", "--resume", "game.json")
+    assert "game.json does not say which seat was yours" in out
+    assert "--seat 0 for the other" in out
+    assert "You are player_1 (O)" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("nonsense", "game.json"),
+        ("[]", "holds no game record"),
+        ("{}", "does not have a game and moves"),
+        ('{"game": "corso", "moves": []}', "is a game of 'corso', not of tictactoe"),
+        ('{"game": "tictactoe", "moves": [], "seat": true}', "a seat is 0 or 1"),
+        ('{"game": "tictactoe", "moves": [], "seat": 2}', "a seat is 0 or 1"),
+    ],
+)
+def test_what_is_no_saved_game_is_refused(content, message, capsys):
+    Path("game.json").write_text(content)
+    assert main(["play", "tictactoe", "--resume", "game.json"]) == 2
+    assert message in capsys.readouterr().err
+
+
+# Commands of a game of its own.
+
+
+def test_obelisk_shows_blocks_and_where_they_come_to_rest(play):
+    game = ("obelisk", "--opponent", "random", "--seat", "0")
+    out = play(["help", "pile", "show blue-l-tall", "where green-o-flat", "quit"], *game)
+    assert "show [ID ...]" in out
+    assert out.count("blue-i-upright") == 1  # the pile is told when it is asked for
+    assert "blue-l-tall (5 cubes, 3 points)" in out
+    assert "4  # ." in out
+    assert "r0  0-1  0-1  0-1  0-1" in out
+    out = play(["choose red-i-flat", "choose red-i-flat", "quit"], *game)
+    assert "no red-i-flat is left in the pile" in out
+
+
+def test_obelisk_previews_a_placement(play):
+    moves = ["choose red-i-flat", "choose green-i-upright", "pick green-i-upright"]
+    record = {"game": "obelisk", "version": 0, "options": {}, "seed": 0, "moves": moves}
+    Path("game.json").write_text(json.dumps(record | {"seat": 0}))
+    lines = ["show", "where", "where a2 r0", "where b1", "where c3 r7", "place a2 r0", "quit"]
+    out = play(lines, "obelisk", "--opponent", "random", "--resume", "game.json")
+    assert "player_0 has to place:" in out
+    assert "red-i-flat comes to rest at height 0 and reaches up to 1" in out
+    assert "2  0  0  0    2  1  1  1" in out
+    assert "red-i-flat would stand out of the tower's columns there" in out
+    assert "'c3 r7' is no placement" in out

@@ -1,0 +1,176 @@
+"""Games of other packages and modules: found by entry points, or registered by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ludarium.envs import Game
+from ludarium.envs.corso import Corso
+from ludarium.envs.registry import GameRegistry
+from tests import tictactoe
+from tests.installed import install
+from tests.tictactoe import TicTacToe
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """A folder in which the package ``noughts`` is, with the game of the guide in it."""
+    room = Path(tictactoe.__file__).parent
+    for file in ("rules.py", "board.py", "__init__.py"):
+        (tmp_path / "noughts").mkdir(exist_ok=True)
+        shutil.copy(room / file, tmp_path / "noughts" / file)
+    return tmp_path
+
+
+def python(
+    folder: Path, code: str, *arguments: str, on_path: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run code in a folder, which is on the path of packages or is only where it runs.
+
+    Rules are plain Python, so that nothing is compiled.
+    """
+    path = os.pathsep.join([str(folder)] * on_path + [os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def command(
+    folder: Path, *arguments: str, on_path: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run ``ludarium`` with arguments, see `python`."""
+    code = "import sys; from ludarium.cli import main; sys.exit(main(sys.argv[1:]))"
+    return python(folder, code, *arguments, on_path=on_path)
+
+
+FACES = """
+import sys, ludarium.envs
+from ludarium.envs import GAMES, make, make_game
+assert "tictactoe" in GAMES and "noughts" not in sys.modules, "imported too early"
+from ludarium.envs import tictactoe_v0
+import ludarium.envs.tictactoe_v0 as same
+assert same is tictactoe_v0 and "noughts" not in sys.modules
+import gymnasium
+env = gymnasium.make("ludarium/Tictactoe-v0", seat=0)
+env.reset(seed=1)
+env.step(4)
+assert type(env.unwrapped.game).__module__ == "noughts.board"
+assert str(tictactoe_v0.raw_env().game) == "TicTacToe()"
+assert make("tictactoe").game == make_game("tictactoe")
+assert list(GAMES)[-1] == "tictactoe" and len(GAMES) == 6
+played = make("tictactoe")
+played.reset()
+played.step(4)
+assert ludarium.envs.from_record(played.unwrapped.to_record()).unwrapped.position.ply == 1
+"""
+
+
+def test_a_game_of_an_installed_package_has_every_face(packages: Path) -> None:
+    points = {"tictactoe_v0": "noughts:TicTacToe"}
+    install(packages, "noughts-game", {}, {"ludarium.games": points})
+    run = python(packages, FACES)
+    assert run.returncode == 0, run.stderr
+    listed = command(packages, "games", "--json")
+    assert json.loads(listed.stdout)[-1]["name"] == "tictactoe", listed.stderr
+    match = ("evaluate", "random", "--game=tictactoe", "--against=greedy", "--games=2", "--json")
+    played = command(packages, *match)
+    assert json.loads(played.stdout)[0]["game"] == "tictactoe", played.stderr
+
+
+@pytest.mark.parametrize(
+    ("points", "told"),
+    [
+        ({"chess_v0": "no_such_module:Chess"}, "cannot be imported (ModuleNotFoundError"),
+        ({"chess_v0": "noughts:Chess"}, "cannot be imported (AttributeError"),
+        ({"chess_v0": "json:dumps"}, "is no game"),
+        ({"chess_v0": "noughts:TicTacToe"}, "is tictactoe_v0, not what its entry point is called"),
+        ({"tictactoe_v7": "noughts:TicTacToe"}, "is tictactoe_v0, not what its entry point"),
+        ({"tictactoe": "noughts:TicTacToe"}, "is not named as a game is, such as tictactoe_v0"),
+        ({"corso_v0": "noughts:TicTacToe"}, "there is a game called 'corso' already"),
+    ],
+)
+def test_a_broken_package_is_named_and_breaks_nothing_else(
+    points: dict[str, str], told: str, packages: Path
+) -> None:
+    install(packages, "noughts-game", {}, {"ludarium.games": points})
+    code = (
+        "from ludarium.envs import GAMES, make\n"
+        "assert list(GAMES) == ['corso', 'onyx', 'osiron', 'obsidio', 'obelisk']\n"
+        "make('corso').reset()"
+    )
+    run = python(packages, code)
+    assert run.returncode == 0, run.stderr
+    assert "installed package noughts-game" in run.stderr
+    assert told in run.stderr
+    name = next(iter(points)).partition("_v")[0]
+    if name == "chess":
+        asked = command(packages, "evaluate", "random", "--game=chess")
+        assert asked.returncode == 2
+        assert "noughts-game" in asked.stderr
+        assert "Traceback" not in asked.stderr
+
+
+def test_the_command_line_takes_games_from_a_module(packages: Path) -> None:
+    match = ("evaluate", "random", "--game=tictactoe", "--against=greedy", "--games=2", "--json")
+    for arguments in (
+        ("--game-module", "noughts", *match),
+        (*match, "--game-module=noughts:TicTacToe"),
+    ):
+        played = command(packages, *arguments, on_path=False)
+        assert json.loads(played.stdout)[0]["game"] == "tictactoe", played.stderr
+    code = "from ludarium.cli.game_modules import program, take_game_modules as take; "
+    run = python(packages, code + "print(take(['a', '--game-module', 'noughts']), program())")
+    assert run.stdout == "['a'] ludarium --game-module=noughts\n", run.stderr
+    for wrong in ("noughts:Chess", "noughts.rules", "nowhere"):
+        refused = command(packages, f"--game-module={wrong}", *match)
+        assert refused.returncode == 2
+        assert f"--game-module {wrong}: " in refused.stderr
+
+
+def test_a_registered_class_has_every_face(packages: Path) -> None:
+    code = (
+        "import gymnasium, ludarium.envs\n"
+        "from noughts import TicTacToe\n"
+        "assert ludarium.envs.register_game(TicTacToe) is TicTacToe\n"
+        "ludarium.envs.register_game(TicTacToe)\n"
+        "from ludarium.envs.tictactoe_v0 import env\n"
+        "env().reset()\n"
+        "gymnasium.make('ludarium/Tictactoe-v0').reset(seed=1)\n"
+    )
+    run = python(packages, code)
+    assert run.returncode == 0, run.stderr
+    assert "Overriding" not in run.stderr
+
+
+def test_a_class_that_clashes_or_is_incomplete_is_not_registered() -> None:
+    games = GameRegistry({"corso": Corso})
+    games.add(TicTacToe)
+    assert games["tictactoe"] is TicTacToe
+    anew = type("TicTacToe", (TicTacToe,), {"__module__": TicTacToe.__module__})
+    games.add(anew)  # as a notebook does that defines it again
+    assert games["tictactoe"] is anew
+    for changes, message in (
+        ({"name": "corso"}, "'corso' is the game ludarium.envs.corso.board.Corso already, version"),
+        ({"version": 1}, "'tictactoe' is the game .* already, version 0"),
+        ({"name": "Tic Tac"}, "has the name 'Tic Tac'; a name is lower-case"),
+        ({"name": "other", "version": "1"}, "has version '1'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            games.add(type("Other", (TicTacToe,), changes))
+    with pytest.raises(ValueError, match=r"is not a subclass of ludarium\.envs\.Game"):
+        games.add(dict)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"lacks methods of a game: .*svg"):
+        games.add(Game)  # type: ignore[type-abstract]
+    assert list(games) == ["corso", "tictactoe"]

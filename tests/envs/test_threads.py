@@ -1,0 +1,105 @@
+"""`take_turns`: a queue of tasks for the standing team of threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from ludarium.envs.engine.threads import split, take_turns
+
+
+@pytest.mark.parametrize(("count", "threads"), [(0, 2), (1, 4), (7, 1), (20, 3)])
+def test_every_task_is_done_once(count: int, threads: int) -> None:
+    done: list[int] = []
+
+    def task(thread: int, number: int) -> int:
+        assert 0 <= thread < threads
+        done.append(number)
+        return number * number
+
+    found = take_turns(task, count, threads)
+    assert found == {number: number * number for number in range(count)}
+    assert sorted(done) == list(range(count))
+
+
+def test_a_free_thread_takes_the_next_task() -> None:
+    released = threading.Event()
+    workers: dict[int, int] = {}
+
+    def task(thread: int, number: int) -> None:
+        workers[number] = thread
+        if number == 0:
+            assert released.wait(20)
+        elif number == 9:
+            released.set()
+
+    take_turns(task, 10, 2)
+    assert {workers[number] for number in range(1, 10)} == {1 - workers[0]}
+
+
+def test_watch_can_end_it_and_what_is_finished_stays() -> None:
+    stopped = threading.Event()
+    stops: list[int] = []
+
+    def task(thread: int, number: int) -> int:
+        if number:
+            assert stopped.wait(20)
+        return number
+
+    def stop() -> None:
+        stops.append(1)
+        stopped.set()
+
+    found = take_turns(task, 100, 2, lambda done: done == 1, stop)
+    assert 0 in found
+    assert len(found) <= 3
+    assert stops == [1]
+
+
+def test_ctrl_c_stops_the_tasks_before_it_goes_on() -> None:
+    stopped = threading.Event()
+    ended: list[int] = []
+
+    def task(thread: int, number: int) -> None:
+        assert stopped.wait(20)
+        time.sleep(0.02)
+        ended.append(number)
+
+    def watch(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        take_turns(task, 8, 2, watch, stopped.set)
+    assert sorted(ended) == [0, 1]
+
+
+def test_a_failed_task_ends_the_others() -> None:
+    stopped = threading.Event()
+
+    def task(thread: int, number: int) -> None:
+        if number == 1:
+            raise KeyError("one")
+        assert stopped.wait(20)
+
+    with pytest.raises(KeyError, match="one"):
+        take_turns(task, 8, 2, stop=stopped.set)
+
+
+def test_within_other_work_the_caller_does_all_itself() -> None:
+    names: set[str] = set()
+    found: list[dict[int, int]] = []
+
+    def task(thread: int, number: int) -> int:
+        names.add(threading.current_thread().name)
+        return number
+
+    def outer(begin: int, end: int) -> None:
+        if begin == 0:
+            names.add(threading.current_thread().name)
+            found.append(take_turns(task, 5, 3, lambda done: done == 4))
+
+    split(outer, 2, 2)
+    assert found == [{number: number for number in range(4)}]
+    assert names == {threading.current_thread().name}

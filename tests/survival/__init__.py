@@ -1,0 +1,1 @@
+"""Hostile files, wild actions, many environments: nothing hangs, leaks, executes or crashes."""

@@ -1,0 +1,182 @@
+"""Every reader of files that may come from a stranger, with good files to begin with.
+
+Nothing here compiles more than tic-tac-toe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ludarium.analysis.table import read_table
+from ludarium.configs import apply_settings, load_config, shipped
+from ludarium.envs import GAMES
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.record import check_record, make_record, read_record_file
+from ludarium.envs.obelisk import __file__ as obelisk
+from ludarium.envs.obelisk.blocks import accept_blocks
+from ludarium.envs.registry import make_stored_game
+from ludarium.training.evaluation import load_ratings
+from tests.tictactoe import TicTacToe
+
+from .mutate import as_text, mutate_bytes, mutate_data
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A way in.
+
+    Attributes:
+        name: of the reader.
+        read: a file's path to whatever it holds; raises ValueError or FileNotFoundError.
+        good: contents of files that it accepts.
+        mutate: makes a hostile content of a good one.
+    """
+
+    name: str
+    read: Callable[[Path], object]
+    good: Callable[[], list[bytes]]
+    mutate: Callable[[bytes, random.Random], bytes]
+
+
+def mutate_json(content: bytes, rng: random.Random) -> bytes:
+    """Mutates what it says, or how."""
+    if rng.random() < 0.6:
+        return as_text(mutate_data(json.loads(content), rng))
+    return mutate_bytes(content, rng)
+
+
+def mutate_yaml(content: bytes, rng: random.Random) -> bytes:
+    """The same for a configuration; JSON is YAML too."""
+    if rng.random() < 0.6:
+        return as_text(mutate_data(_as_data(content), rng))
+    return mutate_bytes(content, rng)
+
+
+@cache
+def _as_data(content: bytes) -> Any:
+    import yaml
+
+    return yaml.safe_load(content)
+
+
+_TABLE = len(b"ludarium table 1") + 32
+
+
+def _table(body: bytes) -> bytes:
+    """A table whose checksum is right, as a stranger may write one."""
+    return b"ludarium table 1" + hashlib.sha256(body).digest() + body
+
+
+def mutate_table(content: bytes, rng: random.Random) -> bytes:
+    """Bytes anywhere; or what the description says, with a right checksum."""
+    body, choice = content[_TABLE:], rng.random()
+    if choice < 0.3:
+        return mutate_bytes(content, rng)
+    if choice < 0.5:
+        return _table(mutate_bytes(body, rng))
+    length = int.from_bytes(body[:8], "little")
+    text = as_text(mutate_data(json.loads(body[8 : 8 + length]), rng))
+    stated = len(text) if rng.random() < 0.8 else rng.choice([0, 2**63, len(text) + 1])
+    return _table(stated.to_bytes(8, "little") + text + body[8 + length :])
+
+
+def _good_tables() -> list[bytes]:
+    text = json.dumps({"format": 1, "array": {"dtype": "<i4", "shape": [64]}}).encode()
+    array = np.arange(64, dtype="<i4").tobytes()
+    return [_table(len(text).to_bytes(8, "little") + text + array)]
+
+
+def _good_records() -> list[bytes]:
+    position, moves = TicTacToe().start(), ["b2", "a1", "c3", "a3", "a2"]
+    for text in moves:
+        position.play(position.text_to_action(text))
+    return [json.dumps(make_record(position.game, 7, moves, position)).encode()]
+
+
+_STORED = [
+    {"game": "corso", "options": {"size": 3}},
+    {"game": "onyx", "options": {"size": 6}},
+    {"game": "osiron", "options": {"setup": "beginner", "max_plies": 50}},
+    {"game": "obsidio", "options": {"size": 7}},
+]
+
+
+def _read_stored_game(path: Path) -> object:
+    """What checkpoints say of their game."""
+    stored = json.loads(path.read_bytes())
+    if not isinstance(stored, dict) or not isinstance(stored.get("game"), str):
+        raise ValueError("no game")
+    return make_stored_game(stored["game"], stored.get("options"))
+
+
+def _good_stored_games() -> list[bytes]:
+    catalogue = json.loads(_good_catalogues()[0])
+    obelisk = {"game": "obelisk", "options": {"scoring": "topple", "blocks": catalogue}}
+    return [json.dumps(each).encode() for each in [*_STORED, obelisk]]
+
+
+def _mutate_stored_game(content: bytes, rng: random.Random) -> bytes:
+    return as_text(mutate_data(json.loads(content), rng))
+
+
+def _read_settings(path: Path) -> object:
+    """Settings on the command line, one a line."""
+    text = path.read_bytes().decode(errors="surrogateescape")
+    return apply_settings(load_config("corso/demo"), text.splitlines())
+
+
+def _good_settings() -> list[bytes]:
+    return [b"learner.batch=64\nnetwork={size: tiny}\nself_play.simulations=[[0, 8], [0.5, 16]]"]
+
+
+def _good_catalogues() -> list[bytes]:
+    return [Path(obelisk).with_name("blocks.json").read_bytes()]
+
+
+def _good_ratings() -> list[bytes]:
+    entry = {
+        "game": "tictactoe",
+        "version": 0,
+        "options": {},
+        "date": "2026-01-01",
+        "seed": 1,
+        "players": {"random": [0, -1.5, 1], "uct:1000": [1000.0, 1000.0, 1000.0]},
+        "matches": [["random", "uct:1000", 100, 0.5]],
+    }
+    return [json.dumps([entry, entry | {"game": "corso"}]).encode()]
+
+
+def _good_configurations() -> list[bytes]:
+    root = files("ludarium.configs")
+    return [root.joinpath(f"{name}.yaml").read_bytes() for name in shipped()]
+
+
+@cache
+def _start() -> Position:
+    return TicTacToe().start()
+
+
+READERS = [
+    Reader("configuration", load_config, _good_configurations, mutate_yaml),
+    Reader("settings", _read_settings, _good_settings, mutate_bytes),
+    Reader(
+        "record",
+        lambda path: check_record(read_record_file(path), {**GAMES, "tictactoe": TicTacToe}),
+        _good_records,
+        mutate_json,
+    ),
+    Reader("stored game", _read_stored_game, _good_stored_games, _mutate_stored_game),
+    Reader("catalogue", accept_blocks, _good_catalogues, mutate_json),
+    Reader("ratings", lambda path: load_ratings(_start().game, path), _good_ratings, mutate_json),
+    Reader("table", lambda path: read_table(path, np.int32, (None,)), _good_tables, mutate_table),
+]

@@ -1,0 +1,198 @@
+"""Agents by name: what is understood, what comes first, and what other packages add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ludarium.cli import main
+from ludarium.envs import Game, make_game
+from ludarium.envs.single import SingleAgentEnv
+from ludarium.models import Checkpoint, build_network, save_checkpoint
+from ludarium.training.agents import make_agent, names, read_agent
+from ludarium.training.agents.checkpoints import CheckpointAgent, ShippedAgent
+from ludarium.training.agents.names import agent_kinds
+from ludarium.training.networks import network_shape
+from tests.installed import install
+from tests.tictactoe import TicTacToe
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def game() -> Game:
+    return TicTacToe()
+
+
+@pytest.fixture
+def run(game: Game, tmp_path: Path) -> Path:
+    """The folder of a run of a tiny network."""
+    shape = network_shape(game)
+    network = build_network(shape, 4, 1)
+    checkpoint = Checkpoint(game.name, game.version, {}, shape, 4, 1, 0, network)
+    return save_checkpoint(checkpoint, tmp_path / "run" / "agent.safetensors").parent
+
+
+@pytest.mark.parametrize("spec", ["random", "greedy", "uct:7", "alphabeta:3"])
+def test_agents_are_named_as_they_were_asked_for(game: Game, spec: str) -> None:
+    assert make_agent(spec, game).name == spec
+
+
+def test_numbers_have_defaults(game: Game) -> None:
+    assert make_agent("uct", game).name == "uct:1000"
+    assert make_agent("alphabeta", game).name == "alphabeta:4"
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("stockfish", "no agent is called 'stockfish'"),
+        ("stockfish:8", "no agent is called 'stockfish:8'"),
+        ("nowhere.safetensors", "no agent is called 'nowhere.safetensors'"),
+        ("", "no agent is called ''"),
+        (":5", "no agent is called ':5'"),
+        ("a\0b", "no agent is called"),
+        ("x" * 100_000, "no agent is called 'xxx"),
+        ("uct:many", "agent 'uct:many': 'many' is not a whole number"),
+        ("uct:", "agent 'uct:': '' is not a whole number"),
+        ("uct:" + "9" * 5000, "is not a whole number of at most 12 digits"),
+        ("alphabeta:-1", "agent 'alphabeta:-1': '-1' is not a whole number"),
+        ("random:3", "agent 'random:3': random takes no number"),
+        ("corso:fast", "agent 'corso:fast': 'fast' is not a whole number"),
+        ("shipped", "agent 'shipped': '' is no game"),
+        ("shipped:chess", "agent 'shipped:chess': 'chess' is no game"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_what_is_accepted(game: Game, spec: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason) as refusal:
+        make_agent(spec, game)
+    message = str(refusal.value)
+    for form in ("random", "uct[:PLAYOUTS]", "GAME[:SIMULATIONS]", "PATH[:SIMULATIONS]"):
+        assert form in message
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [("uct:0", "uct playouts are 1 to"), ("alphabeta:0", "alphabeta depth is 1 to")],
+)
+def test_a_number_out_of_range_is_refused(game: Game, spec: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        make_agent(spec, game)
+
+
+def test_a_game_means_the_trained_agent_that_comes_along() -> None:
+    assert read_agent("corso") == ShippedAgent(name="corso", simulations=None)
+    assert read_agent("corso:128") == ShippedAgent(name="corso", simulations=128)
+    assert read_agent("shipped:corso:0") == ShippedAgent(name="corso", simulations=0)
+    agent = make_agent("corso:0", make_game("corso"))
+    assert agent.name == "corso:0"
+    with pytest.raises(ValueError, match="plays corso version 0, not tictactoe"):
+        make_agent("corso", TicTacToe())
+
+
+def test_a_game_means_its_trained_agent_wherever_agents_are_asked_for(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    arguments = ["evaluate", "random", "--game=corso", "--against=corso:0", "--games=2"]
+    assert main(arguments) == 0
+    assert "corso:0" in capsys.readouterr().out
+    env = SingleAgentEnv("corso", opponent="shipped:corso:0", seat=1)
+    env.reset(seed=1)
+    assert env.board.position.ply == 1
+
+
+def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:
+    onyx = read_agent("onyx")
+    assert isinstance(onyx, ShippedAgent)
+    for size, file in ((6, "onyx"), (12, "onyx-12")):
+        options = make_game("onyx", size=size, max_plies=99).options
+        assert onyx.checkpoint_path(options).stem == file
+
+
+def test_a_path_means_a_checkpoint_or_a_run(game: Game, run: Path) -> None:
+    for path in (run, run / "agent.safetensors"):
+        assert read_agent(str(path)) == CheckpointAgent(path=path, simulations=None)
+        assert read_agent(f"{path}:9") == CheckpointAgent(path=path, simulations=9)
+        with pytest.raises(ValueError, match="'fast' is not a whole number"):
+            read_agent(f"{path}:fast")
+    assert make_agent(f"{run}:2", game).name == "run:2"
+    assert make_agent(str(run), game).name == "run:64"
+    (run / "agent.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match="there is no checkpoint at"):
+        make_agent(str(run), game)
+
+
+@pytest.mark.parametrize("name", ["uct", "uct:7", "corso"])
+def test_a_kind_or_game_comes_before_a_file_of_its_name_with_a_warning(
+    name: str, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(run.parent)
+    run.rename(name.partition(":")[0])
+    with pytest.warns(UserWarning, match=f"agent '{name}' is not what lies at .* write ./"):
+        assert not isinstance(read_agent(name), CheckpointAgent)
+    path = f"./{name.partition(':')[0]}"
+    assert read_agent(path) == CheckpointAgent(path=Path(path), simulations=None)
+
+
+# Kinds of other packages.
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in which packages can be installed."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    names._installed_kinds.cache_clear()
+    yield folder
+    names._installed_kinds.cache_clear()
+
+
+def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
+    code = (
+        "from ludarium.training.agents import AgentFactory, AgentKind, RandomAgent, UCTAgent\n"
+        "class Lazy(RandomAgent):\n"
+        "    '''Plays anything.'''\n"
+        "class Some(AgentFactory):\n"
+        "    def __init__(self, argument): self.argument = argument\n"
+        "    def make(self, game, seed=None): return UCTAgent(game, len(self.argument), seed)\n"
+        "KIND = AgentKind('letters:WORD', 'as many playouts as letters', Some)\n"
+    )
+    points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:KIND"}
+    install(packages, "my-bots", {"mybots_a.py": code}, {"ludarium.agents": points})
+    assert type(make_agent("lazy", game)).__name__ == "Lazy"
+    assert make_agent("letters:abc:de", game).name == "uct:6"
+    with pytest.raises(ValueError, match="lazy takes no number"):
+        make_agent("lazy:3", game)
+    kinds = agent_kinds()
+    assert (kinds["lazy"].usage, kinds["lazy"].help) == ("lazy", "plays anything")
+    assert kinds["letters"].usage == "letters:WORD"
+    with pytest.raises(ValueError, match=r"accepted: .*lazy, .*letters"):
+        make_agent("stockfish", game)
+
+
+def test_a_package_that_cannot_be_used_is_named_and_breaks_nothing_else(
+    game: Game, packages: Path
+) -> None:
+    code = "raise RuntimeError('out of order')"
+    points = {"lazy": "mybots_b:Lazy", "uct": "mybots_b:UCT"}
+    install(packages, "broken-bots", {"mybots_b.py": code}, {"ludarium.agents": points})
+    with pytest.warns(UserWarning, match="package broken-bots is left out: there is a kind"):
+        names._installed_kinds()
+    assert make_agent("uct:7", game).name == "uct:7"
+    with pytest.raises(ValueError, match=r"broken-bots cannot be imported .*out of order"):
+        make_agent("lazy", game)
+    with pytest.warns(UserWarning, match="installed package broken-bots cannot be imported"):
+        assert "lazy" not in agent_kinds()
+
+
+def test_training_names_nothing_that_is_built_on_it() -> None:
+    sources = list((ROOT / "training").rglob("*.py"))
+    assert len(sources) > 30
+    for file in sources:
+        text = file.read_text(encoding="utf-8")
+        assert "ludarium.analysis" not in text, file
+        assert "ludarium.cli" not in text, file

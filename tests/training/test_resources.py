@@ -1,0 +1,152 @@
+"""What a run would take is reckoned, and compared with the machine, before anything is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from ludarium.configs import apply_settings, load_config, shipped
+from ludarium.configs.loading import parse_config
+from ludarium.envs import make_game
+from ludarium.envs.registry import GAMES
+from ludarium.models import make_network
+from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
+from ludarium.training.networks import chosen_architecture, network_shape
+from ludarium.training.ppo.loop import PPOTrainer
+from ludarium.training.runs import resources
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.resources import check_device, check_resources, memory_of
+from ludarium.training.search.tree import new_tree
+from tests.tictactoe import TicTacToe
+
+
+@pytest.fixture
+def game(monkeypatch):
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+    return TicTacToe()
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """24 GB, 4 cores, no GPU."""
+    monkeypatch.setattr(resources, "available_memory", lambda: 24 * 2**30)
+    monkeypatch.setattr(resources, "available_cores", lambda: 4)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+def config_of(algorithm, *settings):
+    return apply_settings(
+        parse_config(f"game: tictactoe\nalgorithm: {algorithm}", "some.yaml"), settings
+    )
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_configurations_fit_into_four_gigabytes(monkeypatch, machine, name):
+    monkeypatch.setattr(resources, "available_memory", lambda: 4 * 2**30)
+    config = load_config(name)
+    check_resources(config, make_game(config.game, **config.options))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "settings", "message"),
+    [
+        (
+            "alphazero",
+            ["self_play.games=65536", "self_play.simulations=10000"],
+            r"the run would take [\d,.]+ GB of memory \(search trees [\d,.]+ GB, .*\), there are "
+            r"24\.0 GB: lower self_play\.games or self_play\.simulations$",
+        ),
+        ("alphazero", ["replay.last=1000000000"], r"replay [\d.]+ GB.*lower replay\.last$"),
+        ("alphazero", ["replay.first=1000000000"], r"lower replay\.last$"),
+        ("alphazero", ["self_play.cache=100000"], r"97\.7 GB.*lower self_play\.cache$"),
+        ("alphazero", ["network={channels: 4096, blocks: 256}"], "lower network or learner"),
+        (
+            "alphazero",
+            ["network={channels: 512, blocks: 20}", "learner.batch=65536"],
+            "lower network or learner.batch",
+        ),
+        ("alphazero", ["self_play.workers=33"], r"workers is 33; 32 are the most on 4 cores"),
+        ("alphazero", ["device=cuda"], "device is 'cuda', which is not on this machine.* cpu"),
+        ("ppo", ["device='cuda:1'"], "device is 'cuda:1', which is not on"),
+        ("ppo", ["device=nonsense"], "device is 'nonsense'"),
+        (
+            "ppo",
+            ["rollout={games: 65536, steps: 65536}"],
+            r"lower rollout\.games or rollout\.steps",
+        ),
+        ("ppo", ["network={channels: 1000, blocks: 5}", "opponents.pool=1000"], "opponents.pool"),
+    ],
+)
+def test_what_the_machine_cannot_do_is_refused_before_anything_is_made(
+    tmp_path, game, machine, algorithm, settings, message
+):
+    config = config_of(algorithm, *settings)
+    trainer = AlphaZeroTrainer if algorithm == "alphazero" else PPOTrainer
+    with pytest.raises(ValueError, match=message) as caught:
+        trainer(config, RunFolder(tmp_path / "run"), None)
+    assert len(str(caught.value)) <= 300
+    assert not (tmp_path / "run").exists()
+
+
+def test_trees_are_reckoned_as_they_are_made(game):
+    config = config_of("alphazero", "self_play={games: 32, simulations: 50, workers: 1}")
+    tree = new_tree(game, 32, search_settings(config, 0.0))
+    made = sum(array.nbytes for array in tree)
+    (reckoned,) = (
+        part.size for part in memory_of(config, game, "cpu") if part.name == "search trees"
+    )
+    observations = 32 * 27 * 4
+    assert made <= reckoned <= made + 2 * observations + tree.considered_visits.nbytes
+
+
+def test_weights_are_reckoned_as_they_are_made(game):
+    settings = "network={channels: 24, blocks: 3}"
+    config = config_of("ppo", settings, "opponents.pool=1")
+    network = make_network(network_shape(game), chosen_architecture(game, config.network))
+    made = sum(weight.nbytes for weight in network.parameters())
+    (reckoned,) = (
+        part.size for part in memory_of(config, game, "cpu") if part.name == "past selves"
+    )
+    assert made == reckoned
+
+
+def test_a_network_must_fit_into_the_memory_of_the_gpu(monkeypatch, game, machine):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    card = SimpleNamespace(total_memory=2**30)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    check_resources(config_of("alphazero", "device=cuda"), game)
+    large = config_of("alphazero", "device='cuda:0'", "network={channels: 1000, blocks: 20}")
+    with pytest.raises(ValueError, match=r"GB of cuda:0, which has 1\.0 GB: lower network"):
+        check_resources(large, game)
+
+
+def test_the_least_limit_counts(tmp_path: Path):
+    process = tmp_path / "proc" / "self"
+    process.mkdir(parents=True)
+    (process / "cgroup").write_text("0::/jobs/mine\n1:name=systemd:/x\n4:cpu,memory:/old\n")
+    groups = tmp_path / "sys/fs/cgroup"
+    for folder, name, text in [
+        ("jobs/mine", "memory.max", "max"),
+        ("jobs", "memory.max", "3000"),
+        ("memory/old", "memory.limit_in_bytes", "2000"),
+        ("memory", "memory.limit_in_bytes", "9223372036854771712"),
+    ]:
+        (groups / folder).mkdir(parents=True, exist_ok=True)
+        (groups / folder / name).write_text(text + "\n")
+    found = sorted(resources._cgroup_limits(str(tmp_path)))
+    assert found == [2000, 3000, 9223372036854771712]
+
+
+def test_memory_is_known_here():
+    there = resources.available_memory()
+    assert there is not None
+    assert there > np.ones(1000).nbytes
+
+
+def test_the_processor_is_always_there(machine):
+    assert check_device("auto") == check_device("cpu") == "cpu"

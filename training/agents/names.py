@@ -1,0 +1,293 @@
+"""Agents by name: one grammar, wherever an agent is asked for.
+
+That is `make_agent`, and so every command of the command line, Gymnasium's ``opponent=``,
+``evaluation.against`` of a configuration, and ratings. A name is read as the first of
+
+1. a kind: ``KIND`` or ``KIND:ARGUMENT``, such as ``uct:1000``; `agent_kinds` lists them;
+2. the name of a game, ``GAME`` or ``GAME:SIMULATIONS``: the trained agent that comes along;
+3. a path, ``PATH`` or ``PATH:SIMULATIONS``: a checkpoint, or the folder of a run.
+
+A file called like a kind or a game is therefore written ``./uct`` or ``./corso``; a warning says so
+where a checkpoint or a run is hidden in this way.
+
+Another package adds a kind by an entry point, whose name is the word before the colon. It names an
+`AgentKind`, or a function of a game and a seed that makes the agent, such as a subclass of `Agent`:
+
+    [project.entry-points."ludarium.agents"]
+    mybot = "mine:MyBot"
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusal
+from ludarium.envs.registry import GAMES
+
+from .agent import Agent, AgentFactory, Seed
+from .alphabeta import DEFAULT_DEPTH, AlphaBetaAgent, GreedyAgent
+from .checkpoints import (
+    DEFAULT_SIMULATIONS,
+    CheckpointAgent,
+    ShippedAgent,
+    TrainedAgent,
+    holds_checkpoint,
+)
+from .uct import DEFAULT_PLAYOUTS, UCTAgent
+from .uniform import RandomAgent
+
+#: The group of the entry points by which installed packages add kinds.
+AGENT_ENTRY_POINTS = "ludarium.agents"
+
+_MOST_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class AgentKind:
+    """One kind of agents, and how its names are read.
+
+    Attributes:
+        usage: how a name of it is written, such as ``uct[:PLAYOUTS]``.
+        help: the kind in a line.
+        read: from what follows the colon, ``None`` where there is no colon, to what makes the
+            agent; raises ``ValueError`` for what it does not accept.
+    """
+
+    usage: str
+    help: str
+    read: Callable[[str | None], AgentFactory]
+
+
+@dataclass(frozen=True)
+class _AnyGameAgent(AgentFactory):
+    """Makes an agent that plays every game, or says by itself which it does not."""
+
+    function: Callable[[Game, Seed], Agent]
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        return self.function(game, seed)
+
+
+def make_agent(spec: str, game: Game, seed: Seed = None) -> Agent:
+    """The agent that a name stands for, see this module.
+
+    Args:
+        spec: such as ``random``, ``greedy``, ``uct:1000``, ``alphabeta:4``, ``perfect``, ``corso``,
+            ``shipped:corso:128``, ``runs/corso``, ``agent.safetensors:128``.
+        game: the rules that it shall play by.
+        seed: of its random numbers; ``None`` takes fresh ones from the system.
+
+    Raises:
+        ValueError: ``spec`` names no agent, its number is out of range, or the agent cannot
+            play ``game``; the message says what is accepted.
+        FileNotFoundError: no trained agent of the game comes along, or the folder has none.
+    """
+    return read_agent(spec).make(game, seed)
+
+
+def read_agent(spec: str) -> AgentFactory:
+    """What makes the agent that a name stands for; nothing is loaded yet.
+
+    Raises:
+        ValueError: ``spec`` names no agent; the message says what is accepted.
+    """
+    word, colon, argument = spec.partition(":")
+    factory: AgentFactory | None
+    try:
+        kind = _find_kind(word)
+        if kind is not None:
+            factory = kind.read(argument if colon else None)
+        elif word in GAMES:
+            factory = _read_shipped(spec)
+        else:
+            factory = _read_path(spec)
+    except PluginError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"agent {_quoted(spec)}: {error}; {accepted()}") from None
+    if factory is None:
+        raise ValueError(
+            f"no agent is called {_quoted(spec)}, and no game, file or folder either; {accepted()}"
+        )
+    if not isinstance(factory, CheckpointAgent):
+        _warn_of_hidden_files(spec, word)
+    return factory
+
+
+def read_trained_agent(spec: str) -> TrainedAgent:
+    """Like `read_agent`, for what needs a network.
+
+    Raises:
+        ValueError: ``spec`` names no trained agent.
+    """
+    factory = read_agent(spec)
+    if not isinstance(factory, TrainedAgent):
+        raise ValueError(
+            f"agent {_quoted(spec)} has no network; give a checkpoint, the folder of a run, or the "
+            "name of a game for the trained agent that comes along"
+        )
+    return factory
+
+
+def agent_kinds() -> dict[str, AgentKind]:
+    """All kinds by the word that their names begin with; those of installed packages are imported.
+
+    A package's kind that cannot be imported is left out, with a warning.
+    """
+    kinds = dict(_KINDS)
+    for word in _installed_kinds():
+        try:
+            kind = _find_kind(word)
+        except PluginError as error:
+            warnings.warn(str(error), stacklevel=2)
+        else:
+            assert kind is not None
+            kinds[word] = kind
+    return kinds
+
+
+def accepted() -> str:
+    """What may be written for an agent, as the end of an error's sentence."""
+    usages = [kind.usage for kind in _KINDS.values()] + list(_installed_kinds())
+    forms = ", ".join([*usages, *(usage for usage, _ in FORMS_WITHOUT_KIND)])
+    return f"accepted: {forms} (`ludarium agents` explains them)"
+
+
+def _find_kind(word: str) -> AgentKind | None:
+    if word in _KINDS:
+        return _KINDS[word]
+    plugin = _installed_kinds().get(word)
+    return None if plugin is None else _load_kind(word, plugin)
+
+
+@cache
+def _installed_kinds() -> dict[str, EntryPoint]:
+    """The entry points of kinds that other packages add."""
+    found = find_plugins(AGENT_ENTRY_POINTS)
+    usable = {}
+    for word, plugin in found.items():
+        if word in _KINDS:
+            reason = "is left out: there is a kind of agents called that already"
+        elif not re.fullmatch(r"\w+", word):
+            reason = "is left out: the name of a kind is letters, digits and _"
+        else:
+            usable[word] = plugin
+            continue
+        warnings.warn(str(refusal(plugin, reason)), stacklevel=2)
+    return usable
+
+
+def _load_kind(word: str, plugin: EntryPoint) -> AgentKind:
+    loaded = load_plugin(plugin)
+    if isinstance(loaded, AgentKind):
+        return loaded
+    if not callable(loaded):
+        raise refusal(plugin, "is neither an AgentKind nor a function that makes an agent")
+    title = (inspect.getdoc(loaded) or "").partition("\n")[0].rstrip(".")
+    return AgentKind(word, title[:1].lower() + title[1:], _without_argument(word, loaded))
+
+
+def _without_argument(
+    word: str, function: Callable[[Game, Seed], Agent]
+) -> Callable[[str | None], AgentFactory]:
+    def read(argument: str | None) -> AgentFactory:
+        if argument is not None:
+            raise ValueError(f"{word} takes no number")
+        return _AnyGameAgent(function)
+
+    return read
+
+
+def _with_number(
+    function: Callable[[Game, int, Seed], Agent], default: int
+) -> Callable[[str | None], AgentFactory]:
+    def read(argument: str | None) -> AgentFactory:
+        number = default if argument is None else _read_number(argument)
+        return _AnyGameAgent(lambda game, seed: function(game, number, seed))
+
+    return read
+
+
+def _read_shipped(argument: str | None) -> AgentFactory:
+    name, colon, simulations = (argument or "").partition(":")
+    if name not in GAMES:
+        raise ValueError(f"{_quoted(name)} is no game; games: {', '.join(GAMES)}")
+    return ShippedAgent(name=name, simulations=_read_number(simulations) if colon else None)
+
+
+def _read_path(spec: str) -> AgentFactory | None:
+    path, colon, simulations = spec.rpartition(":")
+    if os.path.exists(spec):  # false, unlike Path's, for what can be no path
+        return CheckpointAgent(path=Path(spec), simulations=None)
+    if colon and os.path.exists(path):
+        return CheckpointAgent(path=Path(path), simulations=_read_number(simulations))
+    return None
+
+
+def _read_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise ValueError(f"{_quoted(text)} is not a whole number of at most {_MOST_DIGITS} digits")
+    return int(text)
+
+
+def _quoted(text: Any) -> str:
+    """A user's text in an error, its beginning only where it is long."""
+    shown = repr(text)
+    return shown if len(shown) <= 80 else f"{shown[:80]}..."
+
+
+def _warn_of_hidden_files(spec: str, word: str) -> None:
+    """Say so where a checkpoint or a run is called like what was asked for."""
+    for name in dict.fromkeys([spec, word]):
+        if holds_checkpoint(name):
+            warnings.warn(
+                f"agent {_quoted(spec)} is not what lies at {_quoted(name)} in this folder: kinds "
+                f"of agents and games come first; write ./{name} for the file",
+                stacklevel=4,
+            )
+
+
+#: Forms of a name that begin with no kind's word, with their explanations.
+FORMS_WITHOUT_KIND = (
+    ("GAME[:SIMULATIONS]", "the same in short, such as corso or corso:128"),
+    (
+        "PATH[:SIMULATIONS]",
+        "a checkpoint (.safetensors) or the folder of a run; ./uct where a file is called like "
+        "another agent",
+    ),
+)
+
+_KINDS = {
+    "random": AgentKind(
+        "random", "uniformly random legal actions", _without_argument("random", RandomAgent)
+    ),
+    "greedy": AgentKind(
+        "greedy", "the best score after one ply", _without_argument("greedy", GreedyAgent)
+    ),
+    "uct": AgentKind(
+        "uct[:PLAYOUTS]",
+        f"tree search with random playouts, {DEFAULT_PLAYOUTS} for each move by default",
+        _with_number(UCTAgent, DEFAULT_PLAYOUTS),
+    ),
+    "alphabeta": AgentKind(
+        "alphabeta[:DEPTH]",
+        f"minimax over the score, {DEFAULT_DEPTH} plies deep by default",
+        _with_number(AlphaBetaAgent, DEFAULT_DEPTH),
+    ),
+    "shipped": AgentKind(
+        "shipped:GAME[:SIMULATIONS]",
+        "the trained agent that comes along, of several the one for the game's options; "
+        f"{DEFAULT_SIMULATIONS} simulations for each move by default, 0: the network alone",
+        _read_shipped,
+    ),
+}

@@ -1,0 +1,237 @@
+"""What a run would take of the machine, reckoned before anything of it is made.
+
+A configuration may come from a stranger, or have a zero too many: then nothing is allocated, no
+folder is made, and the error says what it would take, what there is and which key to lower.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from ludarium.configs import AlphaZeroConfig, PPOConfig, TrainingConfig
+from ludarium.envs.engine.files import MEGABYTE
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.threads import available_cores
+from ludarium.models import make_network
+from ludarium.training.alphazero.samples import sample_dtype
+from ludarium.training.alphazero.self_play import choose_threads
+from ludarium.training.networks import chosen_architecture, network_shape
+from ludarium.training.search.tree import EDGE, NODE, root_dtype
+
+_MOST_WORKERS_OF_A_CORE = 8
+_FLOAT = 4
+_LEARNER_COPIES = 7  # weights, their average, gradients, two moments, those that play, a spare
+_ACTIVATIONS = 2  # of what a layer gives: itself, and its gradient or a copy
+_OF_A_LOGGED_GAME = 32  # bytes of results beside the records, see `kernels.self_play.Log`
+_COPIES_OF_RESULTS = 3  # what a group logged, the samples made of it, and all groups' together
+_OF_A_ROLLOUT_STEP = 6 * _FLOAT  # action, reward, value, probability, advantage, return
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that takes memory: most bytes that it takes, and the keys that it grows with."""
+
+    name: str
+    size: int
+    keys: str
+
+
+def check_resources(config: TrainingConfig, game: Game) -> None:
+    """Refuse a run that this machine cannot do; nothing is made of it yet.
+
+    Raises:
+        ValueError: the device is not there, there are far more workers than cores, or the run
+            would take more memory than this process may have; the message names the keys.
+    """
+    device = check_device(config.device)
+    if isinstance(config, AlphaZeroConfig):
+        most = _MOST_WORKERS_OF_A_CORE * available_cores()
+        workers = config.self_play.workers
+        if workers is not None and workers > most:
+            raise ValueError(
+                f"self_play.workers is {workers:,}; {most} are the most on "
+                f"{available_cores()} cores"
+            )
+    there = available_memory()
+    parts = sorted(memory_of(config, game, device), key=lambda part: -part.size)
+    needed = sum(part.size for part in parts)
+    if there is not None and needed > there:
+        largest = ", ".join(f"{part.name} {_gigabytes(part.size)}" for part in parts[:2])
+        raise ValueError(
+            f"the run would take {_gigabytes(needed)} of memory ({largest}), there are "
+            f"{_gigabytes(there)}: lower {parts[0].keys}"
+        )
+    if device.startswith("cuda"):
+        on_device = torch.cuda.get_device_properties(device).total_memory
+        (network,) = (part for part in parts if part.name == "network")
+        if network.size > on_device:
+            raise ValueError(
+                f"the network would take {_gigabytes(network.size)} of {device}, which has "
+                f"{_gigabytes(on_device)}: lower {network.keys}"
+            )
+
+
+def check_device(wanted: str) -> str:
+    """The device that a configuration means; ``auto`` takes a GPU where there is one.
+
+    Raises:
+        ValueError: there is no such device on this machine.
+    """
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if wanted == "auto":
+        return "cuda" if count else "cpu"
+    there = ["cpu", *(["cuda"] if count else []), *(f"cuda:{index}" for index in range(count))]
+    if torch.backends.mps.is_available():
+        there.append("mps")
+    if wanted not in there:
+        raise ValueError(
+            f"device is {quoted(wanted)}, which is not on this machine; there are auto, "
+            f"{', '.join(there)}"
+        )
+    return wanted
+
+
+def memory_of(config: TrainingConfig, game: Game, device: str) -> list[Part]:
+    """What a run takes at most, in bytes; trees are reckoned as if every action were legal."""
+    if isinstance(config, AlphaZeroConfig):
+        return list(_alphazero(config, game, device))
+    assert isinstance(config, PPOConfig)
+    return list(_ppo(config, game))
+
+
+def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Part]:
+    play, actions = config.self_play, game.num_actions
+    threads = choose_threads(play, device)
+    simulations = play.most_simulations
+    nodes = (simulations + 1) * (NODE.itemsize + actions * EDGE.itemsize)
+    tree = nodes + (simulations + 2) * game.state_dtype.itemsize + root_dtype(actions).itemsize
+    schedules = (play.max_considered + 1) * simulations * 4 * (threads + 1)
+    observation = prod(game.observation_shape) * _FLOAT
+    yield Part(
+        "search trees",
+        play.games * (tree + 2 * observation) + schedules,
+        "self_play.games or self_play.simulations",
+    )
+    sample = sample_dtype(
+        game, config.learner.ownership_weight > 0, play.resign is not None
+    ).itemsize
+    logged = 2 * game.state_dtype.itemsize + (actions + 1) * _FLOAT + _OF_A_LOGGED_GAME
+    yield Part(
+        "new positions",
+        play.positions * (logged + _COPIES_OF_RESULTS * sample),
+        "self_play.positions",
+    )
+    yield Part("replay", max(config.replay.first, config.replay.last) * sample, "replay.last")
+    yield Part("bootstrap", 2 * config.bootstrap.positions * sample, "bootstrap.positions")
+    yield Part("cache", int(play.cache * MEGABYTE), "self_play.cache")
+    weights, activations = _network(config, game)
+    batch = config.learner.batch * (observation + actions * _FLOAT + _ACTIVATIONS * activations)
+    yield Part(
+        "network",
+        weights * (_LEARNER_COPIES + threads) + play.games * activations + 2 * batch,
+        "network or learner.batch",
+    )
+
+
+def _ppo(config: PPOConfig, game: Game) -> Iterator[Part]:
+    rollout = config.rollout
+    observation, masks = prod(game.observation_shape) * _FLOAT, game.num_actions * _FLOAT
+    yield Part(
+        "games",
+        rollout.games * (game.state_dtype.itemsize + 4 * observation + 4 * masks),
+        "rollout.games",
+    )
+    yield Part(
+        "rollout",
+        2 * rollout.games * rollout.steps * (observation + masks + _OF_A_ROLLOUT_STEP),
+        "rollout.games or rollout.steps",
+    )
+    weights, activations = _network(config, game)
+    yield Part("past selves", config.opponents.pool * weights, "opponents.pool or network")
+    batch = config.learner.batch * (observation + masks + _ACTIVATIONS * activations)
+    yield Part(
+        "network",
+        weights * _LEARNER_COPIES + rollout.games * activations + batch,
+        "network or learner.batch",
+    )
+
+
+def _network(config: TrainingConfig, game: Game) -> tuple[int, int]:
+    """Bytes of a network's weights, and of what its layers give for one position.
+
+    The network has shapes, but no numbers: torch's device ``meta`` takes no memory.
+    """
+    with torch.device("meta"):
+        network = make_network(network_shape(game), chosen_architecture(game, config.network))
+    network = network.to("meta").eval()
+    given = 0
+
+    def count(layer: nn.Module, inputs: object, output: object) -> None:
+        nonlocal given
+        if isinstance(output, torch.Tensor):
+            given += output.numel() * _FLOAT
+
+    for layer in network.modules():
+        if not list(layer.children()):
+            layer.register_forward_hook(count)
+    network(torch.empty(1, *game.observation_shape, device="meta"))
+    return sum(weight.numel() for weight in network.parameters()) * _FLOAT, given
+
+
+def available_memory() -> int | None:
+    """Bytes that this process may use: the machine's, or what a limit says; None if not known."""
+    limits = [*_machine(), *_process_limits(), *_cgroup_limits()]
+    return min(limits, default=None)
+
+
+def _machine() -> Iterator[int]:
+    if hasattr(os, "sysconf") and {"SC_PAGE_SIZE", "SC_PHYS_PAGES"} <= os.sysconf_names.keys():
+        yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _process_limits() -> Iterator[int]:
+    """What ``ulimit`` says."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        soft, _ = resource.getrlimit(kind)
+        if soft != resource.RLIM_INFINITY:
+            yield soft
+
+
+def _cgroup_limits(root: str = "/") -> Iterator[int]:
+    """What the container or the job queue allows: of this process's group and of those above."""
+    groups = Path(root, "sys/fs/cgroup")
+    try:
+        lines = Path(root, "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        controllers, _, path = line.partition(":")[2].partition(":")
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top, name = (
+            (groups / "memory", "memory.limit_in_bytes") if controllers else (groups, "memory.max")
+        )
+        folder = top / path.strip("/")
+        for place in (folder, *folder.parents):
+            try:
+                text = (place / name).read_text(encoding="utf-8").strip()
+            except OSError:
+                continue
+            if text.isdecimal():
+                yield int(text)
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 2**30:,.1f} GB"
