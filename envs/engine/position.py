@@ -200,12 +200,20 @@ class Position:
         game = self.game
         observation: np.ndarray = np.empty(game.observation_shape, dtype)
         planes = observation.reshape(game.planes_shape)
-        viewer = self.mover if player is None else player
+        viewer = self._viewer(player)
         game.kernels.observe(game.tables, self.states, viewer, planes)
         if canonical and self.is_turned(viewer):
             assert game.canonical_turn is not None
             planes[:] = planes[:, game.canonical_turn.cells]
         return observation
+
+    def _viewer(self, player: int | None) -> int:
+        """``player``, or the player to move; compiled rules look things up by it unchecked."""
+        if player is None:
+            return self.mover
+        if not isinstance(player, int | np.integer) or player not in (0, 1):
+            raise ValueError(f"player is {quoted(player)}; accepted: 0, 1 or None")
+        return int(player)
 
     def is_turned(self, player: int | None = None) -> bool:
         """Whether the canonical view of ``player`` (default: the mover) is the board turned.
@@ -213,7 +221,7 @@ class Position:
         Then `Game.canonical_turn` leads from one frame to the other. Never so in games without.
         """
         game = self.game
-        viewer = self.mover if player is None else player
+        viewer = self._viewer(player)
         return bool(game.kernels.is_turned(game.tables, self.states, viewer))
 
     def turned_action(self, action: int) -> int:
@@ -231,9 +239,12 @@ class Position:
 
     def action_to_text(self, action: int) -> str:
         """Notation of an action number."""
-        number = operator.index(action)
+        try:
+            number = operator.index(action)
+        except TypeError:
+            raise ValueError(self.refusal(action)) from None
         if not 0 <= number < self.game.num_actions:
-            raise ValueError(self.refusal(action))
+            raise ValueError(self.refusal(number))
         return self.game.action_to_text(self.state, number)
 
     def text_to_action(self, text: str) -> int:

@@ -171,7 +171,7 @@ READERS = [
     Reader("settings", _read_settings, _good_settings, mutate_bytes),
     Reader(
         "record",
-        lambda path: check_record(read_record_file(path), GAMES | {"tictactoe": TicTacToe}),
+        lambda path: check_record(read_record_file(path), {**GAMES, "tictactoe": TicTacToe}),
         _good_records,
         mutate_json,
     ),

@@ -38,7 +38,7 @@ from ludarium.training.evaluation import (
     play_match,
     save_ratings,
 )
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import Search, SearchSettings
@@ -373,7 +373,7 @@ def test_a_named_size_is_written_out_in_the_checkpoint(tmp_path):
     trainer.close()
     checkpoint = load_checkpoint(tmp_path / "agent.safetensors")
     size = SIZES[len(checkpoint.shape.observation)]["tiny"]
-    assert (checkpoint.channels, checkpoint.blocks) == size
+    assert tuple(checkpoint.architecture.options.values()) == size
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -382,12 +382,9 @@ def test_every_size_of_the_configuration_has_a_network_for_every_game(name):
     names = get_args(get_args(NetworkConfig.model_fields["size"].annotation)[0])
     assert len(names) == 3
     for size in names:
-        channels, blocks = chosen_size(game, NetworkConfig(size=size))
-        assert (channels, blocks) == SIZES[len(game.observation_shape)][size]
-        assert chosen_size(game, NetworkConfig(channels=channels, blocks=blocks)) == (
-            channels,
-            blocks,
-        )
+        chosen = chosen_architecture(game, NetworkConfig(size=size))
+        assert tuple(chosen.options.values()) == SIZES[len(game.observation_shape)][size]
+        assert chosen_architecture(game, NetworkConfig(**chosen.options)) == chosen
 
 
 def test_checkpoint_plays_as_the_network_it_was_saved_from(tmp_path):

@@ -15,11 +15,11 @@ import torch
 
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs import make_game
-from ludarium.models import InferenceEngine, build_network, save_checkpoint
+from ludarium.models import InferenceEngine, save_checkpoint
 from ludarium.models.inference import torch_threads
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import play_match
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Column, Reporter
@@ -70,7 +70,7 @@ class AlphaZeroTrainer(Trainer):
         saved = folder.load_state()
         seeds = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        network = build_network(network_shape(self.game), *chosen_size(self.game, config.network))
+        network = fresh_network(self.game, config.network)
         self.rng = np.random.default_rng(seeds[1])
         self.bootstrap_seed = seeds[2]
         workers = saved[0]["workers"] if saved else choose_threads(config.self_play, self.device)

@@ -24,8 +24,8 @@ from stable_baselines3.common.utils import set_random_seed
 
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
-from ludarium.models import build_network, save_checkpoint
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.models import save_checkpoint
+from ludarium.training.networks import fresh_network
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Column, Reporter
 from ludarium.training.runs.trainer import (
@@ -70,9 +70,7 @@ class PPOTrainer(Trainer):
         device = torch.device(self.device)
         seeds = np.random.SeedSequence(config.seed).spawn(2)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        self.network = build_network(
-            network_shape(self.game), *chosen_size(self.game, config.network)
-        )
+        self.network = fresh_network(self.game, config.network)
         self.network.to(device).eval()
         if len(self.game.observation_shape) == 3:
             self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -26,7 +26,7 @@ from ludarium.training.evaluation import (
     save_ratings,
 )
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import chosen_architecture, network_shape
 
 from .folder import RunFolder
 from .reporting import Column, Reporter
@@ -229,14 +229,12 @@ class Trainer(ABC):
     def _checkpoint(self, network: PolicyValueNetwork, step: int) -> Checkpoint:
         """A network of this run with its description."""
         config = self.config
-        channels, blocks = chosen_size(self.game, config.network)
         return Checkpoint(
             game=self.game.name,
             version=self.game.version,
             options=dict(self.game.options),
             shape=network_shape(self.game),
-            channels=channels,
-            blocks=blocks,
+            architecture=chosen_architecture(self.game, config.network),
             step=step,
             network=network,
             notes={
