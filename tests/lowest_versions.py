@@ -1,6 +1,6 @@
 """Prints the lowest versions that pyproject.toml allows for the environments, as pip's constraints.
 
-    python tests/lowest_versions.py > constraints-lowest.txt
+python tests/lowest_versions.py > constraints-lowest.txt
 """
 
 from __future__ import annotations

@@ -32,11 +32,12 @@ _ARGUMENTS = {
     **{"score": 2, "may_end": 2, "is_turned": 3},
 }
 _NEEDED = ("init", "is_legal", "step", "observe")
-#: Whole numbers with their ranges; search trees keep the numbers of actions in two bytes.
+_MOST_ACTIONS = 2**15 - 1  # search trees keep their numbers in two bytes
+_MOST_PLIES = 2**31 - 1
 _WHOLE_NUMBERS = {
-    "num_actions": (1, 2**15 - 1),
-    "max_plies": (1, 2**31 - 1),
-    "max_score": (0, 2**31 - 1),
+    "num_actions": (1, _MOST_ACTIONS),
+    "max_plies": (1, _MOST_PLIES),
+    "max_score": (0, _MOST_PLIES),
 }
 _FLAGS = ("binary_observation", "random_start", "has_owners")
 
@@ -51,7 +52,7 @@ def check_description(game: Game) -> None:
         ValueError: one is missing, or does not fit the others; the message says which and how.
     """
     for fault in _faults_of_description(game):
-        raise ValueError(f"{type(game).__name__}: {fault}")
+        raise ValueError(f"{game.name}: {fault}")
 
 
 def _faults_of_description(game: Game) -> Iterator[str]:
@@ -62,7 +63,7 @@ def _faults_of_description(game: Game) -> Iterator[str]:
     for name, (least, most) in _WHOLE_NUMBERS.items():
         value = getattr(game, name)
         if type(value) is not int or not least <= value <= most:
-            yield f"{name} is {quoted(value)}; it must be an int from {least} to {most:,}"
+            yield f"{name} is {quoted(value)}; it must be an integer from {least} to {most:,}"
     for name in _FLAGS:
         if type(getattr(game, name)) is not bool:
             yield f"{name} is {quoted(getattr(game, name))}; it must be True or False"
@@ -70,8 +71,8 @@ def _faults_of_description(game: Game) -> Iterator[str]:
     is_shape = isinstance(shape, tuple) and len(shape) in (1, 3)
     if not is_shape or not all(type(size) is int and size > 0 for size in shape):
         yield f"observation_shape is {quoted(shape)}; write (planes, height, width) or (features,)"
-    yield from _faults_of_names("action_names", game.action_names, game.num_actions, "num_actions")
-    entries = "the first entry of observation_shape"
+    yield from _faults_of_names("action_names", game.action_names, game.num_actions, "actions")
+    entries = "planes" if len(shape) == 3 else "features"
     yield from _faults_of_names("observation_names", game.observation_names, shape[0], entries)
     yield from _faults_of_records(game)
     yield from _faults_of_places(game)
@@ -79,11 +80,11 @@ def _faults_of_description(game: Game) -> Iterator[str]:
         yield "has_owners is True, but cells have owners only on a board (planes, height, width)"
 
 
-def _faults_of_names(title: str, names: Any, count: int, by: str) -> Iterator[str]:
+def _faults_of_names(title: str, names: Any, count: int, what: str) -> Iterator[str]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         yield f"{title} is {quoted(names)}; it must be a list of texts"
     if len(names) != count:
-        yield f"there are {len(names)} {title}, but {by} says {count}"
+        yield f"{title} are {len(names)}, but there are {count} {what}"
     if len(set(names)) != len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         yield f"{title} has {quoted(twice)} twice; every name must differ"

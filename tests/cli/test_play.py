@@ -301,7 +301,7 @@ def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("nonsense", "game.json"),
+        ("nonsense", "game.json' is not valid JSON"),
         ("[]", "holds no game record"),
         ("{}", "does not have a game and moves"),
         ('{"game": "corso", "moves": []}', "is a game of 'corso', not of tictactoe"),

@@ -50,14 +50,25 @@ def changed(tmp_path, monkeypatch) -> Callable[..., type[Game]]:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("self.num_actions = CELLS", "self.num_actions = CELLS + 1", "9 action_names, but num_act"),
+        (
+            "self.num_actions = CELLS",
+            "self.num_actions = CELLS + 1",
+            "action_names are 9, but there are 10 act",
+        ),
         ("self.num_actions = CELLS", "self.num_actions = 9.0", "num_actions is 9.0; it must be an"),
-        ("self.num_actions = CELLS", "self.num_actions = 40_000", "an int from 1 to 32,767"),
-        ("        self.num_actions = CELLS\n", "", "setup does not set num_actions"),
+        ("        self.num_actions = CELLS\n", "", "tictactoe: setup does not set num_actions"),
         ("        self.max_plies = CELLS\n", "", "setup does not set max_plies"),
-        ("self.max_plies = CELLS", "self.max_plies = None", "max_plies is None; it must be an int"),
+        (
+            "self.max_plies = CELLS",
+            "self.max_plies = None",
+            "max_plies is None; it must be an integer",
+        ),
         ("(NUM_PLANES, _SIDE, _SIDE)", "[NUM_PLANES, _SIDE, _SIDE]", "observation_shape is [3, 3"),
-        ('"other marks", "empty cells"]', '"other marks"]', "2 observation_names, but the first"),
+        (
+            '"other marks", "empty cells"]',
+            '"other marks"]',
+            "observation_names are 2, but there are 3",
+        ),
         ('"own marks", "other', '"own marks", "own', "'own marks' twice"),
         ("[cell_name(cell, _SIDE) for", "[cell for", "action_names is [0, 1, 2"),
         ("np.arange(CELLS)\n", "np.arange(CELLS - 1)\n", "must be an array of num_actions"),
