@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
-from pathlib import Path
 
 from ludarium.analysis.probing import Prober, prober_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import check_record
+from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.registry import GAMES, make_game
 
 from .answers import answers_as_json, print_answers
@@ -35,8 +33,6 @@ searched to the end.
 
 Ctrl-C ends a search and prints what it has found. The exit status is 1 if something is left
 undecided."""
-
-_LARGEST_RECORD = 1 << 24  # bytes
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -150,7 +146,7 @@ def _read_moves(given: argparse.Namespace) -> tuple[Game, int, list[int]]:
     if given.record is None:
         game = make_game(given.game, **options)
     else:
-        game, seed, actions = _read_record(given.record)
+        game, seed, actions = check_record(read_record_file(given.record), GAMES)
         if game.name != given.game:
             raise ValueError(f"{given.record} is a game of {game.name}, not of {given.game}")
         if options:
@@ -173,18 +169,6 @@ def _play(game: Game, seed: int, actions: list[int]) -> tuple[Position, list[str
         texts.append(position.action_to_text(action))
         position.play(action)
     return position, texts
-
-
-def _read_record(file: str) -> tuple[Game, int, list[int]]:
-    with Path(file).open("rb") as stream:
-        content = stream.read(_LARGEST_RECORD + 1)
-    if len(content) > _LARGEST_RECORD:
-        raise ValueError(f"{file} is no game record: it has more than {_LARGEST_RECORD:,} bytes")
-    try:
-        record = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} is no game record: {error}") from None
-    return check_record(record, GAMES)
 
 
 def split_moves(game: Game, text: str) -> list[str]:
