@@ -33,6 +33,7 @@ from trunks import Make, candidates
 
 from ludarium.analysis import TableSolution, solution_of
 from ludarium.analysis.solution import ILLEGAL
+from ludarium.configs.schema import Bootstrap
 from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.batch import BatchEnv
@@ -270,7 +271,11 @@ def _samples(
         progress.advance(bar, done)
 
     samples = bootstrap_samples(
-        game, searched, playouts, _OPENING_PLIES, np.random.SeedSequence(seed), advance
+        game,
+        Bootstrap(positions=searched, playouts=playouts),
+        _OPENING_PLIES,
+        np.random.SeedSequence(seed),
+        progress=advance,
     )
     progress.remove_task(bar)
     if not exact:

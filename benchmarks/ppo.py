@@ -37,8 +37,7 @@ from sb3_contrib.common.wrappers import ActionMasker
 
 from ludarium.configs import PPOConfig, apply_settings, load_config
 from ludarium.envs import make, make_game
-from ludarium.models import build_network
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import fresh_network
 from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.ppo.policy import NetworkPolicy
 from ludarium.training.runs.folder import RunFolder
@@ -135,7 +134,7 @@ def tutorial(config: PPOConfig, **settings: Any) -> Measure:
     game = make_game(config.game, **config.options)
     env = TutorialWrapper(make(config.game, **config.options))
     env.reset(seed=1)
-    network = build_network(network_shape(game), *chosen_size(game, config.network))
+    network = fresh_network(game, config.network)
     model = MaskablePPO(
         NetworkPolicy,
         ActionMasker(env, TutorialWrapper.action_mask),

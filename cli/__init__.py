@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from .game_modules import describe_game_modules, take_game_modules
+from .network_modules import add_network_module, register_network_modules
 
 #: Where each command lives, in the order of the help.
 _COMMANDS = (
@@ -60,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
             return _run(sys.argv[1:] if arguments is None else arguments)
-        except (ValueError, FileNotFoundError) as error:
+        except BrokenPipeError:
+            return 0
+        except (ValueError, OSError) as error:
             print(f"ludarium: {error}", file=sys.stderr)
             return 2
         except ImportError as error:
@@ -71,8 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print("\nludarium: stopped", file=sys.stderr)
             return 130
-        except BrokenPipeError:
-            return 0
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -93,7 +94,10 @@ def _run(arguments: Sequence[str]) -> int:
         raise ImportError(
             f'the command line needs more packages ({error}): pip install "ludarium[train]"'
         ) from error
+    for command in commands.choices.values():
+        add_network_module(command)
     given = parser.parse_args(others)
+    register_network_modules(given.network_modules)
     status: int = given.run(given)
     return status
 

@@ -64,7 +64,7 @@ def run(given: argparse.Namespace) -> int:
     for agent in trained:
         console.print(
             f"  {agent['command']}\n"
-            f"      network {agent['channels']}x{agent['blocks']}, "
+            f"      network {'x'.join(map(str, agent['network'].values()))}, "
             f"{agent['bytes'] / 1e6:.1f} MB, {agent['step']:,} steps of learning, "
             f"{agent['simulations']} simulations for each move by default",
             markup=False,
@@ -83,8 +83,7 @@ def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
         "name": game,
         "options": options,
         "command": play_command(game, options),
-        "channels": checkpoint.channels,
-        "blocks": checkpoint.blocks,
+        "network": checkpoint.architecture.described(),
         "step": checkpoint.step,
         "bytes": path.stat().st_size,
         "simulations": DEFAULT_SIMULATIONS,

@@ -12,7 +12,7 @@ import numpy as np
 from ludarium.configs import AlphaZeroConfig, apply_settings
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
-from ludarium.envs.registry import GAMES, make_game
+from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.agents.names import read_trained_agent
 
 from .common import add_json, add_options, print_json, read_options
@@ -87,7 +87,8 @@ def run(given: argparse.Namespace) -> int:
         options = config.options | trained_on | chosen
         config = apply_settings(config, []).model_copy(update={"options": options})
         assert isinstance(config, AlphaZeroConfig)
-        game = make_game(name, **options)
+        given_options = {key: value for key, value in options.items() if key not in trained_on}
+        game = make_stored_game(name, trained_on, **(given_options | chosen))
         if checkpoint is not None:
             check_fits(checkpoint, game, given.agent)
         results.append(measure(game, config, given.seconds, checkpoint))
@@ -95,7 +96,8 @@ def run(given: argparse.Namespace) -> int:
         print_json(results)
         return 0
     for result in results:
-        size = f"{result['channels']}x{result['blocks']} {result['backend']} on {result['device']}"
+        network = "x".join(map(str, result["network"].values()))
+        size = f"{network} {result['backend']} on {result['device']}"
         print(f"{result['game']} {result['options']}")
         print(f"  random plies/s  {result['random_plies_per_second']:>13,.0f}  one core")
         print(
@@ -122,21 +124,21 @@ def measure(
     game: Game, config: AlphaZeroConfig, seconds: float, checkpoint: Checkpoint | None = None
 ) -> dict[str, Any]:
     """All figures of one game. The network is the checkpoint's, or a fresh one."""
-    from ludarium.models import InferenceEngine, build_network
+    from ludarium.models import InferenceEngine
     from ludarium.models.inference import torch_threads
     from ludarium.training.alphazero.loop import search_settings
     from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
-    from ludarium.training.networks import chosen_size, network_shape
+    from ludarium.training.networks import chosen_architecture, fresh_network
     from ludarium.training.random_positions import random_observations
     from ludarium.training.runs.resources import check_device
 
     device = check_device(config.device)
     threads = choose_threads(config.self_play, device)
     if checkpoint is not None:
-        channels, blocks, network = checkpoint.channels, checkpoint.blocks, checkpoint.network
+        architecture, network = checkpoint.architecture, checkpoint.network
     else:
-        channels, blocks = chosen_size(game, config.network)
-        network = build_network(network_shape(game), channels, blocks)
+        architecture = chosen_architecture(game, config.network)
+        network = fresh_network(game, config.network)
     settings = search_settings(config, 0.0)
     seed = np.random.SeedSequence(config.seed)
     self_play = SelfPlay(game, config.self_play, settings, threads, seed)
@@ -170,8 +172,7 @@ def measure(
         "workers": threads,
         "device": device,
         "batch": batch,
-        "channels": channels,
-        "blocks": blocks,
+        "network": architecture.described(),
         "backend": engine.backend,
         "policy_deviation": deviation.policy,
         "value_deviation": deviation.value,

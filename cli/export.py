@@ -8,14 +8,12 @@ from pathlib import Path
 from rich.console import Console
 
 from ludarium.envs.engine.description import describe_game
-from ludarium.envs.registry import make_game
+from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents.checkpoints import ShippedAgent
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
 
 from .common import add_json, add_options, print_json, read_options
-
-_FORMATS = ("onnx", "torchscript")  # as in `models.export`, which imports torch
 
 _DESCRIPTION = """\
 Write a checkpoint's network for programs that have neither this package nor PyTorch. The batch
@@ -24,22 +22,20 @@ gets its name it is compared with the network on positions of random games.
 
   ludarium export corso                          the agent that comes along, as corso.onnx
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
-  ludarium export a.safetensors --output b.onnx
-  ludarium export onyx --format torchscript      as onyx.pt, for PyTorch without this package"""
+  ludarium export a.safetensors --output b.onnx"""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "export",
-        help="write a network for other programs (ONNX, TorchScript)",
+        help="write a network for other programs (ONNX)",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "agent", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
     )
-    parser.add_argument("--format", choices=_FORMATS, default="onnx", help="default: onnx")
     parser.add_argument(
         "--output",
         metavar="FILE",
@@ -58,31 +54,28 @@ def run(given: argparse.Namespace) -> int:
     if given.positions < 1:
         raise ValueError(f"--positions is a positive number, not {given.positions}")
     from ludarium.models import load_checkpoint
-    from ludarium.models.export import FORMATS, TOLERANCE, export_checkpoint
+    from ludarium.models.export import SUFFIX, TOLERANCE, export_checkpoint
     from ludarium.training.agents.checkpoints import check_fits
 
     agent = read_trained_agent(given.agent)
     source = agent.checkpoint_path(read_options(given.option))
     checkpoint = load_checkpoint(source)
-    game = make_game(checkpoint.game, **checkpoint.options)
+    game = make_stored_game(checkpoint.game, checkpoint.options)
     check_fits(checkpoint, game, str(source))
-    suffix = FORMATS[given.format]
     beside = Path(source.name) if isinstance(agent, ShippedAgent) else source
-    path = given.output or beside.with_suffix(suffix)
+    path = given.output or beside.with_suffix(SUFFIX)
     with Console(stderr=True).status(f"writing and checking {path}"):
         differences = export_checkpoint(
             checkpoint,
             describe_game(game),
             path,
-            given.format,
-            random_observations(game, given.positions, given.seed),
+            random_observations(game, given.positions, given.seed, canonical=False),
         )
     size = path.stat().st_size
     if given.json:
         print_json(
             {
                 "file": str(path),
-                "format": given.format,
                 "bytes": size,
                 "positions": given.positions,
                 "differences": differences,

@@ -20,7 +20,7 @@ from rich.text import Text
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import check_record, make_record
+from ludarium.envs.engine.record import check_record, make_record, read_record_file
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
@@ -179,11 +179,8 @@ def _choose_seat(
 
 def _read_saved(file: str) -> dict[str, Any]:
     """A record with, perhaps, the ``seat`` of the person."""
-    try:
-        record = json.loads(Path(file).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} is no saved game: {error}") from None
-    if not isinstance(record, dict) or not {"game", "moves"} <= record.keys():
+    record = read_record_file(file)
+    if not {"game", "moves"} <= record.keys():
         raise ValueError(f"{file} is no saved game: it does not have a game and moves")
     seat = record.get("seat")
     if seat is not None and (type(seat) is not int or seat not in (0, 1)):
@@ -408,8 +405,10 @@ class _Table:
             self.say(f"{self._opponent.name} cannot say what it thinks of a position")
             return
         self.say(f"{self._opponent.name} {opinion.value}")
-        for action, reason in opinion.actions:
-            self.say(f"  {self.position.action_to_text(action)}  {reason}")
+        texts = [self.position.action_to_text(action) for action, _ in opinion.actions]
+        width = max(map(len, texts), default=0)
+        for text, (_, reason) in zip(texts, opinion.actions, strict=True):
+            self.say(f"  {text:<{width}}  {reason}")
 
     def _undo(self, _: str) -> None:
         """Back to the person's last own decision."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -27,7 +25,7 @@ from .game_modules import program
 
 if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder
-    from ludarium.training.runs.trainer import Outcome, Trainer
+    from ludarium.training.runs.trainer import RunResult, Trainer
 
 _DESCRIPTION = """\
 Train an agent by self-play. The run lives in a folder: its latest agent
@@ -99,6 +97,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--restart", action="store_true", help="throw away the run that the folder holds"
+    )
+    parser.add_argument(
+        "--salvage",
+        action="store_true",
+        help="go on without positions of the replay that are damaged or missing",
     )
     add_json(parser)
     parser.set_defaults(run=run)
@@ -200,20 +203,6 @@ def _check_run(config: TrainingConfig) -> None:
             raise ValueError(f"evaluation.against: {error}") from None
 
 
-@contextlib.contextmanager
-def _no_trace_of_failure(folder: RunFolder) -> Iterator[None]:
-    """Take away what a new run has written if it fails before its first iteration is saved."""
-    is_new = not folder.path.exists() or not any(folder.path.iterdir())
-    try:
-        yield
-    except Exception:
-        if is_new and not folder.agent.exists():
-            folder.clear()
-            with contextlib.suppress(OSError):  # other files are not the run's
-                folder.path.rmdir()
-        raise
-
-
 def run(given: argparse.Namespace) -> int:
     """Train."""
     read_options(given.options)  # with errors about options, where those of settings follow
@@ -228,11 +217,8 @@ def run(given: argparse.Namespace) -> int:
         raise ImportError(
             f'training needs more: pip install "ludarium[train]" ({error})'
         ) from error
-    folder = RunFolder(given.folder or Path("runs") / label)
-    if given.restart:
-        folder.clear()
-    with _no_trace_of_failure(folder):
-        outcome = _train(config, folder, trainer_class)
+    folder = RunFolder(given.folder or Path("runs") / label, given.restart, given.salvage)
+    outcome = _train(config, folder, trainer_class)
     if given.json:
         print_json(
             {
@@ -255,7 +241,7 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _train(config: TrainingConfig, folder: RunFolder, trainer_class: type[Trainer]) -> Outcome:
+def _train(config: TrainingConfig, folder: RunFolder, trainer_class: type[Trainer]) -> RunResult:
     """Train until the budget is used up or Ctrl-C is pressed, and show how it goes."""
     from ludarium.training.runs.reporting import TerminalReporter
 
@@ -266,7 +252,7 @@ def _train(config: TrainingConfig, folder: RunFolder, trainer_class: type[Traine
         where = f"going on after iteration {trainer.iteration}" if trainer.iteration else "new run"
         reporter.say(
             f"training {trainer.game} in {folder.path} ({where}; {config.algorithm}, "
-            f"{trainer.means})"
+            f"{trainer.resources})"
         )
         reporter.say(describe_plan(config))
         try:

@@ -119,24 +119,42 @@ class Budget(Section):
 
 
 class Network(Section):
-    """Size of the residual network: a named one, or channels and blocks; by default ``small``.
+    """The network: a residual one by size (default: ``small``), or one of the user's own.
 
-    What the names mean depends on the game's observations: `ludarium.models.network.SIZES`.
+    ``size`` is a name, or ``channels`` and ``blocks`` are numbers. What the names mean depends on
+    the game's observations: `ludarium.models.network.SIZES`.
+
+    ``module: "package.module:Class"`` is a class of one's own, see ``docs/own-network.md``. All
+    other keys are then its keyword arguments, and are kept as ``options``.
     """
 
     size: Literal["tiny", "small", "base"] | None = None
     channels: Annotated[int, whole(1, 4096)] | None = None
     blocks: Annotated[int, whole(0, 256)] | None = None
+    module: Annotated[str, Field(max_length=300)] | None = None
+    options: dict[str, Any] = {}
 
     @model_validator(mode="before")
     @classmethod
-    def _default(cls, data: Any) -> Any:
-        if isinstance(data, dict) and all(value is None for value in data.values()):
-            return data | {"size": "small"}
-        return data
+    def _complete(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        given = {key: value for key, value in data.items() if value is not None and value != {}}
+        if not given:
+            return {"size": "small"}
+        options = data.get("options") or {}
+        if given.get("module") is None or not isinstance(options, dict):
+            return data
+        own = {key: value for key, value in data.items() if key not in cls.model_fields}
+        own |= {key: given[key] for key in ("size", "channels", "blocks") if key in given}
+        return {"module": data["module"], "options": options | own}
 
     @model_validator(mode="after")
     def _check(self) -> Network:
+        if self.module is not None:
+            return self
+        if self.options:
+            raise ValueError("options are for a network of one's own: give module too")
         numbers = (self.channels, self.blocks)
         if self.size is not None and numbers != (None, None):
             raise ValueError(
@@ -355,9 +373,7 @@ class AlphaZeroConfig(TrainingConfig):
     """A run of `ludarium.training.alphazero`."""
 
     algorithm: Literal["alphazero"] = "alphazero"
-    backend: Literal[
-        "auto", "eager", "frozen", "frozen-bf16", "graph-fp16", "onnx", "onnx-int8"
-    ] = "auto"
+    backend: Literal["auto", "eager", "onnx", "graph-fp16", "onnx-int8"] = "auto"
     self_play: SelfPlay = SelfPlay()
     bootstrap: Bootstrap = Bootstrap()
     replay: Replay = Replay()

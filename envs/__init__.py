@@ -5,14 +5,15 @@
     env = ludarium.envs.make("corso")       # the same by name
 
 Also here: ``GAMES`` (the registry), ``make_game`` (rules without an environment),
-``register_game`` (a game of your own), ``from_record`` (an environment from a saved game),
-`ludarium.envs.batch` (thousands of games at once), and Gymnasium ids such as
-``ludarium/Corso-v0``.
+``register_game`` (a game of your own), ``check_game`` (what is wrong with it), ``from_record``
+(an environment from a saved game), `ludarium.envs.batch` (thousands of games at once), and
+Gymnasium ids such as ``ludarium/Corso-v0``.
 """
 
 from .engine.game import Game, Symmetries
 from .engine.options import Option
 from .engine.position import Position
+from .engine.trial import check_game
 from .faces import from_record, install_faces, make, make_raw, register_game
 from .registry import GAMES, make_game
 
@@ -24,6 +25,7 @@ __all__ = [
     "Option",
     "Position",
     "Symmetries",
+    "check_game",
     "from_record",
     "make",
     "make_game",

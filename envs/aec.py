@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
-from pettingzoo.utils.env import AECIterable, AECIterator
-from pettingzoo.utils.env_logger import EnvLogger
 
 from .board.picture import Window, pixels
 from .engine.game import Game
+from .engine.messages import quoted
 from .engine.position import Position
 from .engine.record import make_record
 from .engine.rule import ONGOING, TRUNCATED
+from .pettingzoo_private import AECIterable, AECIterator, EnvLogger
 
 AGENTS = ("player_0", "player_1")
 _PLAYERS = {"player_0": 0, "player_1": 1}
@@ -376,7 +376,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
         is_over = self.terminations[agent] or self.truncations[agent]
         if type(action) is not int or not 0 <= action < self.game.num_actions:
             assert (action is None and is_over) or self.action_spaces[agent].contains(action), (
-                f"action is not in action space: {action!r}; actions are integers from 0 to "
+                f"action is not in action space: {quoted(action)}; actions are integers from 0 to "
                 f"{self.game.num_actions - 1}"
             )
         if is_over:

@@ -122,18 +122,32 @@ class BatchEnv:
         self.terminated = np.zeros(num_envs, np.bool_)
         self.truncated = np.zeros(num_envs, np.bool_)
         self._rngs = np.zeros((num_envs, 2), np.int64)
-        self._batch = (
-            game.tables,
+        self._batch = self._bound()
+        self.reset(np.random.SeedSequence() if seed is None else seed)
+
+    def _bound(self) -> tuple:
+        """The arrays as the kernels take them; the same memory in other forms."""
+        return (
+            self.game.tables,
             self.states,
             rows(self._rngs),
             rows(self.masks),
-            rows(self.observations.reshape(num_envs, *game.planes_shape)),
+            rows(self.observations.reshape(self.num_envs, *self.game.planes_shape)),
             rows(self.rewards),
             self.terminated.view(np.uint8),
             self.truncated.view(np.uint8),
             self.canonical,
         )
-        self.reset(np.random.SeedSequence() if seed is None else seed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: not the views, which would become arrays of their own."""
+        return {name: v for name, v in vars(self).items() if name not in ("_batch", "movers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.states = np.asarray(self.states, self.game.state_dtype)
+        self.movers = self.states["mover"]
+        self._batch = self._bound()
 
     def __repr__(self) -> str:
         return f"BatchEnv({self.game!r}, {self.num_envs}, threads={self.threads})"
@@ -190,6 +204,10 @@ class BatchEnv:
             ValueError: as for `step`; finished games have no legal action.
         """
         games, actions = self._numbers("games", games), np.asarray(actions)
+        is_asked = np.zeros(self.num_envs, np.bool_)
+        is_asked[games] = True
+        if np.count_nonzero(is_asked) < len(games):
+            raise ValueError("games has a number twice; play one action in each, then the next")
         self._check(actions, games)
         self.game.kernels.batch_play(self._batch, games, actions.astype(np.int64))
 
@@ -208,10 +226,11 @@ class BatchEnv:
             games: integers [K], the numbers of the games.
             players: integers [K], the player (0 or 1) who looks at each.
         """
-        games, players = self._numbers("games", games), np.asarray(players, np.int64)
-        if players.shape != games.shape or ((players < 0) | (players > 1)).any():
+        games, players = self._numbers("games", games), np.asarray(players)
+        is_fit = players.shape == games.shape and players.dtype.kind in "iu"
+        if not is_fit or ((players != 0) & (players != 1)).any():
             raise ValueError(f"players must be 0 or 1, one for each of {len(games)} games")
-        self.game.kernels.batch_observe(self._batch, games, players)
+        self.game.kernels.batch_observe(self._batch, games, players.astype(np.int64))
 
     def position(self, index: int) -> Position:
         """A copy of one game's position."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,11 @@ class OneSide:
             batch.play(games, actions)
             is_legal = np.ones(len(games), np.bool_)
         else:
+            if actions.shape != games.shape or actions.dtype.kind not in "iu":
+                raise ValueError(
+                    f"actions must be integers of shape {games.shape}, not {actions.dtype} of "
+                    f"{actions.shape}"
+                )
             within = (actions >= 0) & (actions < batch.game.num_actions)
             is_legal = within & (batch.masks[games, np.where(within, actions, 0)] == 1)
             batch.play(games[is_legal], actions[is_legal])
@@ -172,19 +178,32 @@ class OneSide:
         opponent = self._opponent
         if isinstance(opponent, str):
             if opponent == "random":
-                return Chooser(lambda batch, games: batch.random_actions()[games])
+                return Chooser(_at_random)
             agent = make_agent(opponent, self.batch.game, int(self._random.integers(2**31)))
-            return Chooser(lambda batch, games: [_ask(agent, batch, int(game)) for game in games])
+            return Chooser(partial(_ask, agent))
         if isinstance(opponent, Opponents):
             return opponent
-        return Chooser(lambda batch, games: opponent(batch.observations[games], batch.masks[games]))
+        return Chooser(partial(_follow, opponent))
 
 
-def _ask(agent: Any, batch: BatchEnv, game: int) -> int:
-    """What an agent plays in a game of ``batch``, in the frame of the batch."""
-    position = batch.position(game)
-    action = agent.choose(position)
-    return position.turned_action(action) if batch.canonical else action
+# How opponents choose in some games of a batch: functions, for a copy or a pickle holds them.
+
+
+def _at_random(batch: BatchEnv, games: np.ndarray) -> np.ndarray:
+    return batch.random_actions()[games]
+
+
+def _follow(policy: BatchPolicy, batch: BatchEnv, games: np.ndarray) -> Any:
+    return policy(batch.observations[games], batch.masks[games])
+
+
+def _ask(agent: Any, batch: BatchEnv, games: np.ndarray) -> list[int]:
+    """An agent is asked game by game; what it plays, in the frame of the batch."""
+    positions = [batch.position(int(game)) for game in games]
+    actions = [agent.choose(position) for position in positions]
+    if not batch.canonical:
+        return actions
+    return [each.turned_action(action) for each, action in zip(positions, actions, strict=True)]
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:

@@ -16,14 +16,10 @@ import onnxruntime
 from ludarium.envs import make_game
 
 
-def favourite(session, metadata, observation, mask):
+def favourite(session, observation, mask):
     """The legal action that the network thinks best, and the value that it gives the position."""
     outputs = ["policy_logits", "value"]
     (logits,), (value,) = session.run(outputs, {"observation": observation[None]})
-    seen = metadata["actions"]["seen"]
-    if seen is not None:  # the network sees the board turned: back to the game's action numbers
-        orientation = int(observation[seen["entry"]].max())
-        logits = logits[seen["numbers"][orientation]]
     return int(np.where(mask == 1, logits, -np.inf).argmax()), float(value)
 
 
@@ -40,7 +36,7 @@ def main():
     position = make_game(metadata["game"], **metadata["options"]).start(given.seed)
     while not position.is_over:
         if position.mover == given.seat:
-            action, value = favourite(session, metadata, position.observation(), position.mask)
+            action, value = favourite(session, position.observation(), position.mask)
             player = f"network {value:+.2f}"
         else:
             action, player = int(random.choice(position.legal_actions)), "random"

@@ -1,20 +1,17 @@
-"""Networks for other programs: ONNX and TorchScript files that say what their numbers mean.
+"""Networks for other programs: ONNX files that say what their numbers mean.
 
 An exported network takes ``observation`` [batch, *shape], for any batch, and answers with the
-arrays of `OUTPUTS`. Its file holds a JSON text beside the weights, see `metadata_of`. Every file
-is read back and compared with the network before it gets its name.
+arrays of `OUTPUTS`. Both are in the board's own frame, as environments give and take them: a game's
+canonical turn is in the file. Its file holds a JSON text beside the weights, see `metadata_of`.
+Every file is read back and compared with the network before it gets its name.
 """
 
 from __future__ import annotations
 
 import copy
-import io
 import json
-import logging
 import os
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -27,10 +24,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .checkpoint import Checkpoint
-from .network import PolicyValueNetwork, expected_value
+from .network import Output, expected_value
+from .onnx_graph import onnx_model
 
-#: Formats, and how the names of their files end.
-FORMATS = {"onnx": ".onnx", "torchscript": ".pt"}
+#: How the names of the files end.
+SUFFIX = ".onnx"
 
 #: The largest difference from the network that a file may have, in any output.
 TOLERANCE = 1e-4
@@ -39,7 +37,7 @@ INPUT = "observation"
 
 #: What an exported network answers, in this order. Games without points have no ``score``.
 OUTPUTS = {
-    "policy_logits": "[batch, actions], logits of all actions as seen, legal or not",
+    "policy_logits": "[batch, actions], logits of all actions, legal or not",
     "outcome": "[batch, 3], probabilities of a win, a draw and a loss for the observing player",
     "value": "[batch], probability of a win less that of a loss",
     "score": "[batch], the observing player's expected final lead in points, over max_score",
@@ -61,8 +59,8 @@ def metadata_of(checkpoint: Checkpoint, description: Mapping[str, Any]) -> dict[
 
     Returns:
         ``description``, and: ``format`` of this text, the version of ``ludarium`` that wrote
-        it, the network's ``outputs`` with their meaning, its size (``network``), and the
-        learner's ``step``.
+        it, the network's ``outputs`` with their meaning, its size or its class and options
+        (``network``), and the learner's ``step``.
     """
     outputs = {name: OUTPUTS[name] for name in _outputs(description)}
     return {
@@ -70,7 +68,7 @@ def metadata_of(checkpoint: Checkpoint, description: Mapping[str, Any]) -> dict[
         "ludarium": version("ludarium"),
         **description,
         "outputs": outputs,
-        "network": {"channels": checkpoint.channels, "blocks": checkpoint.blocks},
+        "network": checkpoint.architecture.described(),
         "step": checkpoint.step,
     }
 
@@ -79,7 +77,6 @@ def export_checkpoint(
     checkpoint: Checkpoint,
     description: Mapping[str, Any],
     path: str | os.PathLike[str],
-    file_format: str,
     observations: np.ndarray,
 ) -> dict[str, float]:
     """Write a checkpoint's network to a file, once it is found to answer as the network does.
@@ -88,31 +85,28 @@ def export_checkpoint(
         checkpoint: the network, which is not changed.
         description: see `metadata_of`.
         path: of the file; one that is there already is replaced.
-        file_format: one of `FORMATS`.
         observations: float32 [N, *shape], what to compare file and network on.
 
     Returns:
         The greatest absolute difference in each output.
 
     Raises:
-        ValueError: there is no such format, ``path`` does not end as its files do,
-            ``description`` is of a game that the network does not fit, or a difference is
-            greater than `TOLERANCE`; no file is written.
-        ImportError: the format needs packages that are not installed.
+        ValueError: ``path`` does not end in `SUFFIX`, ``description`` is of a game that the
+            network does not fit, or a difference is greater than `TOLERANCE`; no file is written.
+        ImportError: packages are missing.
     """
     path = Path(path)
-    write = _writer(file_format)
-    if path.suffix != FORMATS[file_format]:
-        raise ValueError(
-            f"{path} is no name for a file of format {file_format}: it must end in "
-            f"{FORMATS[file_format]}"
-        )
+    if path.suffix != SUFFIX:
+        raise ValueError(f"{path} is no name for an ONNX file: it must end in {SUFFIX}")
     _check_description(checkpoint, description)
-    module = _Answers(checkpoint.network, "score" in _outputs(description)).eval()
+    network: nn.Module = copy.deepcopy(checkpoint.network).cpu()
+    if description["canonical_turn"] is not None:
+        network = _InBoardFrame(network, **description["canonical_turn"])
+    module = _Answers(network, "score" in _outputs(description)).eval()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial{path.suffix}")
     try:
-        write(module, observations.shape[1:], metadata_of(checkpoint, description), partial)
+        _write(module, observations.shape[1:], metadata_of(checkpoint, description), partial)
         differences = _differences(module, load_exported(partial), observations)
         worst = max(differences, key=lambda name: differences[name])
         if not differences[worst] <= TOLERANCE:
@@ -146,33 +140,74 @@ class ExportedNetwork:
 def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
     """Read an exported file, to run it on the CPU.
 
-    A TorchScript file holds code: load none from people you do not trust.
-
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the name ends as none of `FORMATS` does, or the file has no metadata.
-        ImportError: the format needs packages that are not installed.
+        ValueError: the name does not end in `SUFFIX`, or the file is damaged or has no metadata.
+        ImportError: packages are missing.
     """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no exported network {path}")
-    if path.suffix == FORMATS["onnx"]:
-        text, run = _load_onnx(path)
-    elif path.suffix == FORMATS["torchscript"]:
-        text, run = _load_torchscript(path)
-    else:
-        raise ValueError(f"{path} ends in none of {', '.join(FORMATS.values())}")
-    if not text:
+    if path.suffix != SUFFIX:
+        raise ValueError(f"{path} is no name for an ONNX file: it must end in {SUFFIX}")
+    onnxruntime = _require_onnx()
+    try:
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        text = session.get_modelmeta().custom_metadata_map.get(_METADATA_KEY, "")
+        metadata = json.loads(text) if text else None
+    except Exception as error:  # ONNX Runtime's own, which have no common class
+        raise ValueError(f"{path} is not a readable ONNX file: {str(error)[:200]!r}") from error
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("outputs"), dict):
         raise ValueError(f"{path} has no metadata of ludarium; write it with `ludarium export`")
-    return ExportedNetwork(json.loads(text), run)
+
+    def run(observations: np.ndarray) -> list[np.ndarray]:
+        return session.run(None, {INPUT: observations})
+
+    return ExportedNetwork(metadata, run)
+
+
+class _InBoardFrame(nn.Module):
+    """A network that sees the canonical frame, for observations and actions in the board's own.
+
+    Args:
+        network: it sees the board turned where an observation's entry ``upright`` is 0.
+        upright: number of a plane, or of a feature.
+        cells: where each cell, or feature, goes; undoes itself.
+        actions: which action becomes which; undoes itself.
+    """
+
+    cells: Tensor
+    actions: Tensor
+
+    def __init__(
+        self, network: nn.Module, upright: int, cells: list[int], actions: list[int]
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self.upright = upright
+        self.register_buffer("cells", torch.tensor(cells))
+        self.register_buffer("actions", torch.tensor(actions))
+
+    def forward(self, observation: Tensor) -> Output:
+        planes = observation.flatten(2) if observation.dim() == 4 else observation[:, None]
+        entries = (
+            planes[:, self.upright, :1]
+            if observation.dim() == 4
+            else observation[:, self.upright : self.upright + 1]
+        )
+        is_turned = entries < 0.5
+        seen = torch.where(is_turned[:, :, None], planes[:, :, self.cells], planes)
+        output = self.network(seen.reshape(observation.shape))
+        policy = torch.where(is_turned, output.policy[:, self.actions], output.policy)
+        return Output(policy, output.outcome, output.score)
 
 
 class _Answers(nn.Module):
     """A network with the outputs that files have."""
 
-    def __init__(self, network: PolicyValueNetwork, has_score: bool) -> None:
+    def __init__(self, network: nn.Module, has_score: bool) -> None:
         super().__init__()
-        self.network = copy.deepcopy(network)
+        self.network = network
         self.has_score = has_score
 
     def forward(self, observation: Tensor) -> tuple[Tensor, ...]:
@@ -206,12 +241,6 @@ def _check_description(checkpoint: Checkpoint, description: Mapping[str, Any]) -
         )
 
 
-def _writer(file_format: str) -> Callable[..., None]:
-    if file_format not in FORMATS:
-        raise ValueError(f"format is {file_format!r}; accepted: {', '.join(FORMATS)}")
-    return {"onnx": _write_onnx, "torchscript": _write_torchscript}[file_format]
-
-
 def _differences(module: nn.Module, exported: ExportedNetwork, observations: np.ndarray) -> dict:
     """The greatest absolute difference in each output."""
     greatest = dict.fromkeys(exported.metadata["outputs"], 0.0)
@@ -226,83 +255,21 @@ def _differences(module: nn.Module, exported: ExportedNetwork, observations: np.
     return greatest
 
 
-# ONNX.
-
-
 def _require_onnx() -> Any:
-    """``onnxruntime``, after a look whether everything that ONNX needs is there."""
+    """``onnxruntime``, after a look whether ``onnx`` is there too."""
     try:
-        for package in ("onnx", "onnxscript"):
-            import_module(package)
+        import_module("onnx")
         return import_module("onnxruntime")
     except ModuleNotFoundError as error:
         raise ImportError(
-            f'ONNX files need more packages ({error}): pip install "ludarium[export]"'
+            f'ONNX files need more packages ({error}): pip install "ludarium[train]"'
         ) from error
 
 
-def _write_onnx(module: nn.Module, shape: tuple[int, ...], metadata: dict, path: Path) -> None:
+def _write(module: nn.Module, shape: tuple[int, ...], metadata: dict, path: Path) -> None:
     _require_onnx()
-    from onnx_ir.passes.common import ClearMetadataAndDocStringPass
+    import onnx
 
-    with _quiet():
-        program = torch.onnx.export(
-            module,
-            (torch.zeros(2, *shape),),
-            input_names=[INPUT],
-            output_names=list(metadata["outputs"]),
-            dynamic_shapes=({0: torch.export.Dim("batch")},),
-            verbose=False,
-        )
-    assert program is not None
-    ClearMetadataAndDocStringPass()(program.model)  # stack traces with paths of this machine
-    program.model.metadata_props.clear()
-    program.model.metadata_props[_METADATA_KEY] = json.dumps(metadata)
-    program.save(path, external_data=False)
-
-
-def _load_onnx(path: Path) -> tuple[str, Callable]:
-    onnxruntime = _require_onnx()
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    text = session.get_modelmeta().custom_metadata_map.get(_METADATA_KEY, "")
-    return text, lambda observations: session.run(None, {INPUT: observations})
-
-
-# TorchScript.
-
-
-def _write_torchscript(
-    module: nn.Module, shape: tuple[int, ...], metadata: dict, path: Path
-) -> None:
-    with _quiet(), torch.no_grad():
-        traced = torch.jit.trace(module, torch.zeros(2, *shape), check_trace=False)
-        buffer = io.BytesIO()  # for an archive is named after its file
-        torch.jit.save(traced, buffer, _extra_files={_METADATA_KEY: json.dumps(metadata)})
-    path.write_bytes(buffer.getvalue())
-
-
-def _load_torchscript(path: Path) -> tuple[str, Callable]:
-    extra = {_METADATA_KEY: ""}
-    with _quiet():
-        module = torch.jit.load(path, map_location="cpu", _extra_files=extra)
-
-    def run(observations: np.ndarray) -> list[np.ndarray]:
-        with torch.inference_mode():
-            return [answer.numpy() for answer in module(torch.from_numpy(observations))]
-
-    text = extra[_METADATA_KEY]
-    return text.decode() if isinstance(text, bytes) else text, run
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps torch from warning that TorchScript is deprecated and torchvision not installed."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(level)
+    model = onnx_model(module, shape, INPUT, list(metadata["outputs"]))
+    onnx.helper.set_model_props(model, {_METADATA_KEY: json.dumps(metadata)})
+    onnx.save(model, path)

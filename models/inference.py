@@ -5,17 +5,21 @@ from __future__ import annotations
 import copy
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import torch
 
-from .backends import ANY_SIZE, BACKENDS, Answer, Backend, prepare, usable_backends
+from .backends import BACKENDS, FIXED_SIZE, Answer, Backend, prepare, usable_backends
 from .network import PolicyValueNetwork
 
-_SECONDS_OF_A_BACKEND = 0.3  # to find the fastest
+_SECONDS_OF_A_BACKEND = 0.2  # to find the fastest
+_TRIED = 8  # observations that a network is tried on after an update
+_ROUNDS = 5  # of measuring each, at least
+_CLEARLY = 1.1  # times as fast
 _WRONG = 0.2  # no number format makes so large an error of a value
 _measured: dict[tuple, Backend] = {}
 
@@ -50,22 +54,23 @@ class InferenceEngine:
     Args:
         network: its weights are copied; call `update` after they change.
         observation_shape: of one observation.
-        batch: observations evaluated at a time. More are split; for some backends fewer are filled
-            up to the next of ``batch``, ``batch / 2``, ``batch / 4``, ..., because each new size
-            costs a preparation.
+        batch: most observations that are evaluated at a time; more are split.
         backend: one of `BACKENDS`, or ``"auto"`` to measure once per shape of network which is the
             fastest here. Those that fail here, or answer something else than the network as
-            written, are left out with a warning.
+            written, are left out with a warning. A simpler backend is preferred to one that is
+            not clearly faster.
         device: torch device.
         examples: float32 [n, *observation_shape], some hundred observations of the kind that
             will be asked about. The backend ``onnx-int8`` needs them; without them ``auto`` leaves
             it out.
+        sizes: of batches that ``auto`` shall be fast for, the same for each; default: ``batch``.
 
     Calling it is safe from several threads at once, with full batches; each call uses as many
     cores as torch was set to when the engine was made (ONNX backends), or is in the calling thread.
 
     Raises:
-        ValueError: an unknown backend, or one that does not work here.
+        ValueError: an unknown backend, or one that does not work here; or the network's answers
+            are not finite.
     """
 
     def __init__(
@@ -76,6 +81,7 @@ class InferenceEngine:
         backend: Backend = "auto",
         device: str | torch.device = "cpu",
         examples: np.ndarray | None = None,
+        sizes: Sequence[int] | None = None,
     ) -> None:
         if backend not in ("auto", *BACKENDS):
             raise ValueError(f"backend is {backend!r}; accepted: auto, {', '.join(BACKENDS)}")
@@ -86,17 +92,23 @@ class InferenceEngine:
         self._threads = torch.get_num_threads()
         self._observation_shape = observation_shape
         self._examples = examples
-        self._network = network.to(self.device)
-        self.backend = backend if backend != "auto" else self._fastest()
+        self._network = copy.deepcopy(network).to(self.device)
+        self.backend = backend if backend != "auto" else self._fastest(sizes or (batch,))
         self.update(network, examples)
 
     def update(self, network: PolicyValueNetwork, examples: np.ndarray | None = None) -> None:
-        """Take over the weights of ``network``; newer ``examples`` replace the ones before."""
+        """Take over the weights of ``network``; newer ``examples`` replace the ones before.
+
+        Raises:
+            ValueError: the network's answers are not finite.
+        """
         self._network = copy.deepcopy(network).to(self.device)
         if examples is not None:
             self._examples = examples
         self._answers: dict[int, Answer] = {}
-        self._answer_for(self.batch)
+        tried = self._observations(min(_TRIED, self.batch))
+        _check_finite(self._prepared("eager", len(tried))(tried), "eager")
+        _check_finite(self(tried), self.backend)
 
     def deviation(self, observations: np.ndarray) -> Deviation:
         """How far this backend is from the network as written, on float32 [n, *shape]."""
@@ -107,11 +119,24 @@ class InferenceEngine:
         divergence = (policy.exp() * (policy - my_policy)).sum(1).clamp(min=0)  # but for rounding
         return Deviation(float(divergence.mean()), float((values - my_values).abs().mean()))
 
+    def _observations(self, size: int) -> np.ndarray:
+        """So many observations to try the network on: examples, or zeros and ones."""
+        if self._examples is not None:
+            return np.resize(self._examples, (size, *self._observation_shape))
+        random = np.random.default_rng(0)
+        return random.integers(0, 2, (size, *self._observation_shape)).astype(np.float32)
+
     def _prepared(self, backend: Backend, size: int) -> Answer:
         examples = self._examples
         if backend != "onnx-int8" or examples is None:
             examples = np.zeros((size, *self._observation_shape), np.float32)
         return prepare(self._network, backend, examples, self.device, self._threads)
+
+    def _prepared_for(self, backend: Backend, sizes: Sequence[int]) -> list[Answer]:
+        """What answers a batch of each of these sizes."""
+        if backend in FIXED_SIZE:
+            return [self._prepared(backend, size) for size in sizes]
+        return [self._prepared(backend, max(sizes))] * len(sizes)
 
     def _answer_for(self, size: int) -> Answer:
         """The network prepared for batches of ``size``."""
@@ -119,44 +144,62 @@ class InferenceEngine:
             self._answers[size] = self._prepared(self.backend, size)
         return self._answers[size]
 
-    def _fastest(self) -> Backend:
-        backends = usable_backends(self.device, self._examples is not None)
+    def _fastest(self, sizes: Sequence[int]) -> Backend:
+        backends = usable_backends(self._network, self.device, self._examples is not None)
         shapes = tuple(tuple(weight.shape) for weight in self._network.parameters())
-        key = (shapes, self.batch, str(self.device), self._threads, *backends)
+        key = (shapes, *sizes, str(self.device), self._threads, *backends)
         if key not in _measured:
-            seconds = self._seconds(backends)
-            _measured[key] = min(seconds, key=lambda backend: seconds[backend])
+            _measured[key] = choose(self._seconds(backends, sizes))
         return _measured[key]
 
-    def _seconds(self, backends: list[Backend]) -> dict[Backend, float]:
-        """Best time of a batch in each backend.
+    def _seconds(self, backends: list[Backend], sizes: Sequence[int]) -> dict[Backend, list[float]]:
+        """The best time of a batch of each size in each backend.
 
         They take turns, so that a machine that is slow for a while is slow for all of them.
         """
-        example = np.zeros((self.batch, *self._observation_shape), np.float32)
-        answers = self._working(backends, example)
-        best = dict.fromkeys(answers, float("inf"))
-        deadline = time.perf_counter() + _SECONDS_OF_A_BACKEND * len(backends)
-        while time.perf_counter() < deadline:
-            for backend, answer in answers.items():
-                start = time.perf_counter()
-                answer(example)
-                best[backend] = min(best[backend], time.perf_counter() - start)
+        answers = self._working(backends, sizes)
+        batches = [self._observations(size) for size in sizes]
+        best = {backend: [float("inf")] * len(sizes) for backend in answers}
+        deadline = time.perf_counter() + _SECONDS_OF_A_BACKEND * len(answers)
+        rounds = 0
+        while rounds < _ROUNDS or time.perf_counter() < deadline:
+            rounds += 1
+            for backend, of_sizes in answers.items():
+                for place, (answer, batch) in enumerate(zip(of_sizes, batches, strict=True)):
+                    start = time.perf_counter()
+                    answer(batch)
+                    seconds = time.perf_counter() - start
+                    best[backend][place] = min(best[backend][place], seconds)
         return best
 
-    def _working(self, backends: list[Backend], example: np.ndarray) -> dict[Backend, Answer]:
-        """Backends that answer as the network does, called once; warn of the others."""
-        _, expected = self._prepared("eager", self.batch)(example)
-        answers = {}
-        for backend in backends:
+    def _working(
+        self, backends: list[Backend], sizes: Sequence[int]
+    ) -> dict[Backend, list[Answer]]:
+        """Backends that answer as the network does, called once; warn of the others.
+
+        Returns:
+            For each of them what answers a batch of each size.
+        """
+        observations = [self._observations(size) for size in sizes]
+        (eager, *_) = self._prepared_for("eager", sizes)
+        expected = [eager(batch) for batch in observations]
+        for each in expected:
+            _check_finite(each, "eager")
+        answers: dict[Backend, list[Answer]] = {"eager": [eager] * len(sizes)}
+        for backend in backends[1:]:
             try:
-                answer = self._prepared(backend, self.batch)
-                error = float(np.abs(answer(example)[1] - expected).max())
-            except RuntimeError as failure:  # of a GPU, or of a library that does not fit it
-                problem = str(failure)
+                of_sizes = self._prepared_for(backend, sizes)
+                error = max(
+                    float(np.abs(answer(batch)[1] - values).max())
+                    for answer, batch, (_, values) in zip(
+                        of_sizes, observations, expected, strict=True
+                    )
+                )
+            except Exception as failure:  # whatever a library that does not fit here raises
+                problem = str(failure)[:300]
             else:
-                if error < _WRONG:
-                    answers[backend] = answer
+                if error < _WRONG:  # which a NaN is not
+                    answers[backend] = of_sizes
                     continue
                 problem = f"values are wrong by {error:.2g}"
             warnings.warn(
@@ -176,7 +219,7 @@ class InferenceEngine:
                 np.concatenate([logits for logits, _ in parts]),
                 np.concatenate([values for _, values in parts]),
             )
-        if self.backend in ANY_SIZE:
+        if self.backend not in FIXED_SIZE:
             return self._answer_for(self.batch)(observations)
         size = self.batch
         while size // 2 >= max(count, 1):
@@ -187,3 +230,29 @@ class InferenceEngine:
             observations = filled
         logits, values = self._answer_for(size)(observations)
         return logits[:count], values[:count]
+
+
+def choose(seconds: Mapping[Backend, Sequence[float]]) -> Backend:
+    """The backend to take, from the seconds that batches of several sizes take in each.
+
+    Each size counts the same, whatever its seconds. Of two backends the earlier one is taken unless
+    the later one is clearly faster.
+    """
+    first, *others = seconds
+    chosen = first
+    for backend in others:
+        ratios = [
+            before / now for before, now in zip(seconds[chosen], seconds[backend], strict=True)
+        ]
+        if prod(ratios) ** (1 / len(ratios)) > _CLEARLY:
+            chosen = backend
+    return chosen
+
+
+def _check_finite(answers: tuple[np.ndarray, np.ndarray], backend: Backend) -> None:
+    """Raise ``ValueError`` unless the answers of a backend are numbers."""
+    if not all(np.isfinite(array).all() for array in answers):
+        raise ValueError(
+            f"the network's answers are not finite numbers (backend {backend}): its weights are "
+            "damaged, or its training has diverged"
+        )

@@ -9,7 +9,7 @@ early. Heads: policy logits, win/draw/loss logits, and the final score.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -122,14 +122,13 @@ class _PlacedPolicy(nn.Module):
 
 
 class PolicyValueNetwork(nn.Module):
-    """Base of the networks: a trunk, and heads on what it returns.
+    """Base of the networks.
 
     Attributes:
-        stem, blocks: the trunk; all other modules are of the heads.
+        onnx_graphs: what `ludarium.models.onnx_graph.onnx_model` keeps; None: nothing to keep.
     """
 
-    stem: nn.Module
-    blocks: nn.Sequential | nn.ModuleList
+    onnx_graphs: dict[Any, Any] | None = None
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, *shape.observation]."""
@@ -137,7 +136,11 @@ class PolicyValueNetwork(nn.Module):
 
 
 class BoardNetwork(PolicyValueNetwork):
-    """Convolutional trunk for observations (planes, height, width)."""
+    """Convolutional trunk for observations (planes, height, width).
+
+    Attributes:
+        stem, blocks: the trunk; all other modules are of the heads.
+    """
 
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
         super().__init__()
@@ -202,7 +205,11 @@ class OwnershipNetwork(nn.Module):
 
 
 class VectorNetwork(PolicyValueNetwork):
-    """Residual multi-layer perceptron for observations (features,)."""
+    """Residual multi-layer perceptron for observations (features,).
+
+    Attributes:
+        stem, blocks: the trunk; all other modules are of the heads.
+    """
 
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
         super().__init__()

@@ -1,10 +1,11 @@
-"""What a network for a game looks like: the shape that it must fit, and its size."""
+"""What a network for a game looks like: the shape that it must fit, and its architecture."""
 
 from __future__ import annotations
 
 from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.envs.engine.game import Game
-from ludarium.models import NetworkShape
+from ludarium.models import Architecture, NetworkShape, PolicyValueNetwork, make_network
+from ludarium.models.architecture import check_network
 from ludarium.models.network import network_size
 
 
@@ -14,9 +15,26 @@ def network_shape(game: Game) -> NetworkShape:
     return NetworkShape(game.observation_shape, game.num_actions, places)
 
 
-def chosen_size(game: Game, config: NetworkConfig) -> tuple[int, int]:
-    """Channels and blocks of a network for ``game``, as a configuration wants them."""
+def chosen_architecture(game: Game, config: NetworkConfig) -> Architecture:
+    """The network for ``game`` that a configuration wants."""
+    if config.module is not None:
+        return Architecture(dict(config.options), config.module)
     if config.channels is not None and config.blocks is not None:
-        return config.channels, config.blocks
+        return Architecture({"channels": config.channels, "blocks": config.blocks})
     assert config.size is not None, "the configuration makes sure of it"
-    return network_size(network_shape(game), config.size)
+    channels, blocks = network_size(network_shape(game), config.size)
+    return Architecture({"channels": channels, "blocks": blocks})
+
+
+def fresh_network(game: Game, config: NetworkConfig) -> PolicyValueNetwork:
+    """A network to train for ``game``, with fresh random weights.
+
+    Raises:
+        ValueError: the configuration names a network of one's own that is not registered, that does
+            not fit its options, or that does not answer as it must.
+    """
+    shape, architecture = network_shape(game), chosen_architecture(game, config)
+    network = make_network(shape, architecture)
+    if architecture.module is not None:
+        check_network(network, shape, architecture)
+    return network

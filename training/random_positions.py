@@ -13,9 +13,9 @@ _GAMES_AT_ONCE = 64
 _PLIES_BETWEEN = 7
 
 
-def random_observations(game: Game, count: int, seed: int) -> np.ndarray:
-    """Canonical observations of random games at various plies, float32[count, *shape]."""
-    games = BatchEnv(game, _GAMES_AT_ONCE, threads=1, seed=seed, canonical=True)
+def random_observations(game: Game, count: int, seed: int, canonical: bool = True) -> np.ndarray:
+    """Observations of random games at various plies, float32[count, *shape]."""
+    games = BatchEnv(game, _GAMES_AT_ONCE, threads=1, seed=seed, canonical=canonical)
     found = []
     for _ in range(math.ceil(count / _GAMES_AT_ONCE)):
         found.append(games.observations.copy())

@@ -4,7 +4,7 @@ numba never caches a closure, nor a kernel that takes functions as arguments. So
 an ordinary function of a template module that calls ``rules.step(...)`` and so on;
 `specialise` copies each with the module's globals, ``rules`` set to one game's rule module,
 under a name that carries a digest of every source involved: the cache is then right, and two
-games never share code.
+games never share code. `codegen` compiles the copies, `code_cache` keeps them.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit
-from numba.core import event, types
-from numba.core.compiler import Compiler
-from numba.core.dispatcher import Dispatcher
 
+from . import codegen, numba_private
 from . import rule as rule_module
+from .numba_private import Dispatcher, event
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -50,39 +48,12 @@ def leaf(function: Function) -> Function:
     return function
 
 
-class _Disjoint(Compiler):
-    """Compiles a function under the promise that its array and record arguments never overlap."""
-
-    def __init__(
-        self,
-        typing: Any,
-        target: Any,
-        library: Any,
-        args: Any,
-        result: Any,
-        flags: Any,
-        local_types: Any,
-    ) -> None:
-        flags.noalias = True
-        super().__init__(typing, target, library, args, result, flags, local_types)
-
-
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "kernel": rule_module.COMPILE,
-    "part": rule_module.COMPILE,
-    "leaf": rule_module.COMPILE | {"forceinline": True, "pipeline_class": _Disjoint},
+#: How the copies of template functions are compiled that are no entry points.
+_COMPILE: dict[str, Callable] = {
+    "kernel": codegen.part,
+    "part": codegen.part,
+    "leaf": partial(codegen.part, forceinline=True, disjoint=True),
 }
-
-
-def _mangling_args(record: types.Record) -> tuple[str, tuple[str]]:
-    return type(record).__name__, (hashlib.sha256(record.name.encode()).hexdigest()[:16],)
-
-
-# In the symbols of compiled functions numba calls a record type by its number among the types of
-# the process. Two processes, each with a record of its own, so give a function the same symbol,
-# and one that loads both from the disk cache links the first for both: wrong games, or writing
-# past a record (numba issue 10486 is the same of functions). A name by the layout is no other's.
-types.Record.mangling_args = property(_mangling_args)  # type: ignore[method-assign,assignment]
 
 
 @cache
@@ -100,7 +71,8 @@ def specialise(templates: ModuleType, rules: ModuleType) -> SimpleNamespace:
     _announce_compilation()
     modules = _template_modules(templates)
     filled_in = _fill_in(rules)
-    prefix = f"{rules.__name__.replace('.', '_')}_{_digest([*modules, rules])}"
+    game = rules.__name__.replace(".", "_")
+    sources = _digest([*modules, rules])
     compiled: dict[FunctionType, Callable] = {}
     namespaces = []
     for module in modules:
@@ -111,10 +83,13 @@ def specialise(templates: ModuleType, rules: ModuleType) -> SimpleNamespace:
                 copy = FunctionType(function.__code__, names, name, function.__defaults__)
                 copy.__doc__ = function.__doc__
                 copy.__module__ = templates.__name__
-                copy.__qualname__ = f"{prefix}_{name}"
+                copy.__qualname__ = f"{game}_{name}_{sources}"
                 role = function.ludarium_template
-                is_entry = role == "kernel" and module is templates
-                compiled[function] = njit(cache=is_entry, **_OPTIONS[role])(copy)
+                if role == "kernel" and module is templates:
+                    place = module.__name__.rpartition(".")[2]
+                    compiled[function] = codegen.kernel(copy, f"{game}-{place}-{name}", sources)
+                else:
+                    compiled[function] = _COMPILE[role](copy)
     for module, names in zip(modules, namespaces, strict=True):
         for name, function in _templates_in(module):
             names[name] = compiled[function]
@@ -130,7 +105,7 @@ def _fill_in(rules: ModuleType) -> ModuleType:
     for name in ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end"):
         function = getattr(filled_in, name)
         plain = getattr(function, "py_func", function)
-        setattr(filled_in, name, njit(**_OPTIONS["leaf"])(plain))
+        setattr(filled_in, name, _COMPILE["leaf"](plain))
     return filled_in
 
 
@@ -160,7 +135,9 @@ def _digest(modules: list[ModuleType]) -> str:
     That is the source of each module with functions that it may call, and the numbers that
     those modules have from elsewhere, which become constants.
     """
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    digest = hashlib.sha256()
+    for path in (__file__, codegen.__file__, numba_private.__file__):
+        digest.update(Path(path).read_bytes())
     for module in _compiled_modules([*modules, rule_module]):
         digest.update(Path(str(module.__file__)).read_bytes())
         for name, value in sorted(vars(module).items()):

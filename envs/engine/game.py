@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import kernels as kernel_templates
+from .check import check_description, check_rules
 from .codec import CanonicalTurn
 from .compile import specialise
 from .messages import quoted
@@ -172,10 +173,16 @@ class Game(GameText):
     def __init__(self, /, **options: Any) -> None:
         self.options = check_options(self.name, self.option_list, options)
         self.setup()
+        self._check()
         first, *board = self.observation_shape
         self.planes_shape = (first, prod(board)) if board else (1, first)
         self._add_turn()
         self.kernels = specialise(kernel_templates, self.rules)
+
+    def _check(self) -> None:
+        """Refuse what is wrong with a game as far as it shows at once; `check_game` plays it."""
+        check_description(self)
+        check_rules(self)
 
     def _add_turn(self) -> None:
         """Add the canonical turn to the tables, where `kernels` look for it."""

@@ -6,7 +6,9 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import NumbaError
 
+from .check import compile_error
 from .messages import quoted
 from .rule import ONGOING, TRUNCATED, reward, seed_rng
 
@@ -57,7 +59,10 @@ class Position:
         if planes is None:
             planes = np.empty(game.planes_shape, np.float32)
         rng = seed_rng(seed) if game.random_start else _NO_RNG
-        code = game.kernels.start_one(game.tables, self.states, rng, mask, planes)
+        try:
+            code = game.kernels.start_one(game.tables, self.states, rng, mask, planes)
+        except NumbaError as error:  # where most games are compiled first
+            raise compile_error(game, error) from None
         self._mask = None
         self.mover = code & 1
         self.outcome = code >> 1
@@ -162,7 +167,10 @@ class Position:
             raise ValueError(self.refusal(action)) from None
         if not 0 <= number < game.num_actions:  # also because huge ones do not fit the kernel
             raise ValueError(self.refusal(number))
-        code = game.kernels.play(game.tables, self.states, number, mask, planes)
+        try:
+            code = game.kernels.play(game.tables, self.states, number, mask, planes)
+        except NumbaError as error:
+            raise compile_error(game, error) from None
         if code < 0:
             raise ValueError(self.refusal(number))
         self._mask = None
@@ -192,12 +200,20 @@ class Position:
         game = self.game
         observation: np.ndarray = np.empty(game.observation_shape, dtype)
         planes = observation.reshape(game.planes_shape)
-        viewer = self.mover if player is None else player
+        viewer = self._viewer(player)
         game.kernels.observe(game.tables, self.states, viewer, planes)
         if canonical and self.is_turned(viewer):
             assert game.canonical_turn is not None
             planes[:] = planes[:, game.canonical_turn.cells]
         return observation
+
+    def _viewer(self, player: int | None) -> int:
+        """``player``, or the player to move; compiled rules look things up by it unchecked."""
+        if player is None:
+            return self.mover
+        if not isinstance(player, int | np.integer) or player not in (0, 1):
+            raise ValueError(f"player is {quoted(player)}; accepted: 0, 1 or None")
+        return int(player)
 
     def is_turned(self, player: int | None = None) -> bool:
         """Whether the canonical view of ``player`` (default: the mover) is the board turned.
@@ -205,7 +221,7 @@ class Position:
         Then `Game.canonical_turn` leads from one frame to the other. Never so in games without.
         """
         game = self.game
-        viewer = self.mover if player is None else player
+        viewer = self._viewer(player)
         return bool(game.kernels.is_turned(game.tables, self.states, viewer))
 
     def turned_action(self, action: int) -> int:
@@ -223,9 +239,12 @@ class Position:
 
     def action_to_text(self, action: int) -> str:
         """Notation of an action number."""
-        number = operator.index(action)
+        try:
+            number = operator.index(action)
+        except TypeError:
+            raise ValueError(self.refusal(action)) from None
         if not 0 <= number < self.game.num_actions:
-            raise ValueError(self.refusal(action))
+            raise ValueError(self.refusal(number))
         return self.game.action_to_text(self.state, number)
 
     def text_to_action(self, text: str) -> int:

@@ -5,22 +5,17 @@ CPU, numba-cuda), so inside it there is no allocation, no exception, no array ex
 recursion and no Python randomness; every integer is computed as a plain ``int``.
 """
 
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
 import numpy as np
-from numba import njit
 
-#: How everything is compiled. Without ``_nrt`` compiled code does not count who uses an array:
-#: nothing here makes one, and callers keep those that they give. The counts are locked, so that
-#: threads that share an array would wait for each other.
-COMPILE: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+from .codegen import part
 
 #: Compiles a rule function. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
-rule = njit(forceinline=True, **COMPILE)
+rule = partial(part, forceinline=True)
 
 #: The same for functions that are large, or called in many places: the compiler may decide.
-compiled = njit(**COMPILE)
+compiled = part
 
 # state.outcome: how a game stands. Rewards are +1/-1, or 0/0 for the last two.
 ONGOING = 0

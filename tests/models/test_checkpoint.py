@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import resource
+import time
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
+from ludarium.envs.registry import make_stored_game
 from ludarium.models import (
+    Architecture,
     Checkpoint,
     NetworkShape,
     build_network,
@@ -30,8 +35,7 @@ def checkpoint():
         version=0,
         options={"size": 4},
         shape=SHAPE,
-        channels=8,
-        blocks=2,
+        architecture=Architecture({"channels": 8, "blocks": 2}),
         step=7,
         network=build_network(SHAPE, 8, 2).eval(),
         notes={"seed": 1},
@@ -93,8 +97,8 @@ def test_truncated_files_are_refused(checkpoint, tmp_path, cut):
     [
         (lambda d: d.update(format=99), "format 99"),
         (lambda d: d.pop("options"), "damaged"),
-        (lambda d: d["network"].update(channels=9), "do not fit"),
-        (lambda d: d["network"].update(channels="many"), "damaged"),
+        (lambda d: d["network"]["options"].update(channels=9), "do not fit"),
+        (lambda d: d["network"]["options"].update(channels="many"), "damaged"),
     ],
 )
 def test_wrong_descriptions_are_refused(checkpoint, tmp_path, change, message):
@@ -115,6 +119,185 @@ def test_weights_that_are_no_numbers_are_refused(checkpoint, tmp_path):
     path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
     with pytest.raises(ValueError, match=r"outcome\.bias is not finite"):
         load_checkpoint(path)
+
+
+def test_negative_variances_and_answers_that_overflow_are_refused(checkpoint, tmp_path):
+    path = tmp_path / "a.safetensors"
+    with torch.no_grad():
+        checkpoint.network.stem[1].running_var[3] = -1.0
+    save_checkpoint(checkpoint, path)
+    with pytest.raises(ValueError, match=r"a\.safetensors .* variance in stem\.1 is negative"):
+        load_checkpoint(path)
+    with torch.no_grad():
+        checkpoint.network.stem[1].running_var[3] = 1.0
+        checkpoint.network.outcome.weight.fill_(3e38)
+        checkpoint.network.value_hidden.bias.fill_(3e38)
+    save_checkpoint(checkpoint, path)
+    with pytest.raises(ValueError, match=r"a\.safetensors .* answers are not finite"):
+        load_checkpoint(path)
+
+
+# Files of strangers.
+
+
+def write(path, header: dict | bytes, data: bytes = b"", length: int | None = None):
+    """A file of the safetensors format with this header."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes((len(text) if length is None else length).to_bytes(8, "little") + text + data)
+
+
+def described(network: dict | None = None, **changes) -> dict:
+    """A header without tensors."""
+    description = {
+        "format": 3,
+        "game": "corso",
+        "version": 0,
+        "options": {},
+        "network": {
+            "shape": {"observation": [5, 4, 4], "num_actions": 16, "action_places": None},
+            "options": {"channels": 8, "blocks": 2},
+            "module": None,
+        }
+        | (network or {}),
+        "step": 0,
+        "notes": {},
+    }
+    return {"__metadata__": {"ludarium": json.dumps(description | changes)}}
+
+
+WIDE = {"observation": [5, 8, 8], "num_actions": 64, "action_places": None}
+HOSTILE_HEADERS = {
+    "wide": described({"options": {"channels": 16384, "blocks": 0}}),
+    "wider": described({"options": {"channels": 10**15, "blocks": 0}}),
+    "deep": described({"options": {"channels": 8, "blocks": 10**9}}),
+    "many actions": described({"shape": WIDE | {"num_actions": 10**12}}),
+    "large board": described({"shape": WIDE | {"observation": [10**6, 10**6, 10**6]}}),
+    "negative": described({"shape": WIDE | {"observation": [5, -8, 8]}}),
+    "no numbers": described({"shape": WIDE | {"observation": [5, "8", 8]}}),
+    "four axes": described({"shape": WIDE | {"observation": [5, 8, 8, 8]}}),
+    "far places": described({"shape": WIDE | {"action_places": [10**30] * 64}}),
+    "places of text": described({"shape": WIDE | {"action_places": "every"}}),
+    "network is text": described(network=None, **{"game": ["corso"]}),
+    "options are a list": described(options=[]),
+    "options of the network": described({"options": {"channels": 8, "blocks": 2, "self": 1}}),
+    "module is a list": described({"module": ["os:system"]}),
+    "module of the system": described({"module": "os:system"}),
+    "step is huge": described(step="9" * 5000),
+    "description is a list": {"__metadata__": {"ludarium": "[]"}},
+    "not a number": {"__metadata__": {"ludarium": '{"format": NaN}'}},
+    "no metadata": {"__metadata__": [1]},
+    "deep JSON": {"__metadata__": {"ludarium": "[" * 100_000}},
+    "deep JSON that ends": {"__metadata__": {"ludarium": '{"a": ' + "[" * 90 + "]" * 90 + "}"}},
+    "deep header": b"[" * 100_000,
+    "no object": b"7",
+    "huge number": b'{"a": ' + b"9" * 100_000 + b"}",
+    "no text": b"\xff\xfe",
+    "tensor without offsets": described() | {"a": {"dtype": "F32", "shape": [1]}},
+    "tensor of another format": described()
+    | {"a": {"dtype": "X", "shape": [], "data_offsets": [0, 0]}},
+    "tensor of huge shape": described()
+    | {"a": {"dtype": "F32", "shape": [2**40, 2**40], "data_offsets": [0, 4]}},
+    "control characters": described() | {"\x1b[2J": 7},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("header", HOSTILE_HEADERS.values(), ids=list(HOSTILE_HEADERS))
+def test_hostile_headers_are_refused_by_name_at_once(header, tmp_path):
+    """In a second and a few hundred characters, whatever they declare."""
+    path = tmp_path / "hostile.safetensors"
+    write(path, header)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    with pytest.raises(ValueError, match=r"hostile\.safetensors cannot be loaded: ") as refused:
+        load_checkpoint(path)
+    assert time.perf_counter() - started < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
+    assert len(str(refused.value)) < 600
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("length", [2**63, 2**40, 100_000])
+def test_headers_longer_than_the_file_or_than_any_are_refused(length, tmp_path):
+    path = tmp_path / "hostile.safetensors"
+    write(path, described(), length=length)
+    with pytest.raises(ValueError, match=r"hostile\.safetensors .*its header is cut or too long"):
+        load_checkpoint(path)
+
+
+def test_what_is_no_regular_file_is_refused_and_not_read(tmp_path):
+    fifo = tmp_path / "fifo.safetensors"
+    os.mkfifo(fifo)
+    for path in (fifo, tmp_path, "/dev/zero"):
+        with pytest.raises(ValueError, match="is no regular file"):
+            load_checkpoint(path)
+    vast = tmp_path / "vast.safetensors"
+    with vast.open("wb") as file:
+        file.truncate(1 << 40)  # without a block on the disk
+    with pytest.raises(ValueError, match=r"vast\.safetensors .* has 1,099,511,627,776 bytes"):
+        load_checkpoint(vast)
+
+
+def test_a_long_or_unprintable_path_does_not_fill_the_message(tmp_path):
+    with pytest.raises(FileNotFoundError) as refused:
+        load_checkpoint(tmp_path / ("\x1b[2J" + "a" * 100) / ("b" * 200))
+    assert len(str(refused.value)) < 300
+    assert str(refused.value).isprintable()
+
+
+def error_of(path) -> str | None:
+    """What loading the file ends with; None if it is loaded."""
+    try:
+        load_checkpoint(path)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def test_damage_is_found_or_does_not_matter(checkpoint, tmp_path):
+    """Bytes changed and files cut at random: the same network, or an error that names the file."""
+    path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
+    whole = path.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    random, refused = np.random.default_rng(0), 0
+    for number in range(300):
+        damaged = bytearray(whole)
+        if number % 5 == 0:
+            damaged = damaged[: random.integers(len(damaged))]
+        for _ in range(random.integers(1, 4) if damaged else 0):
+            place = random.integers(len(damaged) if number % 2 else min(header, len(damaged)))
+            damaged[place] ^= 1 << random.integers(8)
+        path.write_bytes(bytes(damaged))
+        error = error_of(path)
+        if error is None:
+            loaded = load_checkpoint(path)
+            assert loaded == checkpoint
+            for name, weight in checkpoint.network.state_dict().items():
+                assert torch.equal(loaded.network.state_dict()[name], weight)
+        else:
+            assert "a.safetensors cannot be loaded" in error
+            assert len(error) < 600
+            refused += 1
+    assert refused > 250
+
+
+def test_every_flipped_bit_of_a_weight_is_found(checkpoint, tmp_path):
+    path = save_checkpoint(checkpoint, tmp_path / "a.safetensors")
+    whole = path.read_bytes()
+    for place in range(1, 1000, 7):
+        path.write_bytes(
+            whole[:-place] + bytes([whole[-place] ^ 1]) + whole[len(whole) - place + 1 :]
+        )
+        assert error_of(path) is not None
+
+
+def test_the_path_of_a_catalogue_in_a_file_is_not_read():
+    """A game's option that may be a path: only the user may name one."""
+    with pytest.raises(ValueError, match="option 'blocks' is '/dev/zero'; a file may hold"):
+        make_stored_game("obelisk", {"blocks": "/dev/zero"})
+    with pytest.raises(ValueError, match="corso has no option 'self'"):
+        make_stored_game("corso", {"self": 1})
+    assert make_stored_game("corso", {"size": 4}).options["size"] == 4
+    assert make_stored_game("corso", {"size": 4}, size=3).options["size"] == 3
 
 
 @pytest.mark.parametrize(

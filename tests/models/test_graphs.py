@@ -12,7 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ludarium.models import NetworkShape, build_network
-from ludarium.models.backends import _Answers
+from ludarium.models.backends import HalfPrecision
 from ludarium.models.cuda_graphs import CapturedNetwork
 
 
@@ -68,7 +68,7 @@ def gpu(monkeypatch):
 def test_a_captured_network_answers_each_batch(gpu):
     torch.manual_seed(0)
     network = build_network(NetworkShape((6, 4, 4), 16), 8, 2).eval()
-    module = _Answers(network).eval()
+    module = HalfPrecision(network).eval()
     captured = CapturedNetwork(module, (5, 6, 4, 4), gpu)
     batches = np.random.default_rng(0).random((40, 5, 6, 4, 4), np.float32)
     first = captured(batches[0])

@@ -1,7 +1,12 @@
-"""The marker that the long tests here have."""
+"""One thread: networks this small are not faster with more, and much slower on a busy machine."""
 
 import pytest
+import torch
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes long, or compiles much; not in the quick set")
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

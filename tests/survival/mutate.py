@@ -63,7 +63,8 @@ def _mutate_once(data: Any, rng: random.Random) -> Any:
     elif what == 1:
         data.insert(rng.randrange(len(data) + 1), hostile_value(rng))
     elif what == 2 and isinstance(data, list):
-        data.extend([data[key]] * rng.choice([1, 50, 3000]))
+        times = [1, 4] if isinstance(data[key], list | dict) else [1, 50, 3000]
+        data.extend([data[key]] * rng.choice(times))
     else:
         data[key] = hostile_value(rng)
     return data

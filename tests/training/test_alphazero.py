@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from ludarium.configs import apply_settings, load_config
+from ludarium.configs.schema import Bootstrap
 from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
@@ -29,7 +30,7 @@ from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
 from ludarium.training.alphazero.resignation import TRIAL, Calibration, wrong_share
-from ludarium.training.alphazero.samples import Batch, BatchMaker, Replay, sample_dtype
+from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
 from ludarium.training.evaluation import (
     load_ratings,
@@ -38,7 +39,7 @@ from ludarium.training.evaluation import (
     play_match,
     save_ratings,
 )
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import Search, SearchSettings
@@ -71,6 +72,11 @@ def trained(folder, *settings: str, iterations: int | None = None) -> AlphaZeroT
 
 def weights(trainer: AlphaZeroTrainer) -> dict[str, torch.Tensor]:
     return trainer.learner.network.state_dict()
+
+
+def positions(trainer: AlphaZeroTrainer) -> np.ndarray:
+    """What the replay holds, the oldest first."""
+    return trainer.replay[np.arange(len(trainer.replay))]
 
 
 @pytest.fixture
@@ -145,7 +151,10 @@ def new_group(
 ) -> Group:
     game = make_game("corso", size=3)
     dtype = sample_dtype(game, **stored)
-    return Group(game, settings, 8, positions, 2, np.random.SeedSequence(3), cache, dtype, 0.5)
+    config = SelfPlayConfig(
+        games=8, positions=positions, opening_plies=2, cache=cache, resign_disabled_fraction=0.5
+    )
+    return Group(game, config, settings, np.random.SeedSequence(3), dtype)
 
 
 def self_play_of(threads: int) -> tuple[SelfPlay, SearchSettings]:
@@ -232,7 +241,7 @@ def test_a_cache_changes_nothing_of_the_games_but_what_they_cost():
     assert result.hits > result.evaluations
 
 
-def test_every_stretch_of_play_begins_with_an_empty_cache():
+def test_every_chunk_of_play_begins_with_an_empty_cache():
     """The network may be another; and a resumed run has no cache to go on with."""
     settings = SearchSettings(simulations=8, noise=1.0)
     group = new_group(settings, cache=1.0)
@@ -307,33 +316,15 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):
     assert parts.iteration == whole.iteration == 3
     for name, value in weights(whole).items():
         assert torch.equal(value, weights(parts)[name]), name
-    for a, b in zip(whole.replay.chunks, parts.replay.chunks, strict=True):
-        assert (a["state"] == b["state"]).all()
+    np.testing.assert_array_equal(positions(whole), positions(parts))
     lines = (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["iteration"] for line in lines] == [1, 2, 3]
 
 
-def test_a_run_killed_while_saving_goes_on_from_the_state_before(tmp_path, monkeypatch):
-    folder = tmp_path / "run"
-    trained(folder, iterations=1)
-
-    def killed(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("ludarium.training.runs.folder.np.savez", killed)
-    with pytest.raises(KeyboardInterrupt):
-        trained(folder, iterations=2)
-    monkeypatch.undo()
-    resumed = trained(folder)
-    whole = trained(tmp_path / "whole")
-    for name, value in weights(whole).items():
-        assert torch.equal(value, weights(resumed)[name]), name
-
-
 def test_same_seed_same_games_other_seed_other_games(tmp_path):
-    first = trained(tmp_path / "a", iterations=1).replay.chunks[0]
-    again = trained(tmp_path / "b", iterations=1).replay.chunks[0]
-    other = trained(tmp_path / "c", "seed=9", iterations=1).replay.chunks[0]
+    first = positions(trained(tmp_path / "a", iterations=1))
+    again = positions(trained(tmp_path / "b", iterations=1))
+    other = positions(trained(tmp_path / "c", "seed=9", iterations=1))
     assert (first["state"] == again["state"]).all()
     assert len(first) != len(other) or (first["state"] != other["state"]).any()
 
@@ -342,14 +333,6 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path):
     trained(tmp_path, iterations=1)
     with pytest.raises(ValueError, match=r"learner.batch: 64 there, 32 now.*--restart"):
         trained(tmp_path, "learner.batch=32")
-
-
-def test_a_damaged_state_is_refused_by_name(tmp_path):
-    trained(tmp_path, iterations=1)
-    (state,) = tmp_path.glob("state-*")
-    (state / "learner.safetensors").write_bytes(b"junk")
-    with pytest.raises(ValueError, match=r"state-000001 is damaged.*--restart"):
-        trained(tmp_path)
 
 
 def test_training_learns_corso_3x3(tmp_path):
@@ -373,7 +356,7 @@ def test_a_named_size_is_written_out_in_the_checkpoint(tmp_path):
     trainer.close()
     checkpoint = load_checkpoint(tmp_path / "agent.safetensors")
     size = SIZES[len(checkpoint.shape.observation)]["tiny"]
-    assert (checkpoint.channels, checkpoint.blocks) == size
+    assert tuple(checkpoint.architecture.options.values()) == size
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -382,12 +365,9 @@ def test_every_size_of_the_configuration_has_a_network_for_every_game(name):
     names = get_args(get_args(NetworkConfig.model_fields["size"].annotation)[0])
     assert len(names) == 3
     for size in names:
-        channels, blocks = chosen_size(game, NetworkConfig(size=size))
-        assert (channels, blocks) == SIZES[len(game.observation_shape)][size]
-        assert chosen_size(game, NetworkConfig(channels=channels, blocks=blocks)) == (
-            channels,
-            blocks,
-        )
+        chosen = chosen_architecture(game, NetworkConfig(size=size))
+        assert tuple(chosen.options.values()) == SIZES[len(game.observation_shape)][size]
+        assert chosen_architecture(game, NetworkConfig(**chosen.options)) == chosen
 
 
 def test_checkpoint_plays_as_the_network_it_was_saved_from(tmp_path):
@@ -449,11 +429,10 @@ def test_samples_know_who_owned_the_board_when_their_game_ended():
 @pytest.mark.parametrize(("name", "size"), [("corso", 3), ("obsidio", 7)])
 def test_first_positions_know_the_owners_too(name, size):
     game = make_game(name, size=size)
-    samples = bootstrap_samples(
-        game, 200, 4, 2, np.random.SeedSequence(1), dtype=sample_dtype(game, True)
-    )
+    config, seed = Bootstrap(positions=200, playouts=4), np.random.SeedSequence
+    samples = bootstrap_samples(game, config, 2, seed(1), sample_dtype(game, True))
     np.testing.assert_array_equal(samples["owners"].sum(axis=1, dtype=int), samples["score"])
-    plain = bootstrap_samples(game, 200, 4, 2, np.random.SeedSequence(1))
+    plain = bootstrap_samples(game, config, 2, seed(1))
     assert "owners" not in plain.dtype.names
     np.testing.assert_array_equal(samples["policy"], plain["policy"])
 
@@ -557,9 +536,9 @@ def test_a_run_that_learns_ownership_goes_on_and_its_agent_is_as_any(tmp_path):
     assert same_weights(whole.learner.network, parts.learner.network)
     assert whole.learner.ownership is not None
     assert same_weights(whole.learner.ownership, parts.learner.ownership)
-    for a, b in zip(whole.replay.chunks, parts.replay.chunks, strict=True):
-        np.testing.assert_array_equal(a["owners"], b["owners"])
-        np.testing.assert_array_equal(a["owners"].sum(axis=1, dtype=int), a["score"])
+    a, b = positions(whole), positions(parts)
+    np.testing.assert_array_equal(a["owners"], b["owners"])
+    np.testing.assert_array_equal(a["owners"].sum(axis=1, dtype=int), a["score"])
     lines = [json.loads(line) for line in whole.folder.metrics.read_text().splitlines()]
     assert all(line["ownership_loss"] > 0 for line in lines)
     plain = build_network(network_shape(whole.game), 8, 1)
@@ -680,8 +659,7 @@ def test_a_run_with_resignation_goes_on_as_if_it_had_not_been_interrupted(tmp_pa
     assert same_weights(whole.learner.network, parts.learner.network)
     np.testing.assert_array_equal(whole.calibration.trials, parts.calibration.trials)
     assert len(whole.calibration.trials) >= 10
-    for a, b in zip(whole.replay.chunks, parts.replay.chunks, strict=True):
-        np.testing.assert_array_equal(a["resigned"], b["resigned"])
+    np.testing.assert_array_equal(positions(whole)["resigned"], positions(parts)["resigned"])
     keys = ("resign_threshold", "resigned", "resigned_wrongly")
     logs = [
         [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
@@ -722,17 +700,6 @@ def test_learning_does_not_depend_on_the_number_of_workers():
     torch.testing.assert_close(learnt[0][0], learnt[1][0], atol=1e-3, rtol=1e-3)
     assert learnt[0][1] == pytest.approx(learnt[1][1], rel=1e-3)
     assert learner.step == 5
-
-
-def test_replay_keeps_the_latest_positions():
-    game = make_game("corso", size=2)
-    replay = Replay(sample_dtype(game))
-    for number in range(5):
-        chunk = np.zeros(10, sample_dtype(game))
-        chunk["score"] = number
-        replay.add(chunk, window=25)
-    assert len(replay) == 30
-    assert set(replay.draw(500, np.random.default_rng(0))["score"]) == {2, 3, 4}
 
 
 def test_schedule_of_simulations():
@@ -842,12 +809,13 @@ def test_ratings_may_come_from_a_file(tmp_path):
     assert trainer._anchors["uct:20"] == 123
     with pytest.raises(FileNotFoundError, match=r"evaluation\.ratings: there is no file .*nowhere"):
         trained(tmp_path / "other", ANCHORED.replace("every: 1", "every: 1, ratings: nowhere"))
+    assert not (tmp_path / "other").exists()
 
 
 def test_bad_anchors_are_refused_before_the_first_iteration(tmp_path):
     with pytest.raises(ValueError, match="no agent is called 'nobody'"):
-        trained(tmp_path, ANCHORED.replace("'uct:20'", "nobody"))
-    assert not list(tmp_path.glob("state-*"))
+        trained(tmp_path / "run", ANCHORED.replace("'uct:20'", "nobody"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):

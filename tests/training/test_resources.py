@@ -13,9 +13,9 @@ from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config
 from ludarium.envs import make_game
 from ludarium.envs.registry import GAMES
-from ludarium.models import build_network
+from ludarium.models import make_network
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.runs import resources
 from ludarium.training.runs.folder import RunFolder
@@ -106,7 +106,7 @@ def test_trees_are_reckoned_as_they_are_made(game):
 def test_weights_are_reckoned_as_they_are_made(game):
     settings = "network={channels: 24, blocks: 3}"
     config = config_of("ppo", settings, "opponents.pool=1")
-    network = build_network(network_shape(game), *chosen_size(game, config.network))
+    network = make_network(network_shape(game), chosen_architecture(game, config.network))
     made = sum(weight.nbytes for weight in network.parameters())
     (reckoned,) = (
         part.size for part in memory_of(config, game, "cpu") if part.name == "past selves"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.registry import GAMES, make_game
+from ludarium.envs.registry import GAMES, make_stored_game
 
 from .agent import Agent, AgentFactory, Seed
 
@@ -54,7 +54,7 @@ class TrainedAgent(AgentFactory):
         from ludarium.models import load_checkpoint
 
         checkpoint = load_checkpoint(self.checkpoint_path(options))
-        return make_game(checkpoint.game, **(checkpoint.options | options))
+        return make_stored_game(checkpoint.game, checkpoint.options, **options)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""

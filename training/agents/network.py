@@ -9,7 +9,7 @@ import numpy as np
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.models import Checkpoint, InferenceEngine
-from ludarium.models.backends import ANY_SIZE
+from ludarium.models.backends import BATCH_INVARIANT
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.search import Search, SearchResult, SearchSettings
 
@@ -52,13 +52,15 @@ class NetworkAgent(Agent):
         self.simulations = simulations
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
         self._batch = int(np.clip(room, 1, _BATCH))
-        self._engine = InferenceEngine(network, game.observation_shape, self._batch, backend)
         self._codec = Codec(game)
+        self._engine = InferenceEngine(
+            network, game.observation_shape, self._batch, backend, sizes=(1, self._batch)
+        )
         self._search: Search | None = None
         if simulations:
             settings = SearchSettings(simulations=simulations)
             # What it remembers must not change what it plays, not even in the last bits.
-            cache = _CACHE_MEGABYTES if self._engine.backend in ANY_SIZE else 0.0
+            cache = _CACHE_MEGABYTES if self._engine.backend in BATCH_INVARIANT else 0.0
             self._search = Search(game, settings, self._batch, seed=0, cache=cache)
 
     @classmethod

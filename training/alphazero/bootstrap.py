@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ludarium.configs.schema import Bootstrap as BootstrapConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
@@ -18,35 +19,45 @@ from ludarium.training.agents import UCTAgent
 from ludarium.training.evaluation.kernels import match as match_kernels
 from ludarium.training.evaluation.openings import draw_openings
 
-from .samples import sample_dtype
+from .samples import join_samples, sample_dtype
 
 _GAMES = 128  # side by side
 
 
 def bootstrap_samples(
     game: Game,
-    positions: int,
-    playouts: int,
+    config: BootstrapConfig,
     opening_plies: int,
     seed: np.random.SeedSequence,
-    progress: Callable[[int], None] | None = None,
     dtype: np.dtype | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> np.ndarray:
-    """At least ``positions`` samples from whole games; structured array of `sample_dtype`.
+    """Samples from whole games, as many as the configuration asks for or a few more.
 
     Policy targets are the shares of the playouts; moves are drawn from them, so that games
-    differ. ``dtype`` is another kind of samples, with the owners of the cells, for example.
+    differ.
+
+    Args:
+        game: the rules.
+        config: how many positions, and how many playouts for each.
+        opening_plies: games start with up to so many random plies.
+        seed: of everything.
+        dtype: of the samples, from `sample_dtype`; by default the plain one.
+        progress: is called with the number of new positions, now and then.
+
+    Returns:
+        Structured array [N].
     """
     dtype = sample_dtype(game) if dtype is None else dtype
-    agent = UCTAgent(game, playouts, seed.spawn(1)[0])
+    agent = UCTAgent(game, config.playouts, seed.spawn(1)[0])
     rng = np.random.default_rng(seed.spawn(1)[0])
     found: list[np.ndarray] = []
     total = 0
-    while total < positions:
+    while total < config.positions:
         samples = _play_games(game, agent, opening_plies, rng, progress, dtype)
         found.append(samples)
         total += len(samples)
-    return np.concatenate(found)
+    return join_samples(found)
 
 
 def _play_games(
@@ -83,7 +94,7 @@ def _play_games(
         states[going] = now
         if progress is not None:
             progress(len(going))
-    samples, games = np.concatenate(chunks), np.concatenate(numbers)
+    samples, games = join_samples(chunks), np.concatenate(numbers)
     scores = np.array(
         [game.kernels.score(game.tables, states[index : index + 1]) for index in range(len(states))]
     )

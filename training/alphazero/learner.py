@@ -83,7 +83,9 @@ class Learner:
         self._learning: nn.Module = self.network
         if config.ownership_weight:
             if not isinstance(self.network, BoardNetwork):
-                raise ValueError("learner.ownership_weight: the game's observation is no board")
+                raise ValueError(
+                    "learner.ownership_weight needs a network of ludarium for boards; leave it out"
+                )
             whole = OwnershipNetwork(self.network).to(self.device)
             self.ownership, self._learning = whole.ownership, whole
         self._replicas = [self._learning]

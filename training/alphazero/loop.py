@@ -14,30 +14,30 @@ import numpy as np
 import torch
 
 from ludarium.configs import AlphaZeroConfig
-from ludarium.envs import make_game
-from ludarium.models import InferenceEngine, build_network, save_checkpoint
+from ludarium.models import InferenceEngine, PolicyValueNetwork
 from ludarium.models.inference import torch_threads
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import play_match
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
-from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Column, Reporter
-from ludarium.training.runs.trainer import (
-    Trainer,
+from ludarium.training.runs.reporting import Column
+from ludarium.training.runs.state import (
+    State,
     flatten,
     optimizer_tensors,
     restore_optimizer,
     unflatten,
 )
+from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import SearchSettings
 from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 
 from .bootstrap import bootstrap_samples
 from .kernels.self_play import NEVER_RESIGN
 from .learner import Learner, Losses
+from .replay import Replay
 from .resignation import TRIAL, Calibration, wrong_share
-from .samples import BatchMaker, Replay, sample_dtype
+from .samples import BatchMaker, sample_dtype
 from .self_play import SelfPlay, SelfPlayResult, choose_threads
 
 #: Observations from which the ranges of integer networks are taken.
@@ -64,37 +64,47 @@ class AlphaZeroTrainer(Trainer):
     columns = COLUMNS
     config: AlphaZeroConfig
 
-    def __init__(self, config: AlphaZeroConfig, folder: RunFolder, reporter: Reporter) -> None:
-        _check_ownership(config)
-        super().__init__(config, folder, reporter)
-        saved = folder.load_state()
+    def check_config(self) -> None:
+        """Only cells that have owners can be learnt about."""
+        weight = self.config.learner.ownership_weight
+        if weight and not self.game.has_owners:
+            raise ValueError(
+                f"learner.ownership_weight is {weight:g}, but the cells of {self.game.name} have "
+                "no owners; leave it out"
+            )
+
+    def build(self, saved: State | None) -> None:
+        """Make network, learner, self-play, replay, and the engine that self-play asks."""
+        config = self.config
         seeds = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        network = build_network(network_shape(self.game), *chosen_size(self.game, config.network))
+        network = fresh_network(self.game, config.network)
         self.rng = np.random.default_rng(seeds[1])
         self.bootstrap_seed = seeds[2]
-        workers = saved[0]["workers"] if saved else choose_threads(config.self_play, self.device)
+        if saved is None:
+            workers = choose_threads(config.self_play, self.device)
+        else:
+            workers = saved.description["workers"]
         resign = config.self_play.resign
         self.calibration = Calibration(resign) if resign is not None else None
         self.dtype = sample_dtype(
             self.game, config.learner.ownership_weight > 0, self.calibration is not None
         )
-        largest = search_settings(config, 0.0)._replace(
-            simulations=config.self_play.most_simulations
-        )
+        self.replay = Replay(self.dtype, max(config.replay.first, config.replay.last))
         has_score = self.game.max_score > 0
         self.learner = Learner(network, config.learner, has_score, self.device, workers)
         # Without a gate the EMA network itself plays.
         gated = config.gate.games > 0
-        self.player = copy.deepcopy(self.learner.ema_network) if gated else self.learner.ema_network
+        self._player = (
+            copy.deepcopy(self.learner.ema_network) if gated else self.learner.ema_network
+        )
+        largest = search_settings(config, 0.0)._replace(
+            simulations=config.self_play.most_simulations
+        )
         self.self_play = SelfPlay(
             self.game, config.self_play, largest, workers, seeds[3], self.dtype
         )
         self.batch_maker = BatchMaker(self.game, config.learner.search_value)
-        self.replay = Replay(self.dtype)
-        self.chunks: list[int] = []  # iterations whose positions the replay holds
-        if saved:
-            self._restore(*saved)
         with torch_threads(self.self_play.torch_threads_each):
             self.engine = InferenceEngine(
                 self.player,
@@ -106,48 +116,63 @@ class AlphaZeroTrainer(Trainer):
             )
 
     @property
-    def means(self) -> str:
+    def player(self) -> PolicyValueNetwork:
+        """The network that plays: the EMA of the one that learns, once it has passed the gate."""
+        return self._player
+
+    @property
+    def step(self) -> int:
+        """Gradient steps."""
+        return self.learner.step
+
+    @property
+    def resources(self) -> str:
         """Device, number of workers, and backend of the network."""
         return f"{self.device}, {self.self_play.threads} workers, network {self.engine.backend}"
 
-    def _iterate(self) -> None:
-        """One turn of the loop."""
+    @property
+    def match_backend(self) -> str:
+        """The engine's, but networks as they are, not in integers."""
+        return "onnx" if self.engine.backend == "onnx-int8" else self.engine.backend
+
+    def play_and_learn(self) -> dict[str, Any]:
+        """Self-play (at first: games by playouts), then gradient steps on the replay."""
+        config, progress = self.config, self.progress
+        resign_threshold = self.resign_threshold
         started = time.perf_counter()
-        progress = self.progress
-        resign_at = self.resign_at
-        if self.iteration == 0 and self.config.bootstrap.positions:
-            result = self._bootstrap()
-            replay_ratio = self.config.bootstrap.replay_ratio
+        if self.iteration == 0 and config.bootstrap.positions:
+            result, replay_ratio = self._bootstrap(), config.bootstrap.replay_ratio
         else:
-            result = self._play(progress)
-            replay_ratio = self.config.learner.replay_ratio
+            result, replay_ratio = self._play(progress), config.learner.replay_ratio
         played = time.perf_counter()
-        resignation = self._calibrate(result, resign_at)
+        resignation = self._calibrate(result, resign_threshold)
         losses = self._learn(result.samples, replay_ratio, progress)
-        self.iteration += 1
-        gate = self._pass_gate()
-        self.engine.update(self.player, self._examples())
         learnt = time.perf_counter()
-        self.seconds += learnt - started
-        evaluation = self._evaluate(self.player, self._match_backend)
-        evaluated = time.perf_counter()
-        self.seconds += evaluated - learnt
-        self._save(result.samples)
-        self.seconds += time.perf_counter() - evaluated
         metrics = self._metrics(result, losses, played - started, learnt - played, progress)
-        self._report(metrics | resignation | gate | evaluation)
+        return metrics | resignation
+
+    def update_players(self) -> dict[str, Any]:
+        """Give self-play the EMA network, if there is no gate or it passes."""
+        gate = self._pass_gate()
+        examples = self._examples()
+        self.engine.update(self.player, examples)
+        deviation = self.engine.deviation(examples)
+        return gate | {
+            "backend": self.engine.backend,
+            "policy_deviation": deviation.policy,
+            "value_deviation": deviation.value,
+        }
 
     def _bootstrap(self) -> SelfPlayResult:
         bootstrap = self.config.bootstrap
         self.reporter.begin("bootstrap", bootstrap.positions)
         samples = bootstrap_samples(
             self.game,
-            bootstrap.positions,
-            bootstrap.playouts,
+            bootstrap,
             self.config.self_play.opening_plies,
             self.bootstrap_seed,
-            self.reporter.advance,
             self.dtype,
+            self.reporter.advance,
         )
         simulations = len(samples) * bootstrap.playouts
         return SelfPlayResult(samples, positions=len(samples), simulations=simulations)
@@ -159,15 +184,15 @@ class AlphaZeroTrainer(Trainer):
             search_settings(self.config, progress),
             self.engine,
             self.reporter.advance,
-            self.resign_at,
+            self.resign_threshold,
         )
 
     @property
-    def resign_at(self) -> float:
+    def resign_threshold(self) -> float:
         """The value at which players give up."""
         return NEVER_RESIGN if self.calibration is None else self.calibration.threshold
 
-    def _calibrate(self, result: SelfPlayResult, resign_at: float) -> dict[str, Any]:
+    def _calibrate(self, result: SelfPlayResult, resign_threshold: float) -> dict[str, Any]:
         """Choose the next threshold: metrics of the one that was played with, for the log.
 
         Wrong ones are among those who would have resigned in games where nobody could: these
@@ -177,10 +202,10 @@ class AlphaZeroTrainer(Trainer):
             return {}
         self.calibration.add(result.trials)
         metrics = {
-            "resign_threshold": resign_at,
+            "resign_threshold": resign_threshold,
             "resigned": result.resigned / max(1, result.games),
         }
-        wrong = wrong_share(result.trials, resign_at)
+        wrong = wrong_share(result.trials, resign_threshold)
         return metrics if wrong is None else metrics | {"resigned_wrongly": wrong}
 
     def _learn(self, samples: np.ndarray, replay_ratio: float, progress: float) -> Losses:
@@ -188,8 +213,8 @@ class AlphaZeroTrainer(Trainer):
         window = self.config.replay.first + progress * (
             self.config.replay.last - self.config.replay.first
         )
-        self.replay.add(samples, round(window))
-        self.chunks = [*self.chunks, self.iteration][-len(self.replay.chunks) :]
+        self.replay.add(self.iteration + 1, samples, round(window))
+        self._chunk = samples
         losses = Losses()
         batch = self.config.learner.batch
         steps = round(len(samples) * replay_ratio / batch)
@@ -199,11 +224,6 @@ class AlphaZeroTrainer(Trainer):
             self.learner.learn(self.batch_maker(drawn, self.rng), progress, losses)
             self.reporter.advance(1)
         return losses
-
-    @property
-    def _match_backend(self) -> str:
-        """The backend of networks in matches: the engine's, but as they are, not in integers."""
-        return "onnx" if self.engine.backend == "onnx-int8" else self.engine.backend
 
     def _pass_gate(self) -> dict[str, Any]:
         """Have the EMA network play from now on if it is good enough: metrics for the log."""
@@ -217,7 +237,7 @@ class AlphaZeroTrainer(Trainer):
                 copy.deepcopy(network),
                 gate.simulations,
                 name,
-                backend=self._match_backend,
+                backend=self.match_backend,
             )
             for name, network in (("new", self.learner.ema_network), ("old", self.player))
         )
@@ -231,7 +251,7 @@ class AlphaZeroTrainer(Trainer):
         )
         passed = match.score >= gate.score
         if passed:
-            self.player.load_state_dict(self.learner.ema_network.state_dict())
+            self._player.load_state_dict(self.learner.ema_network.state_dict())
         return {"gate_score": match.score, "gate_passed": int(passed)}
 
     def _examples(self) -> np.ndarray:
@@ -250,7 +270,6 @@ class AlphaZeroTrainer(Trainer):
         progress: float,
     ) -> dict[str, Any]:
         """What an iteration gave, for the log."""
-        deviation = self.engine.deviation(self._examples())
         return {
             "step": self.learner.step,
             "simulations_per_move": self.config.self_play.simulations_at(progress),
@@ -268,17 +287,11 @@ class AlphaZeroTrainer(Trainer):
             "outcome_loss": losses.outcome,
             "score_loss": losses.score,
             "ownership_loss": losses.ownership,
-            "backend": self.engine.backend,
-            "policy_deviation": deviation.policy,
-            "value_deviation": deviation.value,
         }
 
-    def _save(self, samples: np.ndarray) -> None:
-        """Write everything down; the iteration before stays until this one is complete."""
-        self.folder.save_chunk(self.iteration - 1, samples)
+    def state(self) -> State:
+        """Networks, optimizer, replay, and the games and searches in progress."""
         learner = self.learner
-        checkpoint = self._checkpoint(self.player, learner.step)
-        save_checkpoint(checkpoint, self.folder.agent)
         groups = {
             "network": learner.network.state_dict(),
             "ema": learner.ema_network.state_dict(),
@@ -288,66 +301,44 @@ class AlphaZeroTrainer(Trainer):
             groups["player"] = self.player.state_dict()
         if learner.ownership is not None:
             groups["ownership"] = learner.ownership.state_dict()
-        tensors = flatten(groups)
         description: dict[str, Any] = {
-            "iteration": self.iteration,
-            "seconds": self.seconds,
-            "elo": self.elo,
-            "step": self.learner.step,
-            "replay": self.chunks,
+            "step": learner.step,
             "rng": self.rng.bit_generator.state,
             "workers": self.self_play.threads,
         }
         if self.calibration is not None:
             description["trials"] = self.calibration.trials.tolist()
-        self.folder.save_state(
-            self.iteration,
+        return State(
             description,
-            tensors,
-            [group.state() for group in self.self_play.groups],
+            flatten(groups),
+            self.self_play.state(),
+            self._chunk,
+            list(self.replay.chunks),
         )
 
-    def _restore(
-        self,
-        description: dict[str, Any],
-        tensors: dict[str, torch.Tensor],
-        arrays: list[dict[str, np.ndarray]],
-    ) -> None:
-        """Go on exactly where the saved state is."""
-        self.iteration = description["iteration"]
-        self.seconds = description["seconds"]
-        self.elo = description.get("elo")  # none in a state of before there were ratings
-        self.learner.step = description["step"]
+    def restore(self, state: State) -> None:
+        """Take over what `state` gave."""
+        description, tensors, learner = state.description, state.tensors, self.learner
+        learner.step = description["step"]
         self.rng.bit_generator.state = description["rng"]
         if self.calibration is not None:
             self.calibration.add(np.array([tuple(t) for t in description["trials"]], TRIAL))
-        self.learner.network.load_state_dict(unflatten(tensors, "network"))
-        self.learner.ema_network.load_state_dict(unflatten(tensors, "ema"))
-        if self.player is not self.learner.ema_network:
-            self.player.load_state_dict(unflatten(tensors, "player"))
-        if self.learner.ownership is not None:
-            self.learner.ownership.load_state_dict(unflatten(tensors, "ownership"))
-        restore_optimizer(self.learner.optimizer, unflatten(tensors, "optimizer"))
-        for group, saved in zip(self.self_play.groups, arrays, strict=True):
-            group.restore(saved)
-        for number in description["replay"]:
-            chunk = self.folder.load_chunk(number, self.dtype)
-            self.replay.add(chunk, 2**62)
-            self.chunks.append(number)
-        self.folder.cut_log(self.iteration)
+        learner.network.load_state_dict(unflatten(tensors, "network"))
+        learner.ema_network.load_state_dict(unflatten(tensors, "ema"))
+        if self.player is not learner.ema_network:
+            self._player.load_state_dict(unflatten(tensors, "player"))
+        if learner.ownership is not None:
+            learner.ownership.load_state_dict(unflatten(tensors, "ownership"))
+        restore_optimizer(learner.optimizer, unflatten(tensors, "optimizer"))
+        self.self_play.restore(state.arrays)
+        self.replay.restore(state.replay, self.folder.chunk)
+        self.engine.update(self.player, self._examples())
 
     def close(self) -> None:
         """End the worker threads."""
+        super().close()
         self.self_play.close()
         self.learner.close()
-
-
-def _check_ownership(config: AlphaZeroConfig) -> None:
-    if config.learner.ownership_weight and not make_game(config.game, **config.options).has_owners:
-        raise ValueError(
-            f"learner.ownership_weight is {config.learner.ownership_weight:g}, but the cells of "
-            f"{config.game} have no owners; leave it out"
-        )
 
 
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,11 @@ def sample_dtype(game: Game, ownership: bool = False, resignation: bool = False)
     if resignation:
         fields.append(("resigned", np.bool_))
     return np.dtype(fields)
+
+
+def join_samples(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Samples one after the other, of the same dtype; by itself numpy would pack the fields."""
+    return np.concatenate(parts, dtype=parts[0].dtype)
 
 
 class Batch(NamedTuple):
@@ -114,27 +120,3 @@ def _ended(samples: np.ndarray) -> np.ndarray:
     if "resigned" not in (samples.dtype.names or ()):
         return np.ones(len(samples), np.float32)
     return (~samples["resigned"]).astype(np.float32)
-
-
-class Replay:
-    """The latest positions (of a `sample_dtype`), as chunks in the order they were played."""
-
-    def __init__(self, dtype: np.dtype) -> None:
-        self._empty = np.zeros(0, dtype)
-        self.chunks: list[np.ndarray] = []
-        self._joined = self._empty
-
-    def __len__(self) -> int:
-        return len(self._joined)
-
-    def add(self, samples: np.ndarray, window: int) -> None:
-        """Add a chunk and forget the oldest ones that ``window`` positions do not need."""
-        self.chunks.append(samples)
-        total = sum(len(chunk) for chunk in self.chunks)
-        while total - len(self.chunks[0]) >= window:
-            total -= len(self.chunks.pop(0))
-        self._joined = np.concatenate([self._empty, *self.chunks])
-
-    def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """``count`` positions, drawn uniformly."""
-        return self._joined[rng.integers(len(self._joined), size=count)]

@@ -10,7 +10,7 @@ no core waits for another. What a group plays depends on its seed alone.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -45,7 +45,7 @@ from .kernels.self_play import (
     Resignation,
 )
 from .resignation import TRIAL
-from .samples import sample_dtype
+from .samples import join_samples, sample_dtype
 
 _LEAST_BATCH_OF_A_GPU = 64  # fewer positions take it no less time
 
@@ -95,7 +95,7 @@ class SelfPlayResult:
             if each.name not in ("samples", "trials")
         }
         return cls(
-            samples=np.concatenate([result.samples for result in results]),
+            samples=join_samples([result.samples for result in results]),
             trials=np.concatenate([result.trials for result in results]),
             **counts,
         )
@@ -108,59 +108,40 @@ class Group:
 
     Args:
         game: the rules.
+        config: games side by side, positions to search in one chunk, random plies that
+            games start with, and megabytes for the network's answers, all of this group alone;
+            and the share of games in which nobody resigns.
         settings: of the search, with the most simulations that will be asked for.
-        games: number of games side by side, and so the network's batch.
-        positions: positions to search in one chunk.
-        opening_plies: games start with up to so many random plies.
         seed: of the games.
-        cache: megabytes for answers of the network, which are kept within one chunk.
-        dtype: of the samples, from `sample_dtype`; by default the plain one.
-        resign_disabled_fraction: share of the games in which nobody resigns; matters only with
-            ``resignation`` in the ``dtype``, without which nobody ever does.
+        dtype: of the samples, from `sample_dtype`; by default the plain one. Without
+            ``resignation`` in it nobody ever resigns.
     """
 
     def __init__(
         self,
         game: Game,
+        config: SelfPlayConfig,
         settings: SearchSettings,
-        games: int,
-        positions: int,
-        opening_plies: int,
         seed: np.random.SeedSequence,
-        cache: float = 0.0,
         dtype: np.dtype | None = None,
-        resign_disabled_fraction: float = 1.0,
     ) -> None:
+        games, positions = config.games, config.positions
         self.game = game
         self.dtype = sample_dtype(game) if dtype is None else dtype
         self.stored = self.dtype.names or ()
         self.resigns = "resigned" in self.stored
         self.kernels = specialise(kernels, game.rules)
-        tree = new_tree(game, games, settings)
         self.observations = np.zeros((games, *game.observation_shape), np.float32)
         self.games = Games(
-            tree=tree,
-            cache=new_cache(self.observations, game.num_actions, cache),
-            log=Log(
-                states=np.zeros(positions, game.state_dtype),
-                policies=np.zeros((positions, game.num_actions), np.float32),
-                values=np.zeros(positions, np.float32),
-                games=np.zeros(positions, np.int64),
-                ended_games=np.zeros(positions, np.int64),
-                ended_states=np.zeros(positions, game.state_dtype),
-                ended_outcomes=np.zeros(positions, np.int8),
-                ended_scores=np.zeros(positions, np.int32),
-                ended_resigned=np.zeros(positions, np.bool_),
-                ended_free=np.zeros(positions, np.bool_),
-                ended_lowest=np.zeros((positions, 2), np.float32),
-                counts=np.zeros(7, np.int64),
-            ),
+            tree=new_tree(game, games, settings),
+            cache=new_cache(self.observations, game.num_actions, config.cache),
+            log=_new_log(game, positions),
             serials=np.zeros(games, np.int64),
             rngs=seed_rng(seed, games),
-            opening_plies=opening_plies,
+            opening_plies=config.opening_plies,
             resignation=Resignation(
                 threshold=NEVER_RESIGN,
-                disabled_fraction=float(resign_disabled_fraction) if self.resigns else 1.0,
+                disabled_fraction=config.resign_disabled_fraction if self.resigns else 1.0,
                 free=np.ones(games, np.bool_),
                 lowest=np.ones((games, 2), np.float32),
             ),
@@ -210,7 +191,7 @@ class Group:
         fresh["state"] = log.states[:positions]
         fresh["policy"] = log.policies[:positions]
         fresh["search_value"] = log.values[:positions]
-        samples = np.concatenate([self.pending, fresh])
+        samples = join_samples([self.pending, fresh])
         games = np.concatenate([self.pending_games, log.games[:positions]])
         ended = int(log.counts[ENDED])
         order = np.argsort(log.ended_games[:ended])
@@ -266,17 +247,41 @@ class Group:
             arrays |= {"free": resignation.free, "lowest": resignation.lowest}
         return arrays
 
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take over what `state` gave."""
-        self.pending = arrays["pending"]
-        self.pending_games = arrays["pending_games"]
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` gave.
+
+        Raises:
+            ValueError: it is of another kind of games.
+        """
+        for name, array in self.state().items():
+            fits = array.shape == arrays[name].shape or name in ("pending", "pending_games")
+            if not fits or array.dtype != arrays[name].dtype or array.ndim != arrays[name].ndim:
+                raise ValueError(f"the saved self-play does not fit this run: {name}")
         for name, array in self.state().items():
             if name not in ("pending", "pending_games"):
-                if array.shape != arrays[name].shape or array.dtype != arrays[name].dtype:
-                    raise ValueError(f"the saved self-play does not fit this run: {name}")
                 array[...] = arrays[name]
+        self.pending = arrays["pending"]
+        self.pending_games = arrays["pending_games"]
         for search in range(len(self.games.serials)):
             set_request(self.games.cache, search)
+
+
+def _new_log(game: Game, positions: int) -> Log:
+    """Room for what a chunk of so many positions leaves behind."""
+    return Log(
+        states=np.zeros(positions, game.state_dtype),
+        policies=np.zeros((positions, game.num_actions), np.float32),
+        values=np.zeros(positions, np.float32),
+        games=np.zeros(positions, np.int64),
+        ended_games=np.zeros(positions, np.int64),
+        ended_states=np.zeros(positions, game.state_dtype),
+        ended_outcomes=np.zeros(positions, np.int8),
+        ended_scores=np.zeros(positions, np.int32),
+        ended_resigned=np.zeros(positions, np.bool_),
+        ended_free=np.zeros(positions, np.bool_),
+        ended_lowest=np.zeros((positions, 2), np.float32),
+        counts=np.zeros(7, np.int64),
+    )
 
 
 class SelfPlay:
@@ -306,19 +311,15 @@ class SelfPlay:
     ) -> None:
         count = threads + 1 if threads > 1 else 1
         self.batch = max(1, config.games // count)
+        share = config.model_copy(
+            update={
+                "games": self.batch,
+                "positions": max(1, config.positions // count),
+                "cache": config.cache / count,
+            }
+        )
         self.groups = [
-            Group(
-                game,
-                settings,
-                self.batch,
-                max(1, config.positions // count),
-                config.opening_plies,
-                group_seed,
-                config.cache / count,
-                dtype,
-                config.resign_disabled_fraction,
-            )
-            for group_seed in seed.spawn(count)
+            Group(game, share, settings, group_seed, dtype) for group_seed in seed.spawn(count)
         ]
         self.threads = threads
         self.torch_threads_each = max(1, torch.get_num_threads() // threads)
@@ -365,6 +366,26 @@ class SelfPlay:
             group.step(evaluate)
             if progress is not None and group.positions > before:
                 progress(group.positions - before)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays of all groups, ``number.name`` for each."""
+        return {
+            f"{number}.{name}": array
+            for number, group in enumerate(self.groups)
+            for name, array in group.state().items()
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` gave; ``ValueError`` or ``KeyError`` if it is of other games."""
+        for number, group in enumerate(self.groups):
+            start = f"{number}."
+            group.restore(
+                {
+                    name.removeprefix(start): array
+                    for name, array in arrays.items()
+                    if name.startswith(start)
+                }
+            )
 
     def close(self) -> None:
         """End the threads."""

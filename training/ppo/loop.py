@@ -24,17 +24,17 @@ from stable_baselines3.common.utils import set_random_seed
 
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
-from ludarium.models import build_network, save_checkpoint
-from ludarium.training.networks import chosen_size, network_shape
-from ludarium.training.runs.folder import RunFolder
+from ludarium.models import PolicyValueNetwork
+from ludarium.training.networks import fresh_network
 from ludarium.training.runs.reporting import Column, Reporter
-from ludarium.training.runs.trainer import (
-    Trainer,
+from ludarium.training.runs.state import (
+    State,
     flatten,
     optimizer_tensors,
     restore_optimizer,
     unflatten,
 )
+from ludarium.training.runs.trainer import Trainer
 
 from .environment import LearnerVecEnv
 from .opponents import Pool
@@ -64,27 +64,25 @@ class PPOTrainer(Trainer):
     columns = COLUMNS
     config: PPOConfig
 
-    def __init__(self, config: PPOConfig, folder: RunFolder, reporter: Reporter) -> None:
-        super().__init__(config, folder, reporter)
-        saved = folder.load_state()
+    def build(self, saved: State | None) -> None:
+        """Make network, opponents, games, and Stable-Baselines3's model."""
+        config = self.config
         device = torch.device(self.device)
         seeds = np.random.SeedSequence(config.seed).spawn(2)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        self.network = build_network(
-            network_shape(self.game), *chosen_size(self.game, config.network)
-        )
+        self.network = fresh_network(self.game, config.network)
         self.network.to(device).eval()
         if len(self.game.observation_shape) == 3:
             self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.random = np.random.default_rng(seeds[1])
-        view = View(self.game, config.rollout.symmetries, self.random)
+        self.rng = np.random.default_rng(seeds[1])
+        view = View(self.game, config.rollout.symmetries, self.rng)
         self.pool = Pool(
-            config.opponents, config.rollout.games, self.network, view, device, self.random
+            config.opponents, config.rollout.games, self.network, view, device, self.rng
         )
-        if not saved:
+        if saved is None:
             self._measure_statistics()
         self.games = LearnerVecEnv(
-            self.game, self.pool, view, config.rollout.opening_plies, self.random
+            self.game, self.pool, view, config.rollout.opening_plies, self.rng
         )
         learner = config.learner
         self.model = MaskablePPO(
@@ -103,15 +101,23 @@ class PPOTrainer(Trainer):
             target_kl=learner.target_kl,
             policy_kwargs={"network": self.network},
             rollout_buffer_class=_ReportingBuffer,
-            rollout_buffer_kwargs={"advance": reporter.advance},
+            rollout_buffer_kwargs={"advance": self.reporter.advance},
             device=device,
         )
         self.model.set_logger(Logger(folder=None, output_formats=[]))
-        if saved:
-            self._restore(*saved)
 
     @property
-    def means(self) -> str:
+    def player(self) -> PolicyValueNetwork:
+        """The network that learns."""
+        return self.network
+
+    @property
+    def step(self) -> int:
+        """Actions that it has learnt from."""
+        return self.model.num_timesteps
+
+    @property
+    def resources(self) -> str:
         """Device and number of games."""
         return f"{self.device}, {self.config.rollout.games} games side by side"
 
@@ -121,34 +127,29 @@ class PPOTrainer(Trainer):
         learner = self.config.learner
         return _between(learner.learning_rate, learner.final_learning_rate, self.progress)
 
-    def _iterate(self) -> None:
-        """One turn of the loop."""
-        started = time.perf_counter()
-        config = self.config
-        learner, rollout = config.learner, config.rollout
+    def play_and_learn(self) -> dict[str, Any]:
+        """Games against the pool, then epochs of minibatches: one call of SB3's ``learn``."""
+        learner, rollout = self.config.learner, self.config.rollout
         # Of Python, numpy and torch: SB3 draws minibatches, the networks their actions.
-        set_random_seed(_iteration_seed(config.seed, self.iteration))
+        set_random_seed(_iteration_seed(self.config.seed, self.iteration))
         self.pool.prepare()
         learning_rate = self.learning_rate
         self.model.ent_coef = _between(learner.entropy, learner.final_entropy, self.progress)
         callback = _Progress(self.reporter, rollout.games * rollout.steps, learner.epochs)
+        started = time.perf_counter()
         self.model.learn(
             rollout.games * rollout.steps,
             callback=callback,
             log_interval=None,  # type: ignore[arg-type]
             reset_num_timesteps=False,
         )
-        learnt = time.perf_counter()
-        self.iteration += 1
-        self.seconds += learnt - started
-        if self.iteration % config.opponents.every == 0:
+        return self._metrics(time.perf_counter() - started, callback, learning_rate)
+
+    def update_players(self) -> dict[str, Any]:
+        """Put a copy of the network into the pool, now and then."""
+        if self.iteration % self.config.opponents.every == 0:
             self.pool.add(self.iteration)
-        evaluation = self._evaluate(self.network, "eager")
-        evaluated = time.perf_counter()
-        self.seconds += evaluated - learnt
-        self._save()
-        self.seconds += time.perf_counter() - evaluated
-        self._report(self._metrics(learnt - started, callback, learning_rate) | evaluation)
+        return {"pool": len(self.pool.past)}
 
     def _metrics(self, seconds: float, callback: _Progress, learning_rate: float) -> dict[str, Any]:
         """What an iteration gave, for the log."""
@@ -162,7 +163,6 @@ class PPOTrainer(Trainer):
             "learn_seconds": seconds - callback.play_seconds,
             "games": pool.finished,
             "self_play_score": pool.points / max(1, pool.finished),
-            "pool": len(pool.past),
             "pool_score": float(np.mean([each.score for each in pool.past] or [0.5])),
             "learning_rate": learning_rate,
             "entropy": -float(logged["train/entropy_loss"]),
@@ -186,10 +186,8 @@ class PPOTrainer(Trainer):
             self.network, torch.from_numpy(np.concatenate(positions)).to(self.device)
         )
 
-    def _save(self) -> None:
-        """Write everything down; the iteration before stays until this one is complete."""
-        step = self.model.num_timesteps
-        save_checkpoint(self._checkpoint(self.network, step), self.folder.agent)
+    def state(self) -> State:
+        """Network, optimizer, pool, and the games in progress."""
         pool, past = self.pool.state()
         tensors = flatten(
             {
@@ -199,33 +197,21 @@ class PPOTrainer(Trainer):
             }
         )
         description = {
-            "iteration": self.iteration,
-            "seconds": self.seconds,
-            "elo": self.elo,
-            "step": step,
+            "step": self.step,
             "pool": pool,
-            "random": self.random.bit_generator.state,
+            "rng": self.rng.bit_generator.state,
         }
-        self.folder.save_state(self.iteration, description, tensors, [self.games.state()])
+        return State(description, tensors, self.games.state())
 
-    def _restore(
-        self,
-        description: dict[str, Any],
-        tensors: dict[str, torch.Tensor],
-        arrays: list[dict[str, np.ndarray]],
-    ) -> None:
-        """Go on exactly where the saved state is."""
-        self.iteration = description["iteration"]
-        self.seconds = description["seconds"]
-        self.elo = description.get("elo")  # none in a state of before there were ratings
+    def restore(self, state: State) -> None:
+        """Take over what `state` gave."""
+        description, tensors = state.description, state.tensors
         self.model.num_timesteps = description["step"]
-        self.random.bit_generator.state = description["random"]
+        self.rng.bit_generator.state = description["rng"]
         self.network.load_state_dict(unflatten(tensors, "network"))
         restore_optimizer(self.model.policy.optimizer, unflatten(tensors, "optimizer"))
         self.pool.restore(description["pool"], lambda group: unflatten(tensors, group))
-        (games,) = arrays
-        self.games.restore(games)
-        self.folder.cut_log(self.iteration)
+        self.games.restore(state.arrays)
 
 
 class _Progress(BaseCallback):

@@ -6,36 +6,98 @@
     metrics.jsonl          one line for each iteration
     tensorboard/           the same as curves
     replay/000012.npy      positions of iteration 12, where a run learns from earlier ones too
-    state-000012/          everything else after iteration 12
+    state-000012/          everything else after iteration 12, and a manifest
+    lock                   held by the process that writes here
 
-A state is written under another name and renamed when it is complete, so whatever moment a
-run is killed at, the folder holds a whole state.
+The manifest of a state has sizes and SHA-256 of all files that belong to it, those outside its
+folder too: configuration, agent, ratings and the replay's chunks. Nothing is gone on with that is
+not what was written. A state is written under another name and renamed when it is on the disk, and
+the one before it stays, so whatever moment a run is killed at, the folder holds a whole one.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 import yaml
-from safetensors.torch import load_file, save_file
 
 from ludarium.configs import TrainingConfig
 from ludarium.configs.loading import parse_config
 
+from .files import (
+    PARTIAL,
+    DamagedError,
+    Digest,
+    StorageError,
+    check_digest,
+    make_folders,
+    read_file,
+    read_verified,
+    remove_file,
+    remove_folder,
+    write_file,
+    write_folder,
+)
+from .lock import FolderLock
+from .log import MetricsLog, decode_line, encode_line
+from .state import (
+    State,
+    array_bytes,
+    arrays_bytes,
+    read_arrays,
+    read_json,
+    read_tensors,
+    tensors_bytes,
+)
+
 _STATE = "state-"
-_PARTIAL = ".partial"
+_KEPT_STATES = 2
+_FORMAT = 1
+_LARGEST_MANIFEST = 1 << 26  # bytes
+_LARGEST_FILE = 1 << 33  # bytes of any other file that is read into memory
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """A run as its folder holds it.
+
+    Attributes:
+        iteration: iterations done.
+        state: what goes on from there.
+        loop: what the loop itself has to know.
+        metrics: of the latest iteration.
+        was_logged: whether the log had the line of that iteration.
+        has_agent: whether ``agent.safetensors`` is the agent of that iteration; otherwise it is
+            to be written again.
+    """
+
+    iteration: int
+    state: State
+    loop: dict[str, Any]
+    metrics: dict[str, Any]
+    was_logged: bool
+    has_agent: bool
 
 
 class RunFolder:
-    """Reads and writes a run's folder."""
+    """Reads and writes a run's folder; one process at a time.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    Args:
+        path: of the folder; nothing is made before `open`.
+        restart: throw away the run that is there.
+        salvage: go on without chunks of the replay that are damaged or missing.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], restart: bool = False, salvage: bool = False
+    ) -> None:
         self.path = Path(path)
         self.agent = self.path / "agent.safetensors"
         self.metrics = self.path / "metrics.jsonl"
@@ -43,135 +105,403 @@ class RunFolder:
         self.tensorboard = self.path / "tensorboard"
         self._config = self.path / "config.yaml"
         self._replay = self.path / "replay"
+        self._lock = FolderLock(self.path / "lock")
+        self._log = MetricsLog(self.metrics)
+        self._restart = restart
+        self._salvage = salvage
+        self._made: list[Path] = []  # folders that `open` had to make
+        self._chunks: dict[int, Digest] = {}
 
-    def open(self, config: TrainingConfig) -> None:
-        """Make the folder for ``config``, or check that it is of the same one.
+    # Beginning and end.
+
+    def open(
+        self, config: TrainingConfig, say: Callable[[str], None] = lambda _: None
+    ) -> SavedRun | None:
+        """Take the folder for a run of ``config``: a new one, or the one that is there.
+
+        The latest state that is whole is gone on with. ``say`` is told, a line each, of whatever
+        is not as it was written.
+
+        Returns:
+            What is there to go on with; None for a new run.
 
         Raises:
-            ValueError: the folder is of a run with another configuration; the message names
-                the keys that differ, and what to do.
+            ValueError: another process writes there, the folder is of a run with another
+                configuration, or no state of it is whole; the message says what to do.
+            StorageError: the folder cannot be written.
         """
-        if self._config.is_file():
-            known = parse_config(self._config.read_text(encoding="utf-8"), str(self._config))
-            differing = _differences(known.model_dump(mode="json"), config.model_dump(mode="json"))
-            if differing:
-                raise ValueError(
-                    f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
-                    "give another --folder, or --restart to throw that run away"
-                )
-            return
-        self.path.mkdir(parents=True, exist_ok=True)
-        text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
-        partial = self._config.with_suffix(_PARTIAL)
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, self._config)
+        made = make_folders(self.path)
+        try:
+            self._lock.acquire()
+            self._made = made
+            if self._restart:
+                self._clear()
+            self._remove_partial()
+            content = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False).encode()
+            if self._states():
+                return self._resume(content, config, say)
+            self._begin(content, config)
+        except BaseException:
+            self.close()
+            raise
+        return None
 
-    def clear(self) -> None:
+    def close(self) -> None:
+        """Let others write here; nothing is left of a new folder in which nothing was saved."""
+        made, self._made = self._made, []
+        try:
+            if made:
+                with suppress(StorageError):  # of a folder that cannot be written files are left
+                    self._clear()
+                    remove_file(self._lock.path)
+        finally:
+            self._lock.release()
+        for folder in made:
+            if any(folder.iterdir()):
+                break
+            folder.rmdir()
+
+    def _clear(self) -> None:
         """Throw the run away; only what a run writes is removed."""
         for item in (self._config, self.agent, self.metrics, self.ratings):
-            item.unlink(missing_ok=True)
+            remove_file(item)
         for folder in (self.tensorboard, self._replay, *self.path.glob(f"{_STATE}*")):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
+        self._remove_partial()
 
-    def save_chunk(self, iteration: int, samples: np.ndarray) -> None:
-        """Write the positions of one iteration."""
-        self._replay.mkdir(parents=True, exist_ok=True)
-        file = self._replay / f"{iteration:06d}.npy"
-        partial = file.with_suffix(_PARTIAL)
-        with partial.open("wb") as stream:
-            np.save(stream, samples, allow_pickle=False)
-        os.replace(partial, file)
+    def _remove_partial(self) -> None:
+        """Remove what a killed process has left half done."""
+        for folder in (self.path, self._replay):
+            for item in folder.glob(f"*{PARTIAL}"):
+                if item.is_dir():
+                    remove_folder(item)
+                else:
+                    remove_file(item)
 
-    def load_chunk(self, iteration: int, dtype: np.dtype) -> np.ndarray:
-        """Read the positions of one iteration."""
-        stored = np.load(self._replay / f"{iteration:06d}.npy", allow_pickle=False)
-        samples = np.zeros(len(stored), dtype)
-        samples[...] = stored
-        return samples
+    def _begin(self, content: bytes, config: TrainingConfig) -> None:
+        """Make the folder that of a new run."""
+        for item in (self.agent, self.metrics):
+            if item.exists():
+                raise ValueError(
+                    f"{self.path} has {item.name}, but no saved state of its run; put the state "
+                    "back, give another --folder, or --restart to throw that run away"
+                )
+        # Of a run that was killed in its first iteration: they come again.
+        remove_file(self.ratings)
+        remove_folder(self._replay)
+        if self._config.exists():
+            self._check_config(read_file(self._config, _LARGEST_MANIFEST), config)
+        else:
+            write_file(self._config, content)
 
-    def save_state(
-        self,
-        iteration: int,
-        description: dict[str, Any],
-        tensors: dict[str, torch.Tensor],
-        arrays: list[dict[str, np.ndarray]],
-    ) -> None:
-        """Write the state after ``iteration``, then remove what it supersedes.
+    # Going on.
 
-        Args:
-            iteration: its number.
-            description: whatever JSON holds; ``replay``, if there, lists the iterations whose
-                chunks are still needed.
-            tensors: of the learner.
-            arrays: of the games in progress, for each group of them.
-        """
-        folder = self.path / f"{_STATE}{iteration:06d}"
-        partial = folder.with_name(folder.name + _PARTIAL)
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        description = description | {"groups": len(arrays)}
-        (partial / "state.json").write_text(json.dumps(description), encoding="utf-8")
-        save_file(tensors, partial / "learner.safetensors")
-        for group, named in enumerate(arrays):
-            np.savez(partial / f"self_play-{group}.npz", allow_pickle=False, **named)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.replace(partial, folder)
-        for old in self._states():
-            if old != folder:
-                shutil.rmtree(old)
-        wanted = {f"{number:06d}.npy" for number in description.get("replay", [])}
-        for file in self._replay.glob("*"):
-            if file.name not in wanted:
-                file.unlink()
-
-    def load_state(
-        self,
-    ) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[dict[str, np.ndarray]]] | None:
-        """The latest state: description, tensors, arrays of each group; ``None`` if none.
-
-        Raises:
-            ValueError: a file of it is missing or damaged; the message names the folder.
-        """
-        states = self._states()
-        if not states:
-            return None
-        folder = states[-1]
-        try:
-            description = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-            tensors = load_file(folder / "learner.safetensors")
-            arrays = []
-            for group in range(description["groups"]):
-                with np.load(folder / f"self_play-{group}.npz", allow_pickle=False) as file:
-                    arrays.append({name: file[name] for name in file.files})
-        except Exception as error:  # whatever a damaged file makes the three readers raise
-            raise ValueError(
-                f"the saved state {folder} is damaged ({error}); start anew with --restart"
-            ) from error
-        return description, tensors, arrays
-
-    def _states(self) -> list[Path]:
-        """Folders of complete states, oldest first."""
-        return sorted(
-            folder for folder in self.path.glob(f"{_STATE}*") if not folder.name.endswith(_PARTIAL)
+    def _resume(
+        self, content: bytes, config: TrainingConfig, say: Callable[[str], None]
+    ) -> SavedRun:
+        """Go on with the latest state that is whole."""
+        faults: list[str] = []
+        for number in reversed(self._states()):
+            try:
+                manifest = self._read_manifest(number)
+                self._resume_config(manifest, content, config, say)
+                state = self._read_state(number, manifest, say)
+                break
+            except DamagedError as fault:
+                faults.append(str(fault))
+        else:
+            raise ValueError(self._no_state(faults))
+        for damage in faults:
+            say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
+        line = state.description["metrics"]
+        was_logged, log_fault = self._log.resume(number, line)
+        if log_fault is not None:
+            say(f"{log_fault}; the run goes on all the same")
+        self._check_ratings(manifest, say)
+        has_agent = self._check_agent(number, manifest, bool(faults), say)
+        if not faults:  # a damaged state stays until it is written again: it may be mended
+            self._prune(number, [iteration for iteration, _ in state.replay])
+        return SavedRun(
+            number,
+            replace(state, description=state.description["algorithm"]),
+            state.description["loop"],
+            decode_line(line.encode()) or {},
+            was_logged,
+            has_agent,
         )
 
-    def log(self, metrics: dict[str, Any]) -> None:
-        """Append a line to the metrics."""
-        with self.metrics.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(metrics) + "\n")
+    def _no_state(self, faults: list[str]) -> str:
+        """Why nothing can be gone on with, and what can be done, in one line."""
+        remedy = "put back what is missing"
+        if any(str(self._replay) in fault for fault in faults):
+            remedy += ", go on without these positions (--salvage)"
+        return (
+            f"no saved state of {self.path} is whole: {'; '.join(dict.fromkeys(faults))}; "
+            f"{remedy}, or start anew (--restart)"
+        )
 
-    def cut_log(self, iteration: int) -> None:
-        """Drop metrics of iterations after ``iteration``, which will be done again."""
-        if not self.metrics.is_file():
-            return
-        lines = []
-        for line in self.metrics.read_text(encoding="utf-8").splitlines():
+    def _states(self) -> list[int]:
+        """The iterations of the states that are there, in ascending order."""
+        numbers = (folder.name.removeprefix(_STATE) for folder in self.path.glob(f"{_STATE}*"))
+        return sorted(int(number) for number in numbers if number.isascii() and number.isdecimal())
+
+    def _state(self, number: int) -> Path:
+        return self.path / f"{_STATE}{number:06d}"
+
+    def _chunk(self, number: int) -> Path:
+        return self._replay / f"{number:06d}.npy"
+
+    def _read_manifest(self, number: int) -> dict[str, Digest]:
+        """Digests of the files of a state, by their names."""
+        path = self._state(number) / "manifest.json"
+        try:
+            data = read_json(read_file(path, _LARGEST_MANIFEST))
+            check = data.pop("sha256")
+            if check != _manifest_sum(data):
+                raise DamagedError(f"{path} is damaged (its SHA-256 is not its own)")
+            if data["format"] != _FORMAT:
+                raise DamagedError(f"{path} is of another version of this program")
+            files = {name: Digest(*digest) for name, digest in data["files"].items()}
+            if not all(isinstance(digest.size, int) for digest in files.values()):
+                raise DamagedError(f"{path} is damaged (a size is no number)")
+            return files
+        except DamagedError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedError(f"{path} is damaged ({_short(error)})") from None
+
+    def _read_state(
+        self, number: int, manifest: dict[str, Digest], say: Callable[[str], None]
+    ) -> State:
+        """The state after iteration ``number``; its chunks are checked, and not read yet."""
+        folder = self._state(number)
+        parsed: list[Any] = []  # in the order of `_PARTS`
+        for name, parse in _PARTS.items():
+            content = read_verified(folder / name, _digest(manifest, name, folder))
             try:
-                if json.loads(line)["iteration"] <= iteration:
-                    lines.append(line + "\n")
-            except (ValueError, KeyError):
-                continue  # a line cut short when the run was killed
-        self.metrics.write_text("".join(lines), encoding="utf-8")
+                parsed.append(parse(content))
+            except (ValueError, KeyError, TypeError) as error:
+                raise DamagedError(f"{folder / name} is damaged ({_short(error)})") from None
+        description, tensors, arrays = parsed
+        if not _is_whole(description, number):
+            raise DamagedError(f"{folder / 'state.json'} is damaged (it is not of this state)")
+        replay, self._chunks = [], {}
+        for iteration, count in description["replay"]:
+            path = self._chunk(iteration)
+            digest = _digest(manifest, f"replay/{path.name}", folder)
+            try:
+                check_digest(path, digest)
+            except DamagedError as fault:
+                if not self._salvage:
+                    raise
+                say(f"{fault}; going on without its positions")
+                continue
+            self._chunks[iteration] = digest
+            replay.append((iteration, count))
+        return State(description, tensors, arrays, replay=replay)
+
+    def chunk(self, iteration: int) -> np.ndarray:
+        """The positions of one iteration, structured [N]; they stay on the disk until used."""
+        return np.load(self._chunk(iteration), mmap_mode="r", allow_pickle=False)
+
+    def _resume_config(
+        self,
+        manifest: dict[str, Digest],
+        content: bytes,
+        config: TrainingConfig,
+        say: Callable[[str], None],
+    ) -> None:
+        """Refuse another configuration than the run's; mend its file where it is this one."""
+        expected = _digest(manifest, self._config.name, self.path)
+        try:
+            found = read_verified(self._config, expected)
+        except DamagedError as fault:
+            if Digest.of(content) != expected:
+                raise ValueError(
+                    f"{fault}, and the configuration given is another one; give the run's own, or "
+                    "--restart to throw the run away"
+                ) from None
+            write_file(self._config, content)
+            say(f"{fault}; written again, as it is the configuration given")
+        else:
+            self._check_config(found, config)
+
+    def _check_config(self, content: bytes, config: TrainingConfig) -> None:
+        """Refuse another configuration than that of the folder."""
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"{self._config} is damaged (no text); --restart throws the run away"
+            ) from None
+        known = parse_config(text, str(self._config))
+        differing = _differences(known.model_dump(mode="json"), config.model_dump(mode="json"))
+        if differing:
+            raise ValueError(
+                f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
+                "give another --folder, or --restart to throw that run away"
+            )
+
+    def _check_ratings(self, manifest: dict[str, Digest], say: Callable[[str], None]) -> None:
+        """Have ratings measured again that are not as they were written."""
+        expected = manifest.get(self.ratings.name)
+        if expected is None:
+            return
+        try:
+            check_digest(self.ratings, expected)
+        except DamagedError as fault:
+            remove_file(self.ratings)
+            say(f"{fault}; the opponents are rated again")
+
+    def _check_agent(
+        self,
+        number: int,
+        manifest: dict[str, Digest],
+        is_older: bool,
+        say: Callable[[str], None],
+    ) -> bool:
+        """Whether the agent is that of the state, and not that of another one."""
+        try:
+            check_digest(self.agent, _digest(manifest, self.agent.name, self.path))
+        except DamagedError as fault:
+            if not is_older and not self._is_agent_before(number):
+                say(f"{fault}; written again")
+            return False
+        return True
+
+    def _is_agent_before(self, number: int) -> bool:
+        """Whether the agent is that of the state before: the run was killed in between."""
+        earlier = [other for other in self._states() if other < number]
+        if not earlier:
+            return not self.agent.exists()
+        try:
+            manifest = self._read_manifest(earlier[-1])
+            check_digest(self.agent, _digest(manifest, self.agent.name, self.path))
+        except DamagedError:
+            return False
+        return True
+
+    # Writing.
+
+    def save(
+        self,
+        iteration: int,
+        state: State,
+        loop: dict[str, Any],
+        metrics: dict[str, Any],
+        agent: bytes,
+    ) -> None:
+        """Write down where the run is after ``iteration``; the state before stays, others go.
+
+        Args:
+            iteration: its number, from 1.
+            state: what a resumed run needs.
+            loop: what the loop itself needs; whatever JSON holds.
+            metrics: of this iteration; `log` them next.
+            agent: content of the checkpoint.
+
+        Raises:
+            StorageError: something cannot be written; the state before is whole.
+        """
+        if state.chunk is not None:
+            make_folders(self._replay)
+            path = self._chunk(iteration)
+            self._chunks[iteration] = write_file(path, array_bytes(state.chunk))
+        description = {
+            "loop": loop,
+            "algorithm": state.description,
+            "replay": state.replay,
+            "metrics": encode_line(metrics),
+        }
+        contents = {
+            "state.json": json.dumps(description).encode(),
+            "learner.safetensors": tensors_bytes(state.tensors),
+            "self_play.npz": arrays_bytes(state.arrays),
+        }
+        files = {name: Digest.of(content) for name, content in contents.items()}
+        files |= {f"replay/{number:06d}.npy": self._chunks[number] for number, _ in state.replay}
+        files[self.agent.name] = Digest.of(agent)
+        files |= {
+            path.name: Digest.of(read_file(path, _LARGEST_FILE))
+            for path in (self._config, self.ratings)
+            if path.exists()
+        }
+        data = {"format": _FORMAT, "files": files}
+        contents["manifest.json"] = json.dumps(data | {"sha256": _manifest_sum(data)}).encode()
+        write_folder(self._state(iteration), contents)
+        self.write_agent(agent)
+        self._prune(iteration, [number for number, _ in state.replay])
+        self._made = []  # there is something to lose now
+
+    def write_agent(self, content: bytes) -> None:
+        """Put a checkpoint in place of the one that is there."""
+        write_file(self.agent, content)
+
+    def log(self, metrics: dict[str, Any]) -> None:
+        """Add a line to the metrics, those of the latest state."""
+        self._log.append(encode_line(metrics))
+
+    def _prune(self, iteration: int, replay: list[int]) -> None:
+        """Keep this state and the one before, and the chunks that they need."""
+        numbers = [number for number in self._states() if number <= iteration]
+        kept = numbers[-_KEPT_STATES:]
+        for number in self._states():
+            if number not in kept:
+                remove_folder(self._state(number))
+        needed = {self._chunk(number).name for number in replay}
+        for number in kept[:-1]:
+            try:
+                needed |= {Path(name).name for name in self._read_manifest(number)}
+            except DamagedError:
+                continue
+        for file in self._replay.glob("*"):
+            if file.name not in needed:
+                remove_file(file)
+        for number in set(self._chunks) - set(replay):
+            del self._chunks[number]
+
+
+#: What reads the files of a state, in the order of the fields of `State`.
+_PARTS: dict[str, Callable[[bytes], Any]] = {
+    "state.json": read_json,
+    "learner.safetensors": read_tensors,
+    "self_play.npz": read_arrays,
+}
+
+
+def _is_whole(description: dict[str, Any], iteration: int) -> bool:
+    """Whether a description has what every one has."""
+    line, replay = description.get("metrics"), description.get("replay")
+    metrics = decode_line(line.encode()) if isinstance(line, str) else None
+    return (
+        metrics is not None
+        and metrics["iteration"] == iteration
+        and isinstance(description.get("loop"), dict)
+        and isinstance(description.get("algorithm"), dict)
+        and isinstance(replay, list)
+        and all(
+            isinstance(entry, list) and [type(number) for number in entry] == [int, int]
+            for entry in replay
+        )
+    )
+
+
+def _digest(manifest: dict[str, Digest], name: str, where: Path) -> Digest:
+    """The digest of a file, which the manifest should have."""
+    if name not in manifest:
+        raise DamagedError(f"{where} is damaged (its manifest has no {name})")
+    return manifest[name]
+
+
+def _manifest_sum(data: dict[str, Any]) -> str:
+    """The check sum of a manifest."""
+    return Digest.of(json.dumps(data, sort_keys=True).encode()).sha256
+
+
+def _short(error: BaseException) -> str:
+    """What an error says, in a line of bearable length."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 200 else f"{text[:197]}..."
 
 
 def _differences(known: dict[str, Any], given: dict[str, Any], prefix: str = "") -> list[str]:

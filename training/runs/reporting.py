@@ -7,12 +7,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import IO, Any, NamedTuple
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from .folder import RunFolder
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 
 class Reporter:
@@ -60,8 +65,8 @@ _ENOUGH = 0.05
 class TerminalReporter(Reporter):
     """A progress bar and a table row for each iteration, on standard error.
 
-    Where that is no terminal, a line now and then takes the bar's place. Also writes TensorBoard
-    curves into the run's folder.
+    Also writes TensorBoard curves into the run's folder, from the first iteration on: before that
+    nothing is written. Where they cannot be written, it says so once, and the run goes on.
 
     Args:
         folder: of the run.
@@ -72,9 +77,7 @@ class TerminalReporter(Reporter):
     def __init__(
         self, folder: RunFolder, columns: Sequence[Column], stream: IO[str] | None = None
     ) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self._writer = SummaryWriter(str(folder.tensorboard))
+        self._curves: _Curves | None = _Curves(folder.tensorboard)
         self.console = Console(file=stream or sys.stderr, highlight=False)
         if not self.console.is_terminal:
             self.console.width = 160  # a log file has no edge to wrap at
@@ -95,7 +98,6 @@ class TerminalReporter(Reporter):
         self._name, self._total, self._done = "", 1, 0
         self._started = self._told = time.perf_counter()
         self._heading_due = True
-        self._chart_due = True
         self._progress.start()
 
     def begin(self, task: str, total: int) -> None:
@@ -143,19 +145,12 @@ class TerminalReporter(Reporter):
             self.console.print(f"{'':7}{_score(metrics)}", style="green")
         if "elo" in metrics:
             self.console.print(f"{'':7}{_rating(metrics)}", style="green")
-            self._lay_out_chart()
-        for name, value in metrics.items():
-            if isinstance(value, int | float) and name != "iteration":
-                self._writer.add_scalar(name, value, metrics["iteration"])
-        self._writer.flush()
-
-    def _lay_out_chart(self) -> None:
-        """Have TensorBoard's custom scalars draw the rating within its interval, once."""
-        if self._chart_due:
-            self._writer.add_custom_scalars_marginchart(
-                ["elo", "elo_low", "elo_high"], "evaluation", "Elo (95 % interval)"
-            )
-            self._chart_due = False
+        if self._curves is not None:
+            try:
+                self._curves.add(metrics)
+            except OSError as error:
+                self._curves = None
+                self.say(f"no more curves: they cannot be written ({error.strerror or error})")
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -164,7 +159,39 @@ class TerminalReporter(Reporter):
     def close(self) -> None:
         """Take the bar away and close the curves."""
         self._progress.stop()
-        self._writer.close()
+        if self._curves is not None:
+            with suppress(OSError):  # each iteration has been written already
+                self._curves.close()
+
+
+class _Curves:
+    """Metrics as TensorBoard's event files, which are made when there is something to write."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer: SummaryWriter | None = None
+        self._chart_due = True
+
+    def add(self, metrics: dict[str, Any]) -> None:
+        """Add a point to each curve."""
+        if self._writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._writer = SummaryWriter(str(self._path))
+        if "elo" in metrics and self._chart_due:  # draws the rating within its interval
+            self._writer.add_custom_scalars_marginchart(
+                ["elo", "elo_low", "elo_high"], "evaluation", "Elo (95 % interval)"
+            )
+            self._chart_due = False
+        for name, value in metrics.items():
+            if isinstance(value, int | float) and name != "iteration":
+                self._writer.add_scalar(name, value, metrics["iteration"])
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._writer is not None:
+            self._writer.close()
 
 
 def time_left(share: float, seconds: float) -> float:

@@ -20,10 +20,10 @@ from ludarium.envs.engine.files import MEGABYTE
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores
-from ludarium.models import build_network
+from ludarium.models import make_network
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.alphazero.self_play import choose_threads
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.search.tree import EDGE, NODE, root_dtype
 
 _MOST_WORKERS_OF_A_CORE = 8
@@ -113,7 +113,7 @@ def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Par
     simulations = play.most_simulations
     nodes = (simulations + 1) * (NODE.itemsize + actions * EDGE.itemsize)
     tree = nodes + (simulations + 2) * game.state_dtype.itemsize + root_dtype(actions).itemsize
-    schedules = 2 * (play.max_considered + 1) * simulations * 4 * (threads + 1)
+    schedules = (play.max_considered + 1) * simulations * 4 * (threads + 1)
     observation = prod(game.observation_shape) * _FLOAT
     yield Part(
         "search trees",
@@ -170,7 +170,7 @@ def _network(config: TrainingConfig, game: Game) -> tuple[int, int]:
     The network has shapes, but no numbers: torch's device ``meta`` takes no memory.
     """
     with torch.device("meta"):
-        network = build_network(network_shape(game), *chosen_size(game, config.network))
+        network = make_network(network_shape(game), chosen_architecture(game, config.network))
     network = network.to("meta").eval()
     given = 0
 

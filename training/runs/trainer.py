@@ -1,21 +1,20 @@
-"""`Trainer`: a run's outer loop, its budget, its matches and its checkpoints."""
+"""`Trainer`: the loop of every training run, whatever it learns by."""
 
 from __future__ import annotations
 
 import copy
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
-
 from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.models import Checkpoint, PolicyValueNetwork
+from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import (
@@ -26,18 +25,19 @@ from ludarium.training.evaluation import (
     save_ratings,
 )
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
-from ludarium.training.networks import chosen_size, network_shape
+from ludarium.training.networks import chosen_architecture, network_shape
 
-from .folder import RunFolder
+from .folder import RunFolder, SavedRun
 from .reporting import Column, Reporter
 from .resources import check_device, check_resources
+from .state import State
 
 #: Games of each match in which a run rates the anchors whose ratings nobody knows.
 _ANCHOR_GAMES = 40
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunResult:
     """How a call of `Trainer.run` ended.
 
     Attributes:
@@ -54,6 +54,18 @@ class Outcome:
 class Trainer(ABC):
     """One training run; made anew, or from what its folder holds.
 
+    The loop is here: play and learn, evaluate, save, report. An algorithm fills in
+
+    - `check_config`: refuse what cannot work, before anything is written;
+    - `build`: make network, learner and whatever plays;
+    - `play_and_learn`: one iteration of games and gradient steps;
+    - `update_players`: have whoever plays take the new weights;
+    - `player`, `step`: the network that is evaluated and saved, and how long it has learnt;
+    - `state` and `restore`: what a resumed run needs.
+
+    Those that play need not be in this process: `play_and_learn` takes their samples from
+    wherever they come, and `update_players` is where weights go out.
+
     Args:
         config: see ``configs/schema.py``.
         folder: where the run lives; a run that is there already is gone on with.
@@ -67,7 +79,8 @@ class Trainer(ABC):
         elo: the agent's rating in the last evaluation against anchors, if there was one.
 
     Raises:
-        ValueError: bad options, or the folder is of another run or damaged.
+        ValueError: bad options, or the folder is in use, of another run, or damaged.
+        StorageError: the folder cannot be written.
     """
 
     #: The columns of the table that a `TerminalReporter` prints.
@@ -84,7 +97,69 @@ class Trainer(ABC):
         self.seconds = 0.0
         self.elo: float | None = None
         self._anchors: dict[str, float] = {}
-        folder.open(config)
+        self._check_evaluation()
+        self.check_config()
+        saved = folder.open(config, reporter.say)
+        try:
+            self.build(saved.state if saved else None)
+            if saved is not None:
+                self._go_on(saved)
+        except MemoryError as error:
+            folder.close()
+            raise ValueError(
+                f"the configuration asks for more memory than there is ({error}); lower "
+                "self_play.games, replay.last or the network's size"
+            ) from error
+        except BaseException:
+            folder.close()
+            raise
+
+    # What an algorithm fills in.
+
+    def check_config(self) -> None:  # noqa: B027 - most have nothing to check
+        """Raise ``ValueError`` if the configuration does not fit the game."""
+
+    @abstractmethod
+    def build(self, saved: State | None) -> None:
+        """Make everything; ``saved`` is what `restore` will get, or None in a new run."""
+
+    @abstractmethod
+    def play_and_learn(self) -> dict[str, Any]:
+        """Play, and learn from it: one iteration. Returns metrics for the log."""
+
+    def update_players(self) -> dict[str, Any]:
+        """Have whoever plays take the new weights. Returns metrics for the log."""
+        return {}
+
+    @property
+    @abstractmethod
+    def player(self) -> PolicyValueNetwork:
+        """The network that is evaluated and saved."""
+
+    @property
+    @abstractmethod
+    def step(self) -> int:
+        """How long it has learnt, in the algorithm's own steps."""
+
+    @property
+    def match_backend(self) -> str:
+        """The backend of networks in matches."""
+        return "eager"
+
+    @property
+    @abstractmethod
+    def resources(self) -> str:
+        """What the run works with, for people."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """All that `restore` needs to go on exactly here."""
+
+    @abstractmethod
+    def restore(self, state: State) -> None:
+        """Go on exactly where `state` was; errors of any kind mean that it does not fit."""
+
+    # The loop.
 
     @property
     def progress(self) -> float:
@@ -100,30 +175,66 @@ class Trainer(ABC):
         """Whether the budget is used up."""
         return self.progress >= 1
 
-    @property
-    @abstractmethod
-    def means(self) -> str:
-        """What the run works with, for people."""
-
-    def run(self, stop: Callable[[], bool] = lambda: False) -> Outcome:
+    def run(self, stop: Callable[[], bool] = lambda: False) -> RunResult:
         """Go on until the budget is used up, or ``stop`` says so between two iterations.
 
         Raises:
-            ValueError: an anchor's name means nothing, or it cannot play this game.
-            FileNotFoundError: there is no file of ratings where the configuration says.
+            StorageError: the folder cannot be written; the last state is whole, and a new
+                trainer goes on from it.
         """
-        started = time.perf_counter()
-        self._anchors = self._rated_anchors()
-        self.seconds += time.perf_counter() - started
+        with self._clock():
+            self._anchors = self._rated_anchors()
         while not self.finished and not stop():
             self._iterate()
-        return Outcome(self.iteration, self.finished, self.seconds)
+        return RunResult(self.iteration, self.finished, self.seconds)
 
-    @abstractmethod
     def _iterate(self) -> None:
-        """One turn of the loop: count ``iteration`` and ``seconds``, save, report."""
+        """One turn of the loop."""
+        with self._clock():
+            metrics = self.play_and_learn()
+            self.iteration += 1
+            metrics |= self.update_players()
+        with self._clock():
+            metrics |= self._evaluate()
+        metrics = self._position() | metrics
+        with self._clock():
+            loop = {"seconds": self.seconds, "elo": self.elo}
+            self.folder.save(self.iteration, self.state(), loop, metrics, self._agent())
+            self.reporter.iteration(metrics)
+            self.folder.log(metrics)
 
-    def _evaluate(self, network: PolicyValueNetwork, backend: str) -> dict[str, Any]:
+    @contextmanager
+    def _clock(self) -> Iterator[None]:
+        """Count the time of what is done meanwhile."""
+        started = time.perf_counter()
+        yield
+        self.seconds += time.perf_counter() - started
+
+    def _position(self) -> dict[str, Any]:
+        """How far the run is, for the log."""
+        return {"iteration": self.iteration, "progress": self.progress, "seconds": self.seconds}
+
+    def _go_on(self, saved: SavedRun) -> None:
+        """Take over what the folder holds."""
+        self.iteration = saved.iteration
+        try:
+            self.seconds = saved.loop["seconds"]
+            self.elo = saved.loop["elo"]
+            self.restore(saved.state)
+        except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError) as error:
+            text = " ".join(str(error).split())[:200]
+            raise ValueError(
+                f"the state after iteration {self.iteration} in {self.folder.path} does not fit "
+                f"its configuration ({text}); start anew with --restart"
+            ) from error
+        if not saved.has_agent:
+            self.folder.write_agent(self._agent())
+        if not saved.was_logged:
+            self.reporter.iteration(saved.metrics)
+
+    # Evaluation.
+
+    def _evaluate(self) -> dict[str, Any]:
         """Games against the fixed opponents, now and then and at the end: metrics for the log."""
         evaluation = self.config.evaluation
         due = evaluation.every and (self.iteration % evaluation.every == 0 or self.finished)
@@ -132,10 +243,10 @@ class Trainer(ABC):
         self.reporter.begin("evaluation", evaluation.games)
         agent = NetworkAgent(
             self.game,
-            copy.deepcopy(network),  # the agent takes it to the processor
+            copy.deepcopy(self.player),  # the agent takes it to the processor
             evaluation.simulations,
             f"iteration {self.iteration}",
-            backend=backend,
+            backend=self.match_backend,
         )
         if isinstance(evaluation.against, str):
             return self._score(agent, evaluation.against)
@@ -189,13 +300,22 @@ class Trainer(ABC):
         """Tell how many games of a task are done."""
         self.reporter.reach(done)
 
+    def _check_evaluation(self) -> None:
+        """Refuse opponents that do not exist and a file of ratings that is not there."""
+        evaluation = self.config.evaluation
+        if not evaluation.every:
+            return
+        against = evaluation.against
+        for name in [against] if isinstance(against, str) else against:
+            make_agent(name, self.game)
+        if evaluation.ratings is not None and not Path(evaluation.ratings).is_file():
+            raise FileNotFoundError(f"evaluation.ratings: there is no file {evaluation.ratings}")
+
     def _rated_anchors(self) -> dict[str, float]:
         """The ratings of the anchors; those that nobody knows are measured, once for a run."""
         evaluation, folder = self.config.evaluation, self.folder
         if isinstance(evaluation.against, str) or not evaluation.every:
             return {}
-        if evaluation.ratings is not None and not Path(evaluation.ratings).is_file():
-            raise FileNotFoundError(f"evaluation.ratings: there is no file {evaluation.ratings}")
         known = {REFERENCE: REFERENCE_ELO}
         for file in (evaluation.ratings, folder.ratings):
             ratings = load_ratings(self.game, file)
@@ -216,29 +336,17 @@ class Trainer(ABC):
             known |= measured.elo
         return {name: known[name] for name in anchors}
 
-    def _report(self, metrics: dict[str, Any]) -> None:
-        """Log what an iteration gave, and tell people."""
-        metrics = {
-            "iteration": self.iteration,
-            "progress": self.progress,
-            "seconds": self.seconds,
-        } | metrics
-        self.folder.log(metrics)
-        self.reporter.iteration(metrics)
-
-    def _checkpoint(self, network: PolicyValueNetwork, step: int) -> Checkpoint:
-        """A network of this run with its description."""
+    def _agent(self) -> bytes:
+        """The network of this run with its description, as a checkpoint's content."""
         config = self.config
-        channels, blocks = chosen_size(self.game, config.network)
-        return Checkpoint(
+        checkpoint = Checkpoint(
             game=self.game.name,
             version=self.game.version,
             options=dict(self.game.options),
             shape=network_shape(self.game),
-            channels=channels,
-            blocks=blocks,
-            step=step,
-            network=network,
+            architecture=chosen_architecture(self.game, config.network),
+            step=self.step,
+            network=self.player,
             notes={
                 "algorithm": config.algorithm,
                 "iteration": self.iteration,
@@ -247,47 +355,8 @@ class Trainer(ABC):
                 "config": config.model_dump(mode="json"),
             },
         )
+        return checkpoint_bytes(checkpoint)
 
-    def close(self) -> None:  # noqa: B027 - most runs have nothing to end
-        """End what runs beside the loop."""
-
-
-def flatten(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Groups of tensors as one, on the CPU: ``group.name`` for each."""
-    return {
-        f"{group}.{name}": value.detach().cpu().contiguous()
-        for group, tensors in groups.items()
-        for name, value in tensors.items()
-    }
-
-
-def unflatten(tensors: Mapping[str, Tensor], group: str) -> dict[str, Tensor]:
-    """The tensors of one group out of what `flatten` gave."""
-    start = f"{group}."
-    return {
-        name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)
-    }
-
-
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The moments and counts that an optimizer keeps: ``parameter.name`` for each."""
-    return {
-        f"{index}.{name}": value
-        for index, entry in optimizer.state_dict()["state"].items()
-        for name, value in entry.items()
-    }
-
-
-def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Take over what `optimizer_tensors` gave; learning rates and the like stay."""
-    moments: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        index, _, key = name.partition(".")
-        moments.setdefault(int(index), {})[key] = value
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": moments, "param_groups": groups})
-    # A fused step takes numbers as they lie in memory: moments must lie as their weights do.
-    for parameter, entry in optimizer.state.items():
-        for key, value in entry.items():
-            if value.shape == parameter.shape:
-                entry[key] = torch.empty_like(parameter).copy_(value).detach()
+    def close(self) -> None:
+        """End what runs beside the loop, and let others write into the folder."""
+        self.folder.close()

@@ -12,10 +12,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from ludarium.envs.engine.numba_private import cgutils
 from ludarium.envs.engine.rule import compiled
 
 from .cache import LINE, set_of

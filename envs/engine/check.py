@@ -1,0 +1,290 @@
+"""What can be found wrong with a game: at once when it is made, and by playing it (`check_game`).
+
+`check_description` and `check_rules` compile and play nothing, and take a millisecond or few; every
+`Game` runs them when it is made. They find what compiled code would not: it reads and writes out
+of bounds without a word, and of a misspelt field says no more than its name.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .messages import quoted, shortened
+from .rule import state_dtype
+
+if TYPE_CHECKING:
+    from .game import Game
+
+#: The rule functions with the number of their arguments.
+_ARGUMENTS = {
+    **{"init": 3, "is_legal": 3, "step": 3, "observe": 4},
+    **{"score": 2, "may_end": 2, "is_turned": 3},
+}
+_NEEDED = ("init", "is_legal", "step", "observe")
+_MOST_ACTIONS = 2**15 - 1  # search trees keep their numbers in two bytes
+_MOST_PLIES = 2**31 - 1
+_WHOLE_NUMBERS = {
+    "num_actions": (1, _MOST_ACTIONS),
+    "max_plies": (1, _MOST_PLIES),
+    "max_score": (0, _MOST_PLIES),
+}
+_FLAGS = ("binary_observation", "random_start", "has_owners")
+
+
+# What `setup` has set.
+
+
+def check_description(game: Game) -> None:
+    """Check the attributes of a game, as far as they can be checked without its rules.
+
+    Raises:
+        ValueError: one is missing, or does not fit the others; the message says which and how.
+    """
+    for fault in _faults_of_description(game):
+        raise ValueError(f"{game.name}: {fault}")
+
+
+def _faults_of_description(game: Game) -> Iterator[str]:
+    names = ("state_dtype", "tables", "action_names", "observation_shape", "observation_names")
+    for name in (*names, *_WHOLE_NUMBERS, *_FLAGS):
+        if not hasattr(game, name):
+            yield f"setup does not set {name}"
+    for name, (least, most) in _WHOLE_NUMBERS.items():
+        value = getattr(game, name)
+        if type(value) is not int or not least <= value <= most:
+            yield f"{name} is {quoted(value)}; it must be an integer from {least} to {most:,}"
+    for name in _FLAGS:
+        if type(getattr(game, name)) is not bool:
+            yield f"{name} is {quoted(getattr(game, name))}; it must be True or False"
+    shape = game.observation_shape
+    is_shape = isinstance(shape, tuple) and len(shape) in (1, 3)
+    if not is_shape or not all(type(size) is int and size > 0 for size in shape):
+        yield f"observation_shape is {quoted(shape)}; write (planes, height, width) or (features,)"
+    yield from _faults_of_names("action_names", game.action_names, game.num_actions, "actions")
+    entries = "planes" if len(shape) == 3 else "features"
+    yield from _faults_of_names("observation_names", game.observation_names, shape[0], entries)
+    yield from _faults_of_records(game)
+    yield from _faults_of_places(game)
+    if game.has_owners and len(shape) != 3:
+        yield "has_owners is True, but cells have owners only on a board (planes, height, width)"
+
+
+def _faults_of_names(title: str, names: Any, count: int, what: str) -> Iterator[str]:
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        yield f"{title} is {quoted(names)}; it must be a list of texts"
+    if len(names) != count:
+        yield f"{title} are {len(names)}, but there are {count} {what}"
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        yield f"{title} has {quoted(twice)} twice; every name must differ"
+
+
+def _faults_of_records(game: Game) -> Iterator[str]:
+    dtype, common = game.state_dtype, state_dtype()
+    if not isinstance(dtype, np.dtype) or dtype.names is None:
+        yield f"state_dtype is {quoted(dtype)}; make it with engine.rule.state_dtype(...)"
+    fields = dict(dtype.fields or {})
+    if any(name not in fields or fields[name][0] != common[name] for name in common.names or ()):
+        yield "state_dtype lacks ply, mover or outcome; make it with engine.rule.state_dtype(...)"
+    if not isinstance(game.tables, np.ndarray) or game.tables.shape != (1,):
+        yield f"tables is {quoted(game.tables)}; make it with engine.rule.table_record(...)"
+    for name in game.log_fields:
+        if name not in fields or name in (common.names or ()):
+            yield f"log_fields names {quoted(name)}; the game's own fields are " + ", ".join(
+                field for field in fields if field not in (common.names or ())
+            )
+
+
+def _faults_of_places(game: Game) -> Iterator[str]:
+    places = game.action_places
+    if places is None:
+        return
+    if not isinstance(places, np.ndarray) or places.shape != (game.num_actions,):
+        yield f"action_places is {quoted(places)}; it must be an array of num_actions numbers"
+    if not np.issubdtype(places.dtype, np.integer) or (places < -1).any():
+        yield "action_places must be whole numbers, -1 for an action without a place"
+    if len(game.observation_shape) != 3:
+        yield "action_places are places on a board, and the observation is none"
+    on_board = places[places >= 0]
+    if len(np.unique(on_board)) != len(on_board):
+        numbers, counts = np.unique(on_board, return_counts=True)
+        place = int(numbers[counts > 1][0])
+        first, second = np.flatnonzero(places == place)[:2]
+        yield (
+            f"action_places puts actions {first} and {second} at the same place, {place}; use "
+            "another plane for one of them (plane * height * width + cell)"
+        )
+
+
+# What the source of the rules tells.
+
+
+def check_rules(game: Game) -> None:
+    """Check what can be read in the source of a game's rules.
+
+    Raises:
+        ValueError: a rule function is missing or takes other arguments, uses a field that the
+            records do not have, or ``init`` leaves a field of the position unwritten.
+    """
+    for fault in _faults_of_rules(game):
+        raise ValueError(f"the rules of {game.name}: {fault}")
+
+
+def _faults_of_rules(game: Game) -> Iterator[str]:
+    for name, count in _ARGUMENTS.items():
+        function = getattr(game.rules, name, None)
+        if function is None and name in _NEEDED:
+            yield f"there is no function {name}"
+        elif function is not None:
+            code = getattr(function, "py_func", function).__code__
+            if code.co_argcount != count:
+                yield f"{name} takes {code.co_argcount} arguments; it is called with {count}"
+    reading = _read_rules(game.rules)
+    fields = {"state": game.state_dtype.names or (), "tables": game.tables.dtype.names or ()}
+    for use in reading.uses:
+        known = fields[use.record]
+        if use.field not in known and not hasattr(np.ndarray, use.field):
+            similar = get_close_matches(use.field, known, n=1) or [", ".join(known[:12])]
+            yield (
+                f"{use.function} (line {use.line} of {reading.file}) uses "
+                f"{use.record}.{use.field}, a field that is not there; did you mean {similar[0]}?"
+            )
+    if reading.written is not None:
+        unwritten = [name for name in fields["state"] if name not in reading.written]
+        if unwritten:
+            yield (
+                f"init never writes state.{', state.'.join(unwritten[:5])}; it must write every "
+                "field, for a record is used again for the next game"
+            )
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A field that a rule function uses, and where."""
+
+    record: str  # "state" or "tables"
+    field: str
+    function: str
+    line: int
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What the source of rules says: see `_read_rules`."""
+
+    file: str
+    uses: tuple[_Use, ...]
+    written: frozenset[str] | None
+
+
+@cache
+def _read_rules(rules: ModuleType) -> _Reading:
+    """Which fields rule functions use, and which ones ``init`` writes.
+
+    Only decorated functions count. Fields are recognised by the names of arguments: the first two
+    of the rule functions, and ``tables`` and ``state`` in helpers. ``written`` is None where a
+    function of another module gets the position, and so may write what it likes.
+    """
+    try:
+        source = inspect.getsource(rules)
+    except (OSError, TypeError):
+        return _Reading("", (), None)
+    functions = {
+        node.name: node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.decorator_list
+    }
+    uses = tuple(use for function in functions.values() for use in _uses_in(function))
+    return _Reading(Path(str(rules.__file__)).name, uses, _written_by("init", functions))
+
+
+def _records_of(function: ast.FunctionDef) -> dict[str, str]:
+    """The names by which a function knows the records, unless it gives them another meaning."""
+    arguments = [argument.arg for argument in function.args.args]
+    records: dict[str, str] = {name: name for name in ("state", "tables") if name in arguments}
+    if function.name in _ARGUMENTS and len(arguments) >= 2:
+        records = {arguments[0]: "tables", arguments[1]: "state"}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            records.pop(node.id, None)
+    return records
+
+
+def _uses_in(function: ast.FunctionDef) -> Iterator[_Use]:
+    records = _records_of(function)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute):
+            record = records.get(_name(node.value))
+            if record is not None:
+                yield _Use(record, node.attr, function.name, node.lineno)
+
+
+def _written_by(name: str, functions: dict[str, ast.FunctionDef]) -> frozenset[str] | None:
+    """The fields of the position that a function writes, by itself or by those that it calls."""
+    written: set[str] = set()
+    waiting, known = [name], {name}
+    while waiting:
+        function = functions.get(waiting.pop())
+        if function is None:
+            return None
+        states = {alias for alias, record in _records_of(function).items() if record == "state"}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                written |= {_field(target, states) for target in _targets(node)}
+            elif isinstance(node, ast.Call):
+                # An array that is handed on may be written.
+                written |= {_field(argument, states) for argument in node.args}
+                gives_state = any(_name(argument) in states for argument in node.args)
+                called = _name(node.func)
+                if gives_state and called not in known:
+                    known.add(called)
+                    waiting.append(called)
+    return frozenset(written)
+
+
+def _targets(assignment: ast.Assign) -> Iterator[ast.expr]:
+    for target in assignment.targets:
+        yield from target.elts if isinstance(target, ast.Tuple) else [target]
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _field(node: ast.expr, states: set[str]) -> str:
+    """The field of the position that an expression is, or of which it is an entry; or nothing."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    is_field = isinstance(node, ast.Attribute) and _name(node.value) in states
+    return node.attr if is_field else ""  # type: ignore[attr-defined]
+
+
+# What the compiler says.
+
+
+def compile_error(game: Game, error: Exception) -> ValueError:
+    """The many lines of numba's error in two: which rule function, where, and what to do."""
+    text = str(error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    reason = next(
+        (line for line in lines if not line.startswith("Failed in")), type(error).__name__
+    )
+    function = re.search(r"<function (\w+) at", text)
+    source = re.escape(Path(str(game.rules.__file__)).name)
+    place = re.search(rf'File "[^"]*{source}", line (\d+)', text)
+    where = f"{function[1] if function else 'a function'}{f', line {place[1]}' if place else ''}"
+    return ValueError(
+        f"the rules of {game.name} cannot be compiled ({where}): {shortened(reason)}\n"
+        "run with NUMBA_DISABLE_JIT=1: rules are plain Python then, and an error shows its line"
+    )

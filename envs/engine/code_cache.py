@@ -1,0 +1,190 @@
+"""Compiled kernels on disk: each in a file of its own, whole or not at all.
+
+numba's own cache has an index for each function beside numbered files of machine code. Two
+processes that compile at once can give the same number to different code, one that is killed
+between the two writes leaves a number that stands for older code, and a damaged file ends in a
+traceback. Here a file's name is a digest of all that its code depends on, its first bytes are a
+digest of the rest, and it is moved into place when it is whole. What is not right is compiled anew.
+
+The content is a pickle, as numba makes it: like Python's own ``__pycache__``, these folders must
+not be writable for people whom the user does not trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import platform
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+from uuid import uuid4
+
+import llvmlite
+import numba
+
+from .numba_private import CompileResult, config, dumps
+
+_MAGIC = b"ludarium kernel 1\n"
+_DIGEST_BYTES = hashlib.sha256().digest_size
+_SUFFIX = ".kernel"
+_DAYS_UNUSED = 3  # after which the code of other sources, or a torn file, is removed
+_SECONDS_PER_DAY = 86_400
+
+
+def cache_folders(module_file: str) -> Iterator[Path]:
+    """Where kernels are looked for; the first folder that can be written gets new ones.
+
+    ``NUMBA_CACHE_DIR`` where that is set, ``__pycache__`` beside the module, the user's own folder
+    for such files.
+    """
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR) / "ludarium"
+    yield Path(module_file).resolve().parent / "__pycache__"
+    with suppress(RuntimeError):  # nobody's home
+        yield _user_folder() / "ludarium"
+
+
+def _user_folder() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
+    given = os.environ.get(variable)
+    return Path(given) if given else Path.home() / ".cache"
+
+
+@cache
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    warnings.warn(
+        f"compiled games cannot be kept on disk, so each process compiles them again: {reason}; "
+        "NUMBA_CACHE_DIR may name a folder that can be written",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+class KernelCache:
+    """The compiled forms of one kernel, by the types of its arguments; stands in for numba's cache.
+
+    Args:
+        function: the kernel.
+        name: what it is called whatever its sources are, the beginning of its files' names.
+        sources: a digest of all that it is made of.
+    """
+
+    def __init__(self, function: FunctionType, name: str, sources: str) -> None:
+        self._folders = list(cache_folders(function.__code__.co_filename))
+        self._name = name
+        self._sources = sources
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder that new files go to, or None."""
+        folder = self._folder()
+        return str(folder) if folder else None
+
+    def load_overload(self, sig: tuple, target_context: Any) -> Any:
+        """The compiled kernel for argument types ``sig``, or None."""
+        target_context.refresh()
+        name = self._file_name(sig, target_context.codegen())
+        for folder in self._folders:
+            content = _read(folder / name)
+            if content is not None:
+                return CompileResult._rebuild(target_context, *pickle.loads(content))
+        return None
+
+    def save_overload(self, sig: tuple, compiled: Any) -> None:
+        """Keep a compiled kernel, if there is a folder that can be written."""
+        folder = self._folder()
+        if folder is None:
+            _warn_once("no folder for them can be written")
+            return
+        if compiled.library.has_dynamic_globals:
+            _warn_once(f"{self._name} uses a large array that is not among the game's tables")
+            return
+        file = folder / self._file_name(sig, compiled.codegen)
+        try:
+            _write(file, dumps(compiled._reduce()))
+        except OSError as error:
+            _warn_once(f"{folder}: {error.strerror}")
+        _remove_unused(folder, self._name, self._sources)
+
+    def enable(self) -> None:
+        """It is."""
+
+    def disable(self) -> None:
+        """Neither keep nor find anything from now on."""
+        self._folders = []
+
+    def flush(self) -> None:
+        """Forget nothing: a file stands for the same code for ever."""
+
+    def _folder(self) -> Path | None:
+        return next(filter(_is_writable, self._folders), None)
+
+    def _file_name(self, sig: tuple, codegen: Any) -> str:
+        conditions = (
+            *(self._name, self._sources, str(sig), codegen.magic_tuple()),
+            *(numba.__version__, llvmlite.__version__, sys.version, platform.machine()),
+        )
+        digest = hashlib.sha256(repr(conditions).encode()).hexdigest()[:24]
+        return f"{self._name}-{self._sources}-{digest}{_SUFFIX}"
+
+
+def _read(file: Path) -> bytes | None:
+    """The content of a file that is there and whole, or None."""
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return None
+    start = len(_MAGIC) + _DIGEST_BYTES
+    content = data[start:]
+    if data[:start] != _MAGIC + hashlib.sha256(content).digest():
+        return None
+    with suppress(OSError):
+        os.utime(file)  # it is in use, see `_remove_unused`
+    return content
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file that others see whole or not at all."""
+    unfinished = file.with_name(f"{file.stem}-{uuid4().hex[:12]}.part")
+    try:
+        unfinished.write_bytes(_MAGIC + hashlib.sha256(content).digest() + content)
+        unfinished.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+
+
+def _remove_unused(folder: Path, name: str, sources: str) -> None:
+    """Remove a kernel's files of other sources, and torn ones, that nobody used for days.
+
+    Not at once: another process may run those sources, with a cache folder shared by both.
+    """
+    oldest = time.time() - _DAYS_UNUSED * _SECONDS_PER_DAY
+    with suppress(OSError):
+        for file in folder.glob(f"{name}-*"):
+            is_torn = file.suffix == ".part"
+            is_other = file.suffix == _SUFFIX and not file.name.startswith(f"{name}-{sources}-")
+            if (is_torn or is_other) and file.stat().st_mtime < oldest:
+                file.unlink()

@@ -1,0 +1,257 @@
+"""How parts and kernels become machine code: parts are linked into kernels, and optimised there.
+
+numba compiles each function on its own: it optimises a callee, makes machine code and two wrappers
+of it, then optimises the same code again in every caller. A kernel here has dozens of callees that
+nobody calls but kernels, so a *part* is kept as LLVM's intermediate code only, and a *kernel* links
+all parts that it needs at once. That takes less than half the time, and because parts become
+functions that only one kernel has, the kernel gets somewhat faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import types
+
+from .code_cache import KernelCache
+from .numba_private import (
+    Compiler,
+    CPUDispatcher,
+    JITCodeLibrary,
+    config,
+    lookup_environment,
+)
+
+#: How everything is compiled. Without ``_nrt`` compiled code does not count who uses an array:
+#: nothing here makes one, and callers keep those that they give. The counts are locked, so that
+#: threads that share an array would wait for each other.
+_OPTIONS: dict[str, Any] = {
+    "nopython": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,
+    "boundscheck": None,
+}
+
+_ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of a function's variables for the interpreter begin
+
+
+def kernel(function: Any, name: str, sources: str) -> Callable:
+    """Compile an entry point, which Python calls; keep it on disk, see `KernelCache`."""
+    if config.DISABLE_JIT:
+        return function
+    dispatcher = CPUDispatcher(
+        function, targetoptions=dict(_OPTIONS), pipeline_class=_KernelCompiler
+    )
+    dispatcher._cache = KernelCache(function, name, sources)
+    return dispatcher
+
+
+def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> Any:
+    """Compile what kernels call. Python can call it too, and then it is compiled for that.
+
+    Args:
+        function: what to compile.
+        forceinline: it becomes part of each caller's body.
+        disjoint: its array and record arguments never overlap. It is optimised on its own before
+            it goes into its callers, who know less about their arguments.
+    """
+    if config.DISABLE_JIT:
+        return function
+    options = _OPTIONS | {"forceinline": forceinline}
+    return _Part(function, options, _LeafCompiler if disjoint else _PartCompiler)
+
+
+# Libraries: what is made of one function.
+
+
+class _PartLibrary(JITCodeLibrary):
+    """The intermediate code of one part alone, and the libraries of what it calls."""
+
+    def finalize(self) -> None:
+        self._finalized = True
+        self._whole: Any = None
+        self.alone = _Alone(self)
+
+    def all_parts(self) -> list[Any]:
+        """What a kernel links for this part: itself and all that it calls, each once."""
+        found: dict[Any, None] = {}
+        waiting = [self]
+        while waiting:
+            library = waiting.pop()
+            if isinstance(library, _PartLibrary):
+                if library.alone not in found:
+                    found[library.alone] = None
+                    waiting += library._linking_libraries
+            else:
+                found[library] = None
+        return list(found)
+
+    def _get_module_for_linking(self) -> Any:
+        """For callers outside this package: one module with all that the part calls."""
+        if self._whole is None:
+            first, *others = self.all_parts()
+            self._whole = first._get_module_for_linking().clone()
+            for other in others:
+                self._whole.link_in(other._get_module_for_linking(), preserve=True)
+        return self._whole
+
+
+class _Alone:
+    """A part's library without what it calls, as a library to be linked."""
+
+    _reload_init = ()  # nothing is to be run when a cached kernel is loaded
+
+    def __init__(self, library: _PartLibrary) -> None:
+        module = library._final_module.clone()
+        for function in module.functions:
+            if not function.is_declaration and function.linkage.name == "external":
+                function.linkage = "linkonce_odr"
+        self._module = module
+
+    def _get_module_for_linking(self) -> Any:
+        return self._module
+
+    def _ensure_finalized(self) -> None:
+        """It is."""
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """A function with all the parts that it calls, optimised together."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self._own: set[str] = set()
+
+    def add_llvm_module(self, module: Any) -> None:
+        self._own.update(each.name for each in module.functions if not each.is_declaration)
+        super().add_llvm_module(module)
+
+    def add_linking_library(self, library: Any) -> None:
+        library._ensure_finalized()
+        for each in library.all_parts() if isinstance(library, _PartLibrary) else [library]:
+            super().add_linking_library(each)
+
+    def _optimize_final_module(self) -> None:
+        # Parts are nobody else's then: one with a single caller is inlined, and no other kernel's
+        # part of the same name is taken for it.
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.name not in self._own:
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
+class _LeafLibrary(_KernelLibrary):
+    """The same as intermediate code, for other libraries to link."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+# Compilers: from the function to its library.
+
+
+class _PartCompiler(Compiler):
+    """Makes intermediate code only."""
+
+    library = _PartLibrary
+    noalias = False
+
+    def __init__(
+        self,
+        typing: Any,
+        target: Any,
+        library: Any,
+        args: Any,
+        result: Any,
+        flags: Any,
+        local_types: Any,
+    ) -> None:
+        flags.noalias = self.noalias
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        flags.no_compile = True
+        super().__init__(typing, target, library, args, result, flags, local_types)
+
+    def compile_extra(self, function: Any) -> Any:
+        target = self.state.targetctx
+        self.state.library = self.library(target.codegen(), function.__qualname__)
+        result = super().compile_extra(function)
+        entry_point = object()  # there is none, but callers find the function by it
+        target.insert_user_function(entry_point, result.fndesc, [result.library])
+        return result._replace(entry_point=entry_point)
+
+
+class _LeafCompiler(_PartCompiler):
+    """Makes optimised intermediate code, under the promise that arguments never overlap."""
+
+    library = _LeafLibrary
+    noalias = True
+
+
+class _KernelCompiler(Compiler):
+    """Makes machine code that Python can call."""
+
+    def __init__(
+        self,
+        typing: Any,
+        target: Any,
+        library: Any,
+        args: Any,
+        result: Any,
+        flags: Any,
+        local_types: Any,
+    ) -> None:
+        flags.no_cfunc_wrapper = True
+        super().__init__(typing, target, library, args, result, flags, local_types)
+
+    def compile_extra(self, function: Any) -> Any:
+        codegen = self.state.targetctx.codegen()
+        library = self.state.library = _KernelLibrary(codegen, function.__qualname__)
+        library.enable_object_caching()
+        result = super().compile_extra(function)
+        for variable in library._final_module.global_variables:
+            if variable.name.startswith(_ENVIRONMENT):
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    codegen.set_env(variable.name, environment)
+        return result
+
+
+# Dispatchers: from a call to the compiler.
+
+
+class _Callee(CPUDispatcher):
+    """Called from compiled code only; integers of any kind come in as int64.
+
+    Otherwise a constant, an int32 and an int64 would make three copies of the function.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(tuple(map(_widened, args)), kws)
+
+    def add_overload(self, cres: Any) -> None:
+        self.overloads[tuple(cres.signature.args)] = cres
+
+
+def _widened(kind: Any) -> Any:
+    return types.intp if getattr(kind, "signed", False) else kind
+
+
+class _Part(CPUDispatcher):
+    """Called from Python, as a kernel is, or from compiled code, which then links it."""
+
+    def __init__(self, function: Any, options: dict[str, Any], compiler: type) -> None:
+        super().__init__(function, targetoptions=options, pipeline_class=_KernelCompiler)
+        self._callee = _Callee(function, targetoptions=options, pipeline_class=compiler)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return self._callee.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        return self._callee.get_overload(sig)
+
+    @property
+    def nopython_signatures(self) -> Any:
+        return self._callee.nopython_signatures

@@ -1,0 +1,362 @@
+"""`check_game`: plays random games of a new game and reports what is wrong with it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .game import Game, Symmetries
+from .messages import shortened
+from .position import Position
+from .rule import DEFAULTS, ONGOING, TRUNCATED, seed_rng
+
+_DEFAULTS = {name: getattr(rule, "py_func", rule) for name, rule in DEFAULTS.items()}
+_NOTHING = 777.0  # stands in an observation where nothing was written
+_IN_FULL = 3  # games in which texts are checked too, and which compiled code plays again
+_MOST_SYMMETRIES = 32  # of which each plays one game
+
+
+def check_game(game: Game, games: int = 50, seed: int = 0) -> list[str]:
+    """What is wrong with a game, found by playing it at random; an empty list if nothing is.
+
+    Rules run as plain Python, where an index out of bounds is an error and not a wrong answer. At
+    the end compiled code plays a few of the games again. What can be seen without playing is
+    checked whenever a game is made.
+
+    Args:
+        game: the rules with their options; check each option set that changes a size.
+        games: how many to play; 50 take seconds where there are few actions.
+        seed: of the random actions, for other games than last time.
+
+    Returns:
+        One sentence for each kind of fault, about the first case of it.
+    """
+    trial = _Trial(game)
+    trial.check_starts()
+    for number in range(games):
+        if trial.faults:
+            break
+        trial.play(np.random.SeedSequence([seed, number]), in_full=number < _IN_FULL)
+    if not trial.faults:
+        trial.check_symmetries(seed)
+    if not trial.faults:
+        for number in range(min(games, _IN_FULL)):
+            trial.compare_with_compiled(np.random.SeedSequence([seed, number]))
+    return list(trial.faults.values())
+
+
+class _FaultError(Exception):
+    """A rule function raised an error: the game cannot go on."""
+
+
+class _Trial:
+    """A game with its rules in plain Python, and the first fault of each kind found so far."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.faults: dict[str, str] = {}
+        self._rules = _plain(game.rules, {})
+        self._table = game.tables[0]
+        self._where = ""
+
+    def _expect(self, holds: Any, kind: str, message: str) -> None:
+        if not holds:
+            self.faults.setdefault(kind, f"{message}{self._where}")
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """What a rule function returns.
+
+        Raises:
+            _FaultError: it raised an error, which is noted.
+        """
+        function: Any = getattr(self._rules, name, _DEFAULTS.get(name))
+        try:
+            with np.errstate(all="raise"):
+                return function(self._table, *arguments)
+        except Exception as error:  # whatever is wrong with a stranger's rules
+            self._expect(False, name, f"{name} fails: {self._told(error)}")
+            raise _FaultError from None
+
+    def _told(self, error: Exception) -> str:
+        """An error, and the last line of the game's own code that it went through."""
+        frames = traceback.extract_tb(error.__traceback__)
+        files = (self.game.rules.__file__, inspect.getfile(type(self.game)))
+        own = [frame for frame in frames if frame.filename in files] or frames
+        place = f"line {own[-1].lineno} of {Path(own[-1].filename).name}, in {own[-1].name}"
+        return f"{shortened(f'{type(error).__name__}: {error}')} ({place})"
+
+    # Parts of a game.
+
+    def _start(self, rng: np.ndarray, filling: int = 0) -> np.ndarray:
+        """A new position [1], in a record that was full of ``filling``."""
+        states = self.game.new_states(1)
+        states.view(np.uint8)[:] = filling
+        self._call("init", states[0], rng.copy())
+        return states
+
+    def _mask(self, states: np.ndarray) -> np.ndarray:
+        if states["outcome"][0] != ONGOING:
+            return np.zeros(self.game.num_actions, np.int8)
+        legal = [
+            bool(self._call("is_legal", states[0], action))
+            for action in range(self.game.num_actions)
+        ]
+        return np.array(legal, np.int8)
+
+    def _observation(self, states: np.ndarray, player: int) -> np.ndarray:
+        planes = np.full(self.game.planes_shape, _NOTHING, np.float32)
+        self._call("observe", states[0], player, planes)
+        return planes.reshape(self.game.observation_shape)
+
+    # Checks.
+
+    def check_starts(self) -> None:
+        """``init`` writes everything, and draws only where the game says that it does."""
+        try:
+            starts = [self._start(seed_rng(0)[0], filling) for filling in (0, 0x55)]
+            fields = [n for n in self.game.state_dtype.names or () if _differ(n, *starts)]
+            self._expect(
+                not fields,
+                "init",
+                f"init does not write all of state.{', state.'.join(fields)}: what the record held "
+                "before is left",
+            )
+            state = starts[0][0]
+            self._expect(state.ply == 0, "init ply", f"init sets ply to {state.ply}, not to 0")
+            self._expect(
+                state.outcome == ONGOING, "init outcome", "init does not set outcome to ONGOING"
+            )
+            others = [self._start(seed_rng(number)[0]) for number in range(1, 9)]
+            draws = any((other != starts[0]).any() for other in others)
+            self._expect(
+                not draws or self.game.random_start,
+                "random_start",
+                "starts differ by the seed, but random_start is False",
+            )
+        except _FaultError:
+            pass
+
+    def play(self, seed: np.random.SeedSequence, in_full: bool) -> None:
+        """A random game, with everything checked that holds in every position."""
+        random = np.random.default_rng(seed)
+        played: list[str] = []
+        try:
+            states = self._start(seed_rng(seed)[0])
+            while states["outcome"][0] == ONGOING and not self.faults:
+                self._where = f" (after {len(played)} plies: {' '.join(played[-6:])})"
+                mask = self._look(states)
+                if in_full:
+                    self._read_texts(states, mask)
+                if self.faults:
+                    return
+                action = int(random.choice(np.flatnonzero(mask)))
+                played.append(self.game.action_names[action])
+                self._step(states, action)
+            self._look(states)
+            lead = abs(int(self._call("score", states[0])))
+            most = self.game.max_score
+            self._expect(
+                not most or lead <= most, "score", f"a game ends {lead} ahead; max_score is {most}"
+            )
+        except _FaultError:
+            pass
+
+    def _look(self, states: np.ndarray) -> np.ndarray:
+        """Mask and observations change nothing and fit what the game says; returns the mask."""
+        before = states.copy()
+        mask = self._mask(states)
+        self._expect(
+            mask.any() or states["outcome"][0] != ONGOING,
+            "mask",
+            "no action is legal, and the game is not over",
+        )
+        for player in (0, 1):
+            seen = self._observation(states, player)
+            self._expect((seen != _NOTHING).all(), "unseen", "observe leaves entries unwritten")
+            self._expect(
+                ((seen >= 0) & (seen <= 1)).all(), "range", "observe writes more than 1 or below 0"
+            )
+            self._expect(
+                not self.game.binary_observation or np.isin(seen, (0, 1)).all(),
+                "binary",
+                "observe writes fractions, but binary_observation is True",
+            )
+        changed = [name for name in before.dtype.names or () if _differ(name, before, states)]
+        self._expect(
+            not changed, "looking", f"is_legal or observe changes state.{', state.'.join(changed)}"
+        )
+        return mask
+
+    def _step(self, states: np.ndarray, action: int) -> None:
+        ply, cap = int(states["ply"][0]), self.game.max_plies
+        may_end = bool(self._call("may_end", states[0]))
+        self._call("step", states[0], action)
+        state = states[0]
+        is_over = state.outcome != ONGOING
+        self._expect(
+            state.ply == ply + 1,
+            "ply",
+            f"step takes ply from {ply} to {state.ply}, not one further",
+        )
+        self._expect(state.mover in (0, 1), "mover", f"step sets mover to {state.mover}")
+        self._expect(
+            ONGOING <= state.outcome <= TRUNCATED,
+            "outcome",
+            f"step sets outcome to {state.outcome}",
+        )
+        self._expect(
+            is_over or ply + 1 < cap, "max_plies", f"the game goes on, and max_plies is {cap}"
+        )
+        self._expect(
+            may_end or not is_over, "may_end", "the game ends where may_end said that it could not"
+        )
+
+    def _read_texts(self, states: np.ndarray, mask: np.ndarray) -> None:
+        """Texts of legal actions read back, those of others exist, and so do board and picture."""
+        game, state = self.game, states[0]
+        try:
+            for action in np.flatnonzero(mask).tolist():
+                text = game.action_to_text(state, action)
+                self._expect(
+                    text == text.strip().lower(), "text", f"the text {text!r} is not in lower case"
+                )
+                read = game.parse_action(state, mask, text)
+                self._expect(
+                    read == action, "reading", f"{text!r} of action {action} is read as {read}"
+                )
+            for action in np.flatnonzero(mask == 0)[:5].tolist():
+                game.action_to_text(state, action)
+                game.why_illegal(state, action)
+            game.board_text(state)
+            game.svg(state)
+        except Exception as error:  # whatever is wrong with a stranger's game
+            self._expect(False, "texts", f"text or picture: {self._told(error)}")
+
+    def check_symmetries(self, seed: int) -> None:
+        """Games that are images of each other go the same way."""
+        self._where = ""
+        try:
+            symmetries = self.game.symmetries()
+        except Exception as error:  # whatever is wrong with a stranger's game
+            self._expect(False, "symmetries", f"symmetries: {self._told(error)}")
+            return
+        sizes = symmetries.actions.shape[-1], symmetries.observation.shape[-1]
+        expected = self.game.num_actions, int(np.prod(self.game.observation_shape))
+        self._expect(
+            sizes == expected,
+            "symmetries",
+            f"symmetries are of {sizes[0]} actions and {sizes[1]} entries of the observation, not "
+            f"of {expected[0]} and {expected[1]}",
+        )
+        if self.game.random_start or self.faults:
+            return  # no start is known to be the image of another
+        for number in range(1, min(len(symmetries), _MOST_SYMMETRIES)):
+            try:
+                self._play_image(symmetries, number, np.random.default_rng([seed, number]))
+            except _FaultError:
+                return
+
+    def _play_image(self, symmetries: Symmetries, number: int, random: np.random.Generator) -> None:
+        """A random game, and beside it its image under one symmetry."""
+        rng = seed_rng(0)[0]
+        states, image = self._start(rng), self._start(rng)
+        as_other = number if symmetries.as_other is None else int(symmetries.as_other[number])
+        gathers = [symmetries.observation[row] for row in (number, as_other)]
+        start = self._observation(states, 0).ravel()
+        if (start[gathers[0]] != start).any():
+            return  # the image of the start is another position
+        plies = 0
+        while True:
+            self._where = f" (symmetry {number}, after {plies} plies)"
+            mask, image_mask = self._mask(states), self._mask(image)
+            row = (number, as_other)[int(states["mover"][0])]
+            table = symmetries.actions_of(states, row)[0]
+            agrees = (image_mask == mask[table]).all() and image["outcome"] == states["outcome"]
+            self._expect(agrees, "symmetry", "the image of a position has other legal actions")
+            for player in (0, 1):
+                seen = self._observation(states, player).ravel()[gathers[player]]
+                agrees = (self._observation(image, player).ravel() == seen).all()
+                self._expect(agrees, "image", "the image of a position looks other than it should")
+            if self.faults or not mask.any():
+                return
+            action = int(random.choice(np.flatnonzero(mask)))
+            self._call("step", states[0], action)
+            self._call("step", image[0], int(np.argsort(table)[action]))
+            plies += 1
+
+    def compare_with_compiled(self, seed: np.random.SeedSequence) -> None:
+        """Compiled code plays a game as plain Python does."""
+        random = np.random.default_rng(seed)
+        position = Position(self.game, seed)
+        try:
+            states = self._start(seed_rng(seed)[0])
+            while not self.faults:
+                self._where = f" (after {position.ply} plies)"
+                self._compare(states, position)
+                if position.is_over or self.faults:
+                    return
+                action = int(random.choice(position.legal_actions))
+                position.play(action)
+                self._call("step", states[0], action)
+        except _FaultError:
+            pass
+
+    def _compare(self, states: np.ndarray, position: Position) -> None:
+        remedy = "compute in int, and index within bounds"
+        fields = [
+            name for name in states.dtype.names or () if _differ(name, states, position.states)
+        ]
+        self._expect(
+            not fields,
+            "compiled",
+            f"compiled code writes other values into state.{', state.'.join(fields)} than plain "
+            f"Python: {remedy}",
+        )
+        self._expect(
+            (position.mask == self._mask(states)).all(),
+            "compiled",
+            f"compiled code finds other actions legal than plain Python: {remedy}",
+        )
+        for player in (0, 1):
+            self._expect(
+                (position.observation(player) == self._observation(states, player)).all(),
+                "compiled",
+                f"compiled code observes other values than plain Python: {remedy}",
+            )
+
+
+def _differ(field: str, one: np.ndarray, other: np.ndarray) -> bool:
+    return bool((one[field] != other[field]).any())
+
+
+def _plain(module: ModuleType, copies: dict[ModuleType, ModuleType]) -> ModuleType:
+    """A copy of a module with its compiled functions in plain Python, those that they call too."""
+    if module in copies:
+        return copies[module]
+    copy = copies[module] = ModuleType(module.__name__)
+    vars(copy).update(vars(module))
+    for name, value in vars(module).items():
+        if isinstance(value, ModuleType):
+            if any(hasattr(entry, "py_func") for entry in vars(value).values()):
+                setattr(copy, name, _plain(value, copies))
+        elif hasattr(value, "py_func"):
+            function: FunctionType = value.py_func
+            home = _plain(sys.modules[function.__module__], copies)
+            setattr(
+                copy,
+                name,
+                FunctionType(
+                    function.__code__,
+                    vars(home),
+                    function.__name__,
+                    function.__defaults__,
+                    function.__closure__,
+                ),
+            )
+    return copy

@@ -1,0 +1,187 @@
+"""Which network it is: one of `ludarium.models.network`, or one of the user's own.
+
+A network of one's own is a class of torch modules that is registered by a name; configurations and
+checkpoints then name it. Nothing is ever imported because a file names it.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .network import NetworkShape, Output, PolicyValueNetwork, build_network
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What a network is made of.
+
+    Attributes:
+        options: of the networks here ``channels``, the width of the trunk, and ``blocks``, the
+            number of residual blocks; of a network of the user's own its keyword arguments.
+        module: ``package.module:Class`` of a network of the user's own, None for the others.
+    """
+
+    options: dict[str, Any]
+    module: str | None = None
+
+    def __str__(self) -> str:
+        if self.module is None:
+            return f"{self.options['channels']}x{self.options['blocks']}"
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"{self.module}({options})"
+
+    def described(self) -> dict[str, Any]:
+        """For JSON: the options, after ``module`` where there is one."""
+        return ({} if self.module is None else {"module": self.module}) | self.options
+
+
+class _SharedByCopies(dict):
+    """A dict that copies of its owner share."""
+
+    def __deepcopy__(self, memo: dict) -> _SharedByCopies:
+        return self
+
+
+class OwnNetwork(PolicyValueNetwork):
+    """A network of the user's own, made to answer as the others do.
+
+    Args:
+        name: ``package.module:Class``, for messages.
+        module: returns an `Output`, or a tuple (policy, outcome) or (policy, outcome, score);
+            without a score it is taken as 0.
+    """
+
+    def __init__(self, name: str, module: nn.Module) -> None:
+        super().__init__()
+        self.name = name
+        self.module = module
+        self.onnx_graphs = _SharedByCopies()
+
+    def forward(self, observation: Tensor) -> Output:
+        """Evaluate float observations [B, *shape.observation]."""
+        policy, outcome, *score = self.module(observation)
+        return Output(policy, outcome, score[0] if score else outcome[:, 0] * 0.0)
+
+
+_MODULE_NAME = re.compile(r"[A-Za-z_][\w.]{0,199}:[A-Za-z_]\w{0,99}", re.ASCII)
+_own_modules: dict[str, type[nn.Module]] = {}
+
+
+def register_network(name: str, module: type[nn.Module]) -> None:
+    """Let configurations and checkpoints name a network of the user's own.
+
+    The command line does so with ``--network-module``.
+
+    Args:
+        name: ``package.module:Class``, as configurations write it.
+        module: made by ``module(shape, **options)`` with a `NetworkShape` and the options of the
+            configuration; see `OwnNetwork` for what it returns.
+
+    Raises:
+        ValueError: the name is of another form, or ``module`` is no class of torch modules.
+    """
+    if not (isinstance(name, str) and _MODULE_NAME.fullmatch(name)):
+        raise ValueError(f"a network is named package.module:Class, not {str(name)[:100]!r}")
+    if not (isinstance(module, type) and issubclass(module, nn.Module)):
+        raise ValueError(f"{name} is {module!r:.100}, which is no subclass of torch.nn.Module")
+    _own_modules[name] = module
+
+
+def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValueNetwork:
+    """A network with fresh random weights.
+
+    Raises:
+        ValueError: no such network is registered, or the options or the shape do not fit it.
+    """
+    name, options = architecture.module, architecture.options
+    if name is None:
+        if set(options) != {"channels", "blocks"}:
+            raise ValueError(
+                f"a network needs channels and blocks, not {', '.join(options)!r:.200}"
+            )
+        return build_network(shape, **options)
+    if name not in _own_modules:
+        raise ValueError(
+            f"the network {str(name)[:200]!r} is code of someone's own, which runs only if you "
+            "name it: --network-module MODULE:CLASS on the command line, or "
+            "ludarium.models.register_network in Python"
+        )
+    made_by = _own_modules[name]
+    try:
+        inspect.signature(made_by).bind(shape, **options)
+    except TypeError as error:
+        raise ValueError(
+            f"the network {name} does not fit its options: {str(error)[:200]}"
+        ) from None
+    return OwnNetwork(name, made_by(shape, **options))
+
+
+def state_types(
+    shape: NetworkShape, architecture: Architecture
+) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
+    """Number format and shape of each weight of a network, found without memory for them.
+
+    Raises:
+        ValueError: as for `make_network`; or a network of the user's own cannot be made on torch's
+            device ``meta``.
+    """
+    try:
+        with torch.device("meta"):
+            state = make_network(shape, architecture).state_dict()
+    except (RuntimeError, NotImplementedError) as error:
+        raise ValueError(
+            f"the network {architecture.module} cannot be made on torch's device 'meta', which "
+            f"knows shapes only: {str(error)[:200]}"
+        ) from error
+    return {name: (value.dtype, tuple(value.shape)) for name, value in state.items()}
+
+
+def check_network(
+    network: PolicyValueNetwork, shape: NetworkShape, architecture: Architecture
+) -> None:
+    """See whether a network of the user's own can learn, answer, and be saved and loaded.
+
+    Raises:
+        ValueError: an output is missing, or is of a wrong shape or number format; a parameter
+            has no part in the outputs, or does not learn; or the network cannot be loaded later.
+    """
+    name = architecture.module
+    twin = copy.deepcopy(network).train()
+    parameters = dict(twin.named_parameters())
+    for each, parameter in parameters.items():
+        if not parameter.requires_grad:
+            raise ValueError(f"the parameter {each} of {name} does not learn; make it a buffer")
+    try:
+        output = twin(torch.zeros(2, *shape.observation))
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError(
+            f"{name} must return (policy, outcome) or (policy, outcome, score): {str(error)[:200]}"
+        ) from error
+    sizes = {"policy": (2, shape.num_actions), "outcome": (2, 3), "score": (2,)}
+    for (kind, size), tensor in zip(sizes.items(), output, strict=True):
+        _check_output(f"the {kind} of {name}", tensor, size)
+    total = output.policy.sum() + output.outcome.sum() + output.score.sum()
+    gradients = torch.autograd.grad(total, list(parameters.values()), allow_unused=True)
+    unused = [each for each, grad in zip(parameters, gradients, strict=True) if grad is None]
+    if unused:
+        raise ValueError(f"nothing that {name} returns depends on {', '.join(unused[:5])}")
+    state = {each: (value.dtype, tuple(value.shape)) for each, value in twin.state_dict().items()}
+    if state != state_types(shape, architecture):
+        raise ValueError(f"{name} must have the same weights whenever it is made")
+
+
+def _check_output(name: str, tensor: Any, size: tuple[int, ...]) -> None:
+    found = (
+        f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+        if isinstance(tensor, Tensor)
+        else type(tensor).__name__
+    )
+    if found != f"float32 {list(size)}":
+        raise ValueError(f"{name} must be float32 {list(size)} for two observations, not {found}")

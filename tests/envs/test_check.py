@@ -1,0 +1,222 @@
+"""Mistakes in a new game are named: when it is made, when it is compiled, or by `check_game`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from ludarium.envs import Game, check_game
+from ludarium.envs.engine.check import check_description, check_rules
+from tests import tictactoe
+from tests.games import ALL_GAMES
+from tests.oddity import Oddity
+from tests.tictactoe import TicTacToe
+
+SOURCE = Path(tictactoe.__file__).parent
+Change = tuple[str, str]
+
+
+@pytest.fixture
+def changed(tmp_path, monkeypatch) -> Callable[..., type[Game]]:
+    """Tic-tac-toe with changes of the sources of its board and rules."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def make(*changes: Change) -> type[Game]:
+        sources = {name: (SOURCE / name).read_text() for name in ("rules.py", "board.py")}
+        for old, new in changes:
+            (name,) = (name for name, source in sources.items() if old in source)
+            sources[name] = sources[name].replace(old, new, 1)
+        folder = tmp_path / "changed_game"
+        folder.mkdir()
+        (folder / "__init__.py").write_text("")
+        for name, source in sources.items():
+            (folder / name).write_text(source)
+        kind: type[Game] = import_module("changed_game.board").TicTacToe
+        return kind
+
+    yield make
+    for name in [name for name in sys.modules if name.startswith("changed_game")]:
+        del sys.modules[name]
+
+
+# When it is made.
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "self.num_actions = CELLS",
+            "self.num_actions = CELLS + 1",
+            "action_names are 9, but there are 10 act",
+        ),
+        ("self.num_actions = CELLS", "self.num_actions = 9.0", "num_actions is 9.0; it must be an"),
+        ("        self.num_actions = CELLS\n", "", "tictactoe: setup does not set num_actions"),
+        ("        self.max_plies = CELLS\n", "", "setup does not set max_plies"),
+        (
+            "self.max_plies = CELLS",
+            "self.max_plies = None",
+            "max_plies is None; it must be an integer",
+        ),
+        ("(NUM_PLANES, _SIDE, _SIDE)", "[NUM_PLANES, _SIDE, _SIDE]", "observation_shape is [3, 3"),
+        (
+            '"other marks", "empty cells"]',
+            '"other marks"]',
+            "observation_names are 2, but there are 3",
+        ),
+        ('"own marks", "other', '"own marks", "own', "'own marks' twice"),
+        ("[cell_name(cell, _SIDE) for", "[cell for", "action_names is [0, 1, 2"),
+        ("np.arange(CELLS)\n", "np.arange(CELLS - 1)\n", "must be an array of num_actions"),
+        ("np.arange(CELLS)\n", "np.arange(CELLS) // 2\n", "actions 0 and 1 at the same place, 0"),
+        ("np.arange(CELLS)\n", "np.arange(CELLS) - 2\n", "-1 for an action without a place"),
+        ("binary_observation = True", "binary_observation = 1", "binary_observation is 1; it must"),
+        ("max_score = 1", "max_score = -1", "max_score is -1"),
+        ("rules.state_dtype()", "np.dtype([('cells', np.int8, 9)])", "lacks ply, mover or outcome"),
+        ("table_record(lines=np.array(_LINES, np.uint8))", "{}", "tables is {}; make it with"),
+        ("= CELLS\n\n", "= CELLS\n        self.log_fields = ('moves',)\n\n", "log_fields names 'm"),
+        (
+            "def is_legal(tables, state, action)",
+            "def is_legal(tables, state)",
+            "2 arguments; it is",
+        ),
+        ("def observe(", "def observes(", "there is no function observe"),
+        (
+            "state.cells[action] = ",
+            "state.cels[action] = ",
+            "state.cels, a field that is not there",
+        ),
+        (
+            "tables.lines[line, k]",
+            "tables.line[line, k]",
+            "uses tables.line, .* did you mean lines",
+        ),
+        ("    state.ply = 0\n", "", "init never writes state.ply;"),
+        ("        state.cells[cell] = EMPTY\n", "        pass\n", "init never writes state.cells;"),
+    ],
+)
+def test_what_shows_at_once_is_refused_when_the_game_is_made(changed, old, new, words):
+    kind = changed((old, new))
+    with pytest.raises(ValueError, match=words.replace("[", r"\[").replace("(", r"\(")) as refusal:
+        kind()
+    message = str(refusal.value)
+    assert len(message) < 300
+    assert "\n" not in message
+
+
+def test_the_line_of_a_misspelt_field_is_named(changed):
+    kind = changed(("state.cells[action] = ", "state.cels[action] = "))
+    line = (SOURCE / "rules.py").read_text().split("state.cells[action] = ")[0].count("\n") + 1
+    with pytest.raises(ValueError, match=rf"step \(line {line} of rules.py\) uses state.cels"):
+        kind()
+
+
+@pytest.mark.parametrize("kind", ALL_GAMES.values(), ids=list(ALL_GAMES))
+def test_games_without_fault_pass(kind: type[Game]) -> None:
+    check_description(kind())
+    check_rules(kind())
+
+
+def test_fields_may_be_written_by_helpers(changed):
+    kind = changed(
+        (
+            "    for cell in range(CELLS):\n        state.cells[cell] = EMPTY\n",
+            "    _empty(state)\n",
+        ),
+        (
+            "@rule\ndef _has_line",
+            "@rule\ndef _empty(position):\n    for cell in range(CELLS):\n"
+            "        position.cells[cell] = EMPTY\n\n\n@rule\ndef _has_line",
+        ),
+    )
+    with pytest.raises(ValueError, match=r"init never writes state.cells"):
+        kind()  # a helper knows the position as `state`
+    source = Path(sys.modules["changed_game.rules"].__file__)
+    source.write_text(source.read_text().replace("position", "state"))
+    for name in [name for name in sys.modules if name.startswith("changed_game")]:
+        del sys.modules[name]
+    import_module("changed_game.board").TicTacToe()
+
+
+# When it is compiled.
+
+
+def test_what_the_compiler_refuses_is_told_in_two_lines(changed):
+    game = changed(("if _has_line(", "if _has_lines("))()
+    position = game.start()
+    with pytest.raises(ValueError, match="_has_lines") as refusal:
+        position.play(0)
+    first, second = str(refusal.value).splitlines()
+    assert first.startswith("the rules of tictactoe cannot be compiled (step")
+    assert "NUMBA_DISABLE_JIT=1" in second
+    assert position == game.start()
+
+
+# When it is played.
+
+
+@pytest.mark.parametrize("kind", [TicTacToe, Oddity])
+def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
+    assert check_game(kind(), games=10) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ([("for cell in range(CELLS):\n        state", "for cell in range(8):\n        state")],
+         "init does not write all of state.cells"),
+        ([("state.ply = 0", "state.ply = 2")], "init sets ply to 2"),
+        ([("state.mover = 0", "state.mover = engine.random_below(rng, 2)")],
+         "random_start is False"),
+        ([("state.ply += 1", "state.ply += state.cells[0]")], "step takes ply from"),
+        ([("return state.cells[action] == EMPTY", "return state.cells[action + 1] == EMPTY")],
+         r"is_legal fails: IndexError.*line \d+ of rules.py, in is_legal"),
+        ([("return state.cells[action] == EMPTY", "return False")], "no action is legal, and the"),
+        ([("planes[OWN_MARKS, cell] =", "planes[OWN_MARKS + 3, cell] =")],
+         "observe fails: IndexError.* of rules.py, in observe"),
+        ([("        planes[EMPTY_CELLS, cell] = content == EMPTY\n", "")],
+         "observe leaves entries unwritten"),
+        ([("planes[OWN_MARKS, cell] = content == MARK", "planes[OWN_MARKS, cell] = MARK")],
+         "observe writes more than 1"),
+        ([("planes[OWN_MARKS, cell] = content == MARK + player",
+           "planes[OWN_MARKS, cell] = 0.5 * player")],
+         "observe writes fractions"),
+        ([("content = state.cells[cell]", "content = state.cells[cell]\n        state.mover = 0")],
+         "is_legal or observe changes state.mover"),
+        ([("self.max_plies = CELLS", "self.max_plies = 4")], "goes on, and max_plies is 4"),
+        ([("return read_cell(text, _SIDE, _SIDE)", "return 0")], "is read as 0"),
+        ([('return f"{cell_name(action, _SIDE)} is taken"', "return state.nothing")],
+         "no attribute 'nothing'.* of board.py, in why_illegal"),
+        ([("cells = square_symmetries(_SIDE)",
+           "cells = np.array([[*range(9)], [1, 0, *range(2, 9)]])")],
+         "the image of a position"),
+        ([("cells = square_symmetries(_SIDE)", "cells = square_symmetries(_SIDE)[::-1]")],
+         "symmetries: ValueError: a symmetry must be a permutation, and row 0 the identity"),
+    ],
+)  # fmt: skip
+def test_what_shows_in_play_is_reported(changed, changes, words):
+    faults = check_game(changed(*changes)(), games=10)
+    assert len(faults) >= 1
+    assert any(re.search(words, fault) for fault in faults), faults
+    assert all(len(fault) < 400 for fault in faults)
+
+
+def test_a_game_that_ends_unannounced_is_reported(changed):
+    never = "@rule\ndef may_end(tables, state):\n    return False\n\n\n@rule\ndef _has_line"
+    faults = check_game(changed(("@rule\ndef _has_line", never))())
+    assert any("may_end said that it could not" in fault for fault in faults)
+
+
+def test_compiled_code_that_goes_other_ways_is_reported(changed):
+    game = changed(
+        ("= content == EMPTY\n", "= (content == EMPTY) & _SHOWN\n"),
+        ("NUM_PLANES = 3\n", "NUM_PLANES = 3\n_SHOWN = 1\n"),
+    )()
+    game.start().observation()  # compiled while empty cells are shown, which then ends
+    sys.modules["changed_game.rules"]._SHOWN = 0
+    (fault,) = check_game(game, games=3)
+    assert "compiled code observes other values than plain Python" in fault

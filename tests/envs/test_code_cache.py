@@ -1,0 +1,226 @@
+"""Compiled kernels: made of parts, kept on disk, whatever happens to the files or the folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+
+from ludarium.envs.engine import code_cache
+from ludarium.envs.engine.codegen import kernel, part
+from ludarium.envs.engine.rule import random_bits, seed_rng
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAY = """
+from tests.tictactoe import TicTacToe
+position = TicTacToe().start(0)
+for action in (4, 0, 8):
+    position.play(action)
+print(position.mask.tolist(), position.observation(1).tolist())
+"""
+
+
+def start_playing(folder: Path, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PLAY],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder), "NUMBA_DISABLE_JIT": "0"} | environment,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def play(folder: Path, **environment: str) -> tuple[str, str]:
+    """Standard output and standard error of a process that plays some plies."""
+    process = start_playing(folder, **environment)
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return output, errors
+
+
+def files_in(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file())
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A cache folder with the kernels of a few plies, and what the process said."""
+    folder = tmp_path_factory.mktemp("cache")
+    output, errors = play(folder)
+    assert errors.count("compiling tictactoe") == 1
+    assert {file.suffix for file in files_in(folder)} == {".kernel"}
+    return folder, output
+
+
+# Files.
+
+
+def test_a_second_process_compiles_nothing(filled: tuple[Path, str]) -> None:
+    folder, output = filled
+    before = files_in(folder)
+    assert play(folder) == (output, "")
+    assert files_in(folder) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda data: b"", id="empty"),
+        pytest.param(lambda data: data[: len(data) // 2], id="torn"),
+        pytest.param(lambda data: data[:3000] + b"\0" + data[3001:], id="one byte"),
+        pytest.param(lambda data: b"numba" + data[5:], id="of another kind"),
+    ],
+)
+def test_damaged_files_are_compiled_anew(filled: tuple[Path, str], tmp_path: Path, damage) -> None:
+    folder, output = filled
+    copies = tmp_path / "cache"
+    shutil.copytree(folder, copies)
+    for file in files_in(copies):
+        file.write_bytes(damage(file.read_bytes()))
+    again, errors = play(copies)
+    assert again == output
+    assert errors.count("compiling tictactoe") == 1
+    assert play(copies) == (output, "")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+def test_a_process_killed_while_it_compiles_leaves_nothing_that_matters(
+    filled: tuple[Path, str], tmp_path: Path
+) -> None:
+    _, output = filled
+    process = start_playing(tmp_path)
+    while not files_in(tmp_path) and process.poll() is None:
+        time.sleep(0.002)
+    process.kill()
+    process.communicate()
+    assert play(tmp_path)[0] == output
+    assert play(tmp_path) == (output, "")
+
+
+def test_processes_that_compile_at_once_leave_one_file_for_each_kernel(
+    filled: tuple[Path, str], tmp_path: Path
+) -> None:
+    folder, output = filled
+    for process in [start_playing(tmp_path) for _ in range(3)]:
+        assert process.communicate()[0] == output
+    names = [file.name for file in files_in(folder)]
+    assert [file.name for file in files_in(tmp_path)] == names
+    assert play(tmp_path) == (output, "")
+
+
+def test_no_folder_to_write_is_a_warning_and_the_code_is_compiled_in_memory(
+    filled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_cache, "cache_folders", lambda file: [Path(__file__) / "no folder"])
+    function = kernel(lambda number: number + 1, "no-folder", "sources")
+    code_cache._warn_once.cache_clear()
+    with pytest.warns(RuntimeWarning, match=r"no folder .*NUMBA_CACHE_DIR") as warned:
+        assert (function(1), function(2.5)) == (2, 3.5)
+    assert len(warned) == 1
+
+
+def test_the_first_folder_that_can_be_written_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        code_cache, "cache_folders", lambda file: [Path(__file__) / "no folder", tmp_path / "yes"]
+    )
+    assert kernel(lambda number: number + 1, "second-folder", "sources")(1) == 2
+    (file,) = files_in(tmp_path / "yes")
+    again = kernel(lambda number: number + 1, "second-folder", "sources")
+    assert again(1) == 2
+    assert sum(again.stats.cache_hits.values()) == 1  # type: ignore[attr-defined]
+    assert file.name.startswith("second-folder-sources-")
+
+
+def test_a_home_that_nobody_has_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    folders = list(code_cache.cache_folders(__file__))
+    assert folders[-1] == Path(__file__).parent / "__pycache__"
+
+
+def test_a_full_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(code_cache, "cache_folders", lambda file: [tmp_path])
+    monkeypatch.setattr(code_cache, "_write", full)
+    code_cache._warn_once.cache_clear()
+    with pytest.warns(RuntimeWarning, match="No space left on device"):
+        assert kernel(lambda number: number + 1, "full", "sources")(1) == 2
+
+
+def test_code_of_other_sources_goes_when_nobody_used_it_for_days(tmp_path: Path) -> None:
+    names = {
+        "game-play-old-1.kernel": 9,  # other sources, not used for 9 days
+        "game-play-old-2.kernel": 1,
+        "game-play-new-3.kernel": 9,  # another option set of the same sources
+        "game-play-old-4-abc.part": 9,  # left behind by a process that was killed
+        "game-play-old-5-abc.part": 0,
+        "game-step-old-6.kernel": 9,  # another kernel
+    }
+    for name, days in names.items():
+        file = tmp_path / name
+        file.write_bytes(b"")
+        long_ago = time.time() - days * 86_400
+        os.utime(file, (long_ago, long_ago))
+    code_cache._remove_unused(tmp_path, "game-play", "new")
+    assert {file.name for file in files_in(tmp_path)} == {
+        name for name in names if name[-8] in "2356" or "old-5" in name
+    } - {"game-play-old-4-abc.part"}
+
+
+# Parts.
+
+
+def test_parts_give_the_same_to_everyone_who_calls_them() -> None:
+    """Python, a kernel, and compiled functions that numba makes in its own way."""
+
+    @part
+    def twice(number):
+        return 2 * number
+
+    @part
+    def four_times(number):
+        return twice(twice(number))
+
+    def entry(number):
+        return four_times(number) + twice(number)
+
+    assert four_times(np.int8(100)) == 400
+    assert kernel(entry, "parts", "sources")(7) == 42
+    assert njit(entry)(7) == 42
+
+
+def test_a_part_that_python_called_first_still_goes_into_kernels() -> None:
+    rngs = seed_rng(3)
+    numbers = [random_bits(rngs[0]) for _ in range(3)]
+    again = seed_rng(3)
+    draw = njit(lambda rngs: random_bits(rngs[0]))
+    assert [draw(again) for _ in range(3)] == numbers
+
+
+def test_integers_of_any_width_make_one_copy_of_a_part() -> None:
+    @part
+    def shifted(number):
+        return number << 40
+
+    def entry(narrow, wide):
+        return shifted(narrow) + shifted(wide) + shifted(1)
+
+    compiled = kernel(entry, "widths", "sources")
+    assert compiled(np.int8(1), np.int64(2)) == 4 << 40
+    assert len(shifted._callee.signatures) == 1

@@ -1,0 +1,216 @@
+"""Networks of the user's own: the page about them is true, and nothing runs that was not named."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from ludarium.cli import main
+from ludarium.configs import apply_settings, load_config
+from ludarium.models import (
+    Architecture,
+    Checkpoint,
+    InferenceEngine,
+    NetworkShape,
+    architecture,
+    load_checkpoint,
+    make_network,
+    register_network,
+    save_checkpoint,
+)
+from ludarium.models.architecture import check_network
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "own-network.md"
+SHAPE = NetworkShape((2, 3, 3), 9)
+#: A run of seconds.
+TINY = {
+    "alphazero": [
+        "self_play={games: 4, positions: 32, workers: 1, simulations: 4, max_considered: 4}",
+        "learner={batch: 16}",
+        "backend=onnx",
+    ],
+    "ppo": ["rollout={games: 4, steps: 8}", "learner={batch: 16}"],
+}
+
+
+class Net(nn.Module):
+    """As on the page, with a score."""
+
+    def __init__(self, shape: NetworkShape, width: int = 8) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(int(np.prod(shape.observation)), width)
+        self.policy = nn.Linear(width, shape.num_actions)
+        self.outcome = nn.Linear(width, 3)
+        self.score = nn.Linear(width, 1)
+
+    def forward(self, observation):
+        x = self.hidden(observation.flatten(1)).relu()
+        return self.policy(x), self.outcome(x), self.score(x).tanh().flatten()
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    """Only `Net` is registered, whatever other tests did."""
+    monkeypatch.setattr(architecture, "_own_modules", {})
+    register_network("mine:Net", Net)
+
+
+def checkpoint_of(module: str = "mine:Net", **options) -> Checkpoint:
+    torch.manual_seed(0)
+    chosen = Architecture(options, module)
+    network = make_network(SHAPE, chosen).eval()
+    return Checkpoint("tictactoe", 0, {}, SHAPE, chosen, 7, network)
+
+
+def blocks_of_page(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The files that the page describes, for a small board."""
+    (tmp_path / "mine.py").write_text(blocks_of_page("python")[0])
+    config = blocks_of_page("yaml")[0] + "options: {size: 3}\nevaluation: {every: 0}\n"
+    (tmp_path / "mine.yaml").write_text(config)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    monkeypatch.setattr(architecture, "_own_modules", {})
+    yield tmp_path
+    sys.modules.pop("mine", None)
+
+
+@pytest.mark.parametrize("algorithm", TINY)
+def test_the_page_is_true(folder, algorithm, capsys):
+    settings = [*TINY[algorithm], "budget={iterations: 1}"]
+    (folder / "mine.yaml").write_text(
+        (folder / "mine.yaml").read_text() + f"algorithm: {algorithm}\n"
+    )
+    command = ["train", "corso", "--config", "mine.yaml", "--folder", "run", "--json"]
+    command += [f"--set={setting}" for setting in settings]
+    assert main([*command, "--network-module", "mine:Net"]) == 0
+    capsys.readouterr()
+    checkpoint = load_checkpoint(folder / "run" / "agent.safetensors")
+    assert checkpoint.architecture == Architecture({"width": 128}, "mine:Net")
+    assert checkpoint.network.module.hidden.out_features == 128
+    export = ["export", "run", "--positions", "64", "--json", "--network-module", "mine:Net"]
+    assert main(export) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == "run/agent.onnx"
+
+
+@pytest.mark.parametrize("command", ["train corso --config mine.yaml", "export mine.safetensors"])
+def test_what_is_not_named_on_the_command_line_does_not_run(folder, command, capsys):
+    (folder / "mine.py").write_text("open('touched', 'w')\n")
+    register_network("mine:Net", Net)
+    save_checkpoint(checkpoint_of(), folder / "mine.safetensors")
+    architecture._own_modules.clear()
+    assert main(command.split()) == 2
+    error = capsys.readouterr().err
+    assert "'mine:Net' is code of someone's own" in error
+    assert "--network-module" in error
+    assert not (folder / "touched").exists()
+    assert "mine" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mine", "write MODULE:CLASS"),
+        ("nowhere_at_all:Net", "No module named 'nowhere_at_all'"),
+        ("math:pi", "no subclass of torch.nn.Module"),
+        ("math:Net", "has no attribute 'Net'"),
+    ],
+)
+def test_names_that_mean_nothing_are_refused(name, message, capsys):
+    assert main(["games", "--network-module", name]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_checkpoints_keep_class_options_and_weights(tmp_path):
+    checkpoint = checkpoint_of(width=5)
+    loaded = load_checkpoint(save_checkpoint(checkpoint, tmp_path / "a.safetensors"))
+    assert loaded == checkpoint
+    assert str(loaded.architecture) == "mine:Net(width=5)"
+    x = torch.rand(3, *SHAPE.observation)
+    with torch.inference_mode():
+        for ours, theirs in zip(checkpoint.network(x), loaded.network(x), strict=True):
+            assert torch.equal(ours, theirs)
+
+
+def test_options_that_do_not_fit_the_class_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"mine:Net does not fit its options: .*'depth'"):
+        make_network(SHAPE, Architecture({"depth": 5}, "mine:Net"))
+
+
+class NoOutcome(Net):
+    def forward(self, observation):
+        return super().forward(observation)[0]
+
+
+class WrongShape(Net):
+    def forward(self, observation):
+        policy, outcome, _ = super().forward(observation)
+        return policy[:, 1:], outcome
+
+
+class Unused(Net):
+    def forward(self, observation):
+        return super().forward(observation)[:2]
+
+
+class Fixed(Net):
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.hidden.requires_grad_(False)
+
+
+class NoMeta(Net):
+    def __init__(self, shape):
+        super().__init__(shape, width=int(torch.tensor(8.0).item()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (NoOutcome, "must return"),
+        (WrongShape, r"the policy of mine:Bad must be float32 \[2, 9\] .* not float32 \[2, 8\]"),
+        (Unused, r"nothing that mine:Bad returns depends on module\.score\.weight"),
+        (Fixed, r"the parameter module\.hidden\.weight of mine:Bad does not learn"),
+        (NoMeta, "cannot be made on torch's device 'meta'"),
+    ],
+)
+def test_networks_that_cannot_be_trained_are_refused_before_they_are(kind, message):
+    register_network("mine:Bad", kind)
+    chosen = Architecture({}, "mine:Bad")
+    with pytest.raises(ValueError, match=message):
+        check_network(make_network(SHAPE, chosen), SHAPE, chosen)
+
+
+def test_configurations_keep_a_networks_own_keys(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text('game: corso\nnetwork: {module: "mine:Net", width: 5, blocks: 2}\n')
+    network = load_config(path).network
+    assert (network.module, network.options) == ("mine:Net", {"width": 5, "blocks": 2})
+    assert apply_settings(load_config(path), ["seed=3"]).network == network
+    changed = apply_settings(load_config(path), ["network.width=6"]).network
+    assert changed.options == {"width": 6, "blocks": 2}
+    with pytest.raises(ValueError, match="options are for a network of one's own"):
+        apply_settings(load_config("corso/default"), ["network={options: {width: 5}}"])
+    with pytest.raises(ValueError, match=r"network\.width: there is no such key"):
+        apply_settings(load_config("corso/default"), ["network={width: 5}"])
+
+
+def test_integers_are_refused_for_a_network_that_has_no_known_trunk():
+    network = checkpoint_of().network
+    observations = np.zeros((4, *SHAPE.observation), np.float32)
+    with pytest.raises(ValueError, match="'onnx-int8' is for the networks of ludarium"):
+        InferenceEngine(network, SHAPE.observation, 4, "onnx-int8", examples=observations)
+    engine = InferenceEngine(network, SHAPE.observation, 4, examples=observations)
+    assert engine.backend in ("eager", "onnx")

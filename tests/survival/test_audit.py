@@ -1,0 +1,79 @@
+"""Nothing executes: while hostile files are read, nothing is imported, run, written or connected.
+
+In a process of its own, for an audit hook cannot be taken out again.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: What no reader may do. Opening files is only watched for names and modes.
+PROGRAM = r"""
+import os, random, sys, tempfile
+from pathlib import Path
+from tests.survival.readers import READERS
+from tests.survival.fuzz import hostile
+
+CASES = int(sys.argv[1])
+FORBIDDEN = ("exec", "compile", "import", "subprocess.", "os.system", "os.exec", "os.posix_spawn",
+    "os.spawn", "os.fork", "os.startfile", "socket.", "ctypes.", "pickle.", "marshal.", "code.",
+    "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.link", "os.symlink",
+    "os.truncate", "shutil.", "urllib.", "webbrowser.", "sys.addaudithook", "ftplib.", "smtplib.",
+    "http.", "os.putenv", "os.kill", "signal.", "sqlite3.")
+watching, seen = False, set()
+
+def hook(event, arguments):
+    if not watching:
+        return
+    if event == "open":
+        path, mode, flags = arguments
+        writes = (isinstance(mode, str) and set(mode) & set("wax+")) or (
+            isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+        own = str(path).startswith((str(folder), sys.prefix, sys.base_prefix, ROOT))
+        if writes or not (own or isinstance(path, int)):
+            seen.add(f"open {path!r} {mode!r}")
+    elif event.startswith(FORBIDDEN):
+        seen.add(f"{event} {str(arguments)[:200]}")
+
+ROOT = sys.argv[2]
+folder = Path(tempfile.mkdtemp())
+sys.addaudithook(hook)
+for reader in READERS:
+    good = reader.good()
+    path = folder / "file"
+    for content in good:  # what is imported at the first use of all
+        path.write_bytes(content)
+        reader.read(path)
+    for seed in range(-20, CASES):
+        path.write_bytes(hostile(reader, good, seed))
+        watching = seed >= 0
+        try:
+            reader.read(path)
+        except Exception:
+            pass
+        watching = False
+    print(reader.name, *sorted(seen), sep="\n  ")
+    if seen:
+        sys.exit(1)
+watching = True
+try:
+    exec("1")
+finally:
+    watching = False
+assert seen, "the hook sees nothing"
+"""
+
+
+def test_nothing_executes_while_hostile_files_are_read() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "60", str(ROOT)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]

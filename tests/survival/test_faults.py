@@ -1,0 +1,86 @@
+"""Every operation of an iteration on the disk fails once: nothing is lost, nothing is doubled."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sb3_contrib")
+
+from ludarium.training.runs import files
+from ludarium.training.runs.files import StorageError
+
+from .faults import OPERATIONS, FailingOS, Killed
+from .tiny import ALGORITHMS, fingerprint, train
+
+BEGUN, ENDED = 2, 3  # iterations: two states are kept, so one of three is removed in the third
+
+
+@pytest.fixture(scope="module", params=["drift", *ALGORITHMS])
+def run(request, tmp_path_factory) -> tuple[str, Path, dict[str, Any]]:
+    """Algorithm, a run of two iterations, and what comes of a third."""
+    base = tmp_path_factory.mktemp(request.param)
+    train(request.param, base / "begun", BEGUN)
+    shutil.copytree(base / "begun", base / "whole")
+    train(request.param, base / "whole", ENDED)
+    return request.param, base / "begun", fingerprint(base / "whole")
+
+
+def operations(algorithm: str, begun: Path, folder: Path, monkeypatch) -> list[str]:
+    """What an iteration does on the disk, resuming included."""
+    shutil.copytree(begun, folder)
+    counting = FailingOS()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "os", counting)
+        train(algorithm, folder, ENDED)
+    return counting.done
+
+
+@pytest.mark.parametrize("how", ["kill", "power", "full"])
+def test_a_failure_at_any_operation_changes_nothing(run, how, tmp_path, monkeypatch):
+    """Every operation of a run without games; of others, which take longer, every fifth."""
+    algorithm, begun, expected = run
+    done = operations(algorithm, begun, tmp_path / "counted", monkeypatch)
+    assert set(done) == set(OPERATIONS)
+    first = {"kill": 0, "power": 1, "full": 2}[how]
+    for number in range(first, len(done), 1 if algorithm == "drift" else 5):
+        if how == "full" and done[number] in ("unlink", "rmdir"):
+            continue  # these work on a full disk too
+        folder = tmp_path / f"run-{number}"
+        shutil.copytree(begun, folder)
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "os", FailingOS(number, how))
+            if how == "full":
+                with pytest.raises(StorageError) as error:
+                    train(algorithm, folder, ENDED)
+                assert re.fullmatch(
+                    r"cannot write .* \(No space left on device\): make room there, .*",
+                    str(error.value),
+                )
+            else:
+                with pytest.raises(Killed):
+                    train(algorithm, folder, ENDED)
+        said = train(algorithm, folder, ENDED)
+        found = fingerprint(folder)
+        assert found.keys() == expected.keys(), (number, done[number])
+        differing = [name for name in expected if found[name] != expected[name]]
+        assert (differing, said) == ([], []), (number, done[number])
+
+
+def test_a_start_that_fails_leaves_nothing_or_a_run_that_can_be_begun(tmp_path, monkeypatch):
+    counting = FailingOS()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "os", counting)
+        train("drift", tmp_path / "in" / "whole", 0)
+    assert not (tmp_path / "in").exists(), "nothing was saved, so nothing is left"
+    for number in range(counting.done.index("replace") + 1):
+        folder = tmp_path / f"{number}" / "run"
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "os", FailingOS(number, "kill"))
+            with pytest.raises(Killed):
+                train("drift", folder, 0)
+        assert train("drift", folder, 0) == []

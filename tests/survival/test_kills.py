@@ -1,0 +1,113 @@
+"""Processes that are killed, and two on one folder."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sb3_contrib")
+
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.lock import FolderLock
+
+from .killing import killed_at_random
+from .tiny import fingerprint, tiny_config, train
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that are forked")
+@pytest.mark.parametrize("algorithm", ["drift", "alphazero", "ppo"])
+def test_a_run_killed_at_random_moments_is_the_run_that_was_not(algorithm, tmp_path):
+    began = time.perf_counter()
+    train(algorithm, tmp_path / "whole")
+    seconds = time.perf_counter() - began
+    killed = killed_at_random(algorithm, tmp_path / "run", seconds, 4, random.Random(1))
+    assert killed.failure is None
+    assert killed.kills > 0
+    assert fingerprint(tmp_path / "run") == fingerprint(tmp_path / "whole")
+
+
+def test_a_second_process_is_refused_by_name_until_the_first_is_gone(tmp_path):
+    code = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from ludarium.training.runs.lock import FolderLock\n"
+        "FolderLock(Path(sys.argv[1])).acquire()\n"
+        "print('held', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    train("drift", tmp_path, 1)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "lock")], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        before = fingerprint(tmp_path)
+        for restart in (False, True):
+            with pytest.raises(ValueError, match=rf"is in use by process {holder.pid} on .*: wait"):
+                train("drift", tmp_path, restart=restart)
+        assert fingerprint(tmp_path) == before
+    finally:
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+        holder.stdout.close()
+    assert train("drift", tmp_path, 2) == []
+
+
+def test_without_locks_of_the_system_a_dead_process_holds_none(tmp_path, monkeypatch):
+    monkeypatch.setattr("ludarium.training.runs.lock._lock", lambda file: None)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    host = os.uname().nodename
+    for holder, is_free in (
+        (f"{gone.pid} {host}", True),
+        (f"{os.getpid()} {host}", True),
+        (f"{os.getppid()} {host}", False),
+        ("1 elsewhere", False),
+        ("", True),
+        ("nonsense", True),
+    ):
+        (tmp_path / "lock").write_text(f"{holder}\n")
+        lock = FolderLock(tmp_path / "lock")
+        if is_free:
+            lock.acquire()
+            lock.release()
+        else:
+            with pytest.raises(ValueError, match="is in use by process"):
+                lock.acquire()
+
+
+def test_a_run_that_is_refused_or_saves_nothing_leaves_no_folder(tmp_path):
+    train("drift", tmp_path / "a" / "b", 0)
+    config = tiny_config("alphazero").model_copy(update={"device": "cuda:77"})
+    from ludarium.training.alphazero.loop import AlphaZeroTrainer
+    from ludarium.training.runs.reporting import Reporter
+
+    with pytest.raises(ValueError, match=r"device is 'cuda:77', which torch does not have here"):
+        AlphaZeroTrainer(config, RunFolder(tmp_path / "c"), Reporter())
+    huge = config.replay.model_copy(update={"last": 10**16})
+    config = tiny_config("alphazero").model_copy(update={"replay": huge})
+    with pytest.raises(ValueError, match=r"replay\.last: 10,000,000,000,000,000 positions take"):
+        AlphaZeroTrainer(config, RunFolder(tmp_path / "d"), Reporter())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_refused_configuration_throws_no_run_away(tmp_path):
+    train("drift", tmp_path, 2)
+    before = fingerprint(tmp_path)
+    config = tiny_config("alphazero").model_copy(update={"device": "cuda:77"})
+    from ludarium.training.alphazero.loop import AlphaZeroTrainer
+    from ludarium.training.runs.reporting import Reporter
+
+    with pytest.raises(ValueError, match="cuda:77"):
+        AlphaZeroTrainer(config, RunFolder(tmp_path, restart=True), Reporter())
+    assert fingerprint(tmp_path) == before

@@ -1,0 +1,171 @@
+"""Runs of a second or less, for tests that kill, damage and starve them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ludarium.configs import TrainingConfig, apply_settings, load_config
+from ludarium.models import PolicyValueNetwork, build_network
+from ludarium.training.alphazero.loop import AlphaZeroTrainer
+from ludarium.training.alphazero.replay import Replay
+from ludarium.training.networks import network_shape
+from ludarium.training.ppo.loop import PPOTrainer
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.log import decode_line
+from ludarium.training.runs.reporting import Reporter
+from ludarium.training.runs.state import State, flatten, unflatten
+from ludarium.training.runs.trainer import Trainer
+
+ITERATIONS = 4
+
+_COMMON = [
+    "options={size: 3}",
+    "device=cpu",
+    f"budget={{iterations: {ITERATIONS}, minutes: null}}",
+    "network={channels: 8, blocks: 1}",
+    "evaluation={every: 0}",
+]
+_OWN = {
+    "alphazero": [
+        "backend=eager",
+        "self_play={games: 8, positions: 64, workers: 1, simulations: 4, opening_plies: 2}",
+        "bootstrap={positions: 0}",
+        "replay={first: 60, last: 120}",
+        "learner={batch: 32, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
+    ],
+    "ppo": [
+        "rollout={games: 16, steps: 8, opening_plies: 2}",
+        "opponents={every: 1, pool: 2, current: 0.3}",
+        "learner={batch: 64, epochs: 2, learning_rate: 0.003}",
+    ],
+}
+ALGORITHMS = tuple(_OWN)
+
+_SAMPLE = np.dtype([("number", np.int32), ("weight", np.float64)], align=True)
+
+
+class DriftTrainer(Trainer):
+    """Learns nothing, in no time: weights drift at random, and random numbers are its samples."""
+
+    def build(self, saved: State | None) -> None:
+        torch.manual_seed(self.config.seed)
+        self.network = build_network(network_shape(self.game), 2, 0)
+        self.rng = np.random.default_rng(self.config.seed)
+        self.replay = Replay(_SAMPLE, 30)
+
+    def play_and_learn(self) -> dict[str, Any]:
+        self.chunk = np.zeros(12, _SAMPLE)
+        self.chunk["number"] = self.rng.integers(1000, size=12)
+        self.replay.add(self.iteration + 1, self.chunk, 20)
+        drift = float(self.replay.draw(5, self.rng)["number"].mean())
+        with torch.no_grad():
+            for weight in self.network.parameters():
+                weight.add_(drift)
+        return {"drift": drift}
+
+    @property
+    def player(self) -> PolicyValueNetwork:
+        return self.network
+
+    @property
+    def step(self) -> int:
+        return self.iteration
+
+    @property
+    def resources(self) -> str:
+        return "nothing"
+
+    def state(self) -> State:
+        return State(
+            {"rng": self.rng.bit_generator.state},
+            flatten({"network": self.network.state_dict()}),
+            {"latest": self.chunk},
+            self.chunk,
+            list(self.replay.chunks),
+        )
+
+    def restore(self, state: State) -> None:
+        self.rng.bit_generator.state = state.description["rng"]
+        self.network.load_state_dict(unflatten(state.tensors, "network"))
+        self.chunk = state.arrays["latest"]
+        self.replay.restore(state.replay, self.folder.chunk)
+
+
+_TRAINERS: dict[str, type[Trainer]] = {
+    "alphazero": AlphaZeroTrainer,
+    "ppo": PPOTrainer,
+    "drift": DriftTrainer,
+}
+
+#: Metrics that depend on the clock.
+_CLOCK = ("seconds", "per_second")
+
+
+class Listener(Reporter):
+    """Keeps what people are told."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Keep a line."""
+        self.said.append(text)
+
+
+def tiny_config(algorithm: str) -> TrainingConfig:
+    """The configuration of a tiny run."""
+    shipped = "corso/ppo" if algorithm == "ppo" else "corso/demo"
+    return apply_settings(load_config(shipped), [*_COMMON, *_OWN.get(algorithm, [])])
+
+
+def train(algorithm: str, path: Path, iterations: int = ITERATIONS, **of_folder: bool) -> list[str]:
+    """Begin a run or go on with it, up to so many iterations; returns what was said."""
+    listener = Listener()
+    trainer = _TRAINERS[algorithm](tiny_config(algorithm), RunFolder(path, **of_folder), listener)
+    try:
+        trainer.run(stop=lambda: trainer.iteration >= iterations)
+    finally:
+        trainer.close()
+    return listener.said
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    """All that a run has come to, but for the time that it took."""
+    latest = max(path.glob("state-*"))
+    state = json.loads((latest / "state.json").read_text())
+    files = ["learner.safetensors", "self_play.npz"]
+    kept = {f"replay/{file.name}": file.read_bytes() for file in path.glob("replay/*")}
+    return {
+        "latest": latest.name,
+        "states": sorted(folder.name for folder in path.glob("state-*")),
+        "state": state["algorithm"],
+        "replay": state["replay"],
+        "agent": _without_notes((path / "agent.safetensors").read_bytes()),
+        "metrics": metrics(path),
+        "config": (path / "config.yaml").read_bytes(),
+        "litter": [file.name for file in path.rglob("*partial*")],
+        **{name: (latest / name).read_bytes() for name in files},
+        **kept,
+    }
+
+
+def metrics(path: Path) -> list[dict[str, Any] | None]:
+    """The log, line by line, without what depends on the clock; None for a damaged line."""
+    lines = (path / "metrics.jsonl").read_bytes().splitlines()
+    decoded = [decode_line(line) for line in lines]
+    return [
+        None
+        if line is None
+        else {name: value for name, value in line.items() if not name.endswith(_CLOCK)}
+        for line in decoded
+    ]
+
+
+def _without_notes(agent: bytes) -> bytes:
+    """The weights in a checkpoint: its header tells the time."""
+    return agent[8 + int.from_bytes(agent[:8], "little") :]

@@ -1,0 +1,104 @@
+"""The replay: the latest positions, which the learner draws its batches from."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+
+class Replay:
+    """A ring buffer of positions, made in full at once; the system gives memory as it fills.
+
+    How many positions are kept, the window, may change with every `add`. Positions come in chunks,
+    one for each iteration, and leave in the order in which they came.
+
+    Args:
+        dtype: of the positions, from `samples.sample_dtype`.
+        capacity: the largest window.
+
+    Attributes:
+        chunks: iteration and number of positions of each chunk, the oldest first; of the oldest
+            one only its latest positions may be left.
+
+    Raises:
+        ValueError: there is no memory for so many positions.
+    """
+
+    def __init__(self, dtype: np.dtype, capacity: int) -> None:
+        try:
+            self._ring = np.empty(capacity, dtype)
+        except MemoryError:
+            gibibytes = capacity * dtype.itemsize / 2**30
+            raise ValueError(
+                f"replay.last: {capacity:,} positions take {gibibytes:,.1f} GiB of memory, more "
+                "than there is"
+            ) from None
+        self._start = 0  # place of the oldest position
+        self._length = 0
+        self.chunks: deque[tuple[int, int]] = deque()
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, places: np.ndarray) -> np.ndarray:
+        """Positions by their places int64 [N], 0 the oldest; a copy, structured [N]."""
+        return self._ring[(self._start + places) % len(self._ring)]
+
+    def add(self, iteration: int, samples: np.ndarray, window: int) -> None:
+        """Take in what an iteration played, and keep the latest ``window`` positions.
+
+        Args:
+            iteration: its number.
+            samples: structured [N], of the buffer's dtype.
+            window: from 1 to the capacity.
+        """
+        samples = samples[-window:]
+        self._forget(self._length + len(samples) - window)
+        end = (self._start + self._length) % len(self._ring)
+        before_edge = min(len(samples), len(self._ring) - end)
+        self._ring[end : end + before_edge] = samples[:before_edge]
+        self._ring[: len(samples) - before_edge] = samples[before_edge:]
+        self._length += len(samples)
+        self.chunks.append((iteration, len(samples)))
+
+    def _forget(self, count: int) -> None:
+        """Let go of so many of the oldest positions; of none if ``count`` is negative."""
+        count = max(0, count)
+        self._start = (self._start + count) % len(self._ring)
+        self._length -= count
+        while count:
+            iteration, length = self.chunks.popleft()
+            if length > count:
+                self.chunks.appendleft((iteration, length - count))
+            count -= min(count, length)
+
+    def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """``count`` positions, drawn uniformly and with replacement; structured [count]."""
+        return self[rng.integers(self._length, size=count)]
+
+    def restore(self, chunks: list[tuple[int, int]], load: Callable[[int], np.ndarray]) -> None:
+        """Fill an empty buffer with what ``chunks`` were of another one.
+
+        Args:
+            chunks: as the attribute; the oldest first.
+            load: gives all positions of an iteration; mapped files are copied once, from the disk
+                into the buffer.
+
+        Raises:
+            ValueError: a chunk has other positions than this buffer, or fewer than it says, or
+                there are more than fit in.
+        """
+        for iteration, count in chunks:
+            samples = load(iteration)
+            if samples.dtype != self._ring.dtype or samples.ndim != 1:
+                raise ValueError(f"chunk {iteration} of the replay has positions of another kind")
+            if not 0 <= count <= min(len(samples), len(self._ring) - self._length):
+                raise ValueError(
+                    f"chunk {iteration} of the replay has {len(samples):,} positions, not {count:,}"
+                )
+            if count:
+                self.add(iteration, samples[-count:], len(self._ring))
+            else:
+                self.chunks.append((iteration, 0))

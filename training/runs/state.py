@@ -1,0 +1,169 @@
+"""`State`: all that a resumed run needs, and how its parts are written down.
+
+Nothing is pickled: a description in JSON, tensors as safetensors, arrays as uncompressed npz.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run is after an iteration.
+
+    Attributes:
+        description: whatever JSON holds.
+        tensors: of the learner, by name; see `flatten`.
+        arrays: of the games in progress, by name.
+        chunk: positions that this iteration played, structured [N], where later ones learn from
+            them too; kept in a file of their own. None once it is read again: `RunFolder.chunk`.
+        replay: iteration and number of positions, the latest of it, of each chunk that is still
+            learnt from.
+    """
+
+    description: dict[str, Any]
+    tensors: dict[str, Tensor]
+    arrays: dict[str, np.ndarray]
+    chunk: np.ndarray | None = None
+    replay: list[tuple[int, int]] = field(default_factory=list)
+
+
+def array_bytes(array: np.ndarray) -> bytes:
+    """An array as the content of an npy file."""
+    stream = io.BytesIO()
+    np.save(stream, _padded_with_zeros(array), allow_pickle=False)
+    return stream.getvalue()
+
+
+def arrays_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Arrays as the content of an npz file."""
+    stream = io.BytesIO()
+    clean = {name: _padded_with_zeros(array) for name, array in arrays.items()}
+    np.savez(stream, allow_pickle=False, **clean)
+    return stream.getvalue()
+
+
+def _padded_with_zeros(array: np.ndarray) -> np.ndarray:
+    """The same records without what happened to be in memory between their fields.
+
+    So the same content gives the same bytes, and nothing else gets into a file.
+    """
+    if array.dtype.names is None:
+        return array
+    clean = np.zeros(array.shape, array.dtype)
+    clean[...] = array
+    return clean
+
+
+def read_arrays(content: bytes) -> dict[str, np.ndarray]:
+    """The arrays in the content of an npz file.
+
+    Raises:
+        ValueError: it is none of `arrays_bytes`. Nothing is unpacked, and no array is made that
+            is larger than its part of the file.
+    """
+    arrays = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            for member in file.infolist():
+                if member.compress_type != zipfile.ZIP_STORED:
+                    raise ValueError(f"{member.filename} is compressed")
+                data = file.read(member)
+                arrays[member.filename.removesuffix(".npy")] = _read_array(data)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ValueError(f"no arrays can be read from it ({error})") from None
+    return arrays
+
+
+def _read_array(content: bytes) -> np.ndarray:
+    """The array in the content of an npy file."""
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        # Version 2 is for headers of more than 64 KiB, which no record of ours needs.
+        raise ValueError(f"arrays of npy version {version} are not read")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    start = stream.tell()
+    count = 1
+    for length in shape:
+        count *= length
+    if dtype.hasobject or count * dtype.itemsize != len(content) - start or fortran:
+        raise ValueError(f"{dtype} of shape {shape} is not what {len(content) - start} bytes hold")
+    return np.frombuffer(content, dtype, count, start).reshape(shape).copy()
+
+
+def tensors_bytes(tensors: Mapping[str, Tensor]) -> bytes:
+    """Tensors as the content of a safetensors file."""
+    return save(dict(tensors))
+
+
+def read_tensors(content: bytes) -> dict[str, Tensor]:
+    """The tensors in the content of a safetensors file; ``ValueError`` if it is none."""
+    try:
+        return load(content)
+    except SafetensorError as error:
+        raise ValueError(f"no tensors can be read from it ({error})") from None
+
+
+def read_json(content: bytes) -> dict[str, Any]:
+    """The mapping in the content of a JSON file; ``ValueError`` if it is none."""
+    try:
+        data = json.loads(content)
+    except RecursionError:
+        raise ValueError("its JSON is nested too deep") from None
+    if not isinstance(data, dict):
+        raise ValueError("it holds no mapping")
+    return data
+
+
+def flatten(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Groups of tensors as one, on the CPU: ``group.name`` for each."""
+    return {
+        f"{group}.{name}": value.detach().cpu().contiguous()
+        for group, tensors in groups.items()
+        for name, value in tensors.items()
+    }
+
+
+def unflatten(tensors: Mapping[str, Tensor], group: str) -> dict[str, Tensor]:
+    """The tensors of one group out of what `flatten` gave."""
+    start = f"{group}."
+    return {
+        name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)
+    }
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The moments and counts that an optimizer keeps: ``parameter.name`` for each."""
+    return {
+        f"{index}.{name}": value
+        for index, entry in optimizer.state_dict()["state"].items()
+        for name, value in entry.items()
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Take over what `optimizer_tensors` gave; learning rates and the like stay."""
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        index, _, key = name.partition(".")
+        moments.setdefault(int(index), {})[key] = value
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": moments, "param_groups": groups})
+    # A fused step takes numbers as they lie in memory: moments must lie as their weights do.
+    for parameter, entry in optimizer.state.items():
+        for key, value in entry.items():
+            if value.shape == parameter.shape:
+                entry[key] = torch.empty_like(parameter).copy_(value).detach()
