@@ -132,7 +132,7 @@ def test_the_learner_plays_both_seats_by_its_networks_numbers(name):
         seats |= set(env.side.seats)
         masks = np.stack(env.env_method("action_masks"))
         actions = (masks * random.random(masks.shape)).argmax(axis=1)
-        played = env.seen.actions(actions)
+        played = env.seen.decode(actions)
         assert (batch.masks[np.arange(16), played] == 1).all()
         assert observations.shape == (16, *game.observation_shape)
         observations, rewards, dones, _ = env.step(actions)
