@@ -16,9 +16,7 @@ def lowest_versions() -> dict[str, str]:
     """The lower bound of each requirement of the environments and of their pictures."""
     project = tomllib.loads(PROJECT.read_text())["project"]
     requirements = [*project["dependencies"], *project["optional-dependencies"]["render"]]
-    return {
-        name: bound for name, bound in re.findall(r"([\w-]+)>=([\d.]+)", "\n".join(requirements))
-    }
+    return dict(re.findall(r"([\w-]+)>=([\d.]+)", "\n".join(requirements)))
 
 
 if __name__ == "__main__":

@@ -101,8 +101,17 @@ def test_files_that_are_no_records_are_refused(
     file.write_bytes(content)
     assert main(["probe", "corso", "--record", str(file)]) == 2
     message = capsys.readouterr().err
-    assert "some.json' is not valid JSON: " in message
+    assert "some.json' is not valid JSON" in message
     assert len(message) < 400
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no endless file on this system")
+def test_an_endless_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", "corso", "--record", "/dev/zero"]) == 2
+    assert (
+        "'/dev/zero' is a device; a game record is read from a regular file"
+        in capsys.readouterr().err
+    )
 
 
 def test_probe_says_what_is_not_decided_and_what_to_try(

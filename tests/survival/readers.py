@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -19,13 +20,16 @@ import numpy as np
 
 from ludarium.analysis.table import read_table
 from ludarium.configs import apply_settings, load_config, shipped
+from ludarium.configs.schema import Network
 from ludarium.envs import GAMES
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, make_record, read_record_file
 from ludarium.envs.obelisk import __file__ as obelisk
 from ludarium.envs.obelisk.blocks import accept_blocks
 from ludarium.envs.registry import make_stored_game
+from ludarium.models import Checkpoint, load_checkpoint, save_checkpoint
 from ludarium.training.evaluation import load_ratings
+from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
 from tests.tictactoe import TicTacToe
 
 from .mutate import as_text, mutate_bytes, mutate_data
@@ -103,6 +107,43 @@ def _good_records() -> list[bytes]:
     return [json.dumps(make_record(position.game, 7, moves, position)).encode()]
 
 
+def _good_checkpoints() -> list[bytes]:
+    return [_checkpoint()]
+
+
+@cache
+def _checkpoint() -> bytes:
+    """A network for tic-tac-toe, as small as can be."""
+    game = TicTacToe()
+    checkpoint = Checkpoint(
+        game=game.name,
+        version=game.version,
+        options={},
+        shape=network_shape(game),
+        architecture=chosen_architecture(game, Network(channels=2, blocks=1)),
+        step=1,
+        network=fresh_network(game, Network(channels=2, blocks=1)),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        return save_checkpoint(checkpoint, Path(folder, "agent.safetensors")).read_bytes()
+
+
+def mutate_checkpoint(content: bytes, rng: random.Random) -> bytes:
+    """Bytes anywhere; or what the header, or the description in it, says."""
+    if rng.random() < 0.3:
+        return mutate_bytes(content, rng)
+    length = int.from_bytes(content[:8], "little")
+    header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
+    if rng.random() < 0.5:
+        header = mutate_data(header, rng)
+    else:
+        description = json.loads(header["__metadata__"]["ludarium"])
+        header["__metadata__"]["ludarium"] = as_text(mutate_data(description, rng)).decode()
+    text = as_text(header)
+    stated = len(text) if rng.random() < 0.9 else rng.choice([0, 2**63, len(text) + 1])
+    return stated.to_bytes(8, "little") + text + data
+
+
 _STORED = [
     {"game": "corso", "options": {"size": 3}},
     {"game": "onyx", "options": {"size": 6}},
@@ -166,7 +207,13 @@ def _start() -> Position:
     return TicTacToe().start()
 
 
+def _read_notation(path: Path) -> object:
+    return _start().text_to_action(path.read_bytes().decode(errors="surrogateescape"))
+
+
 READERS = [
+    Reader("checkpoint", load_checkpoint, _good_checkpoints, mutate_checkpoint),
+    Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes),
     Reader("configuration", load_config, _good_configurations, mutate_yaml),
     Reader("settings", _read_settings, _good_settings, mutate_bytes),
     Reader(
