@@ -252,7 +252,7 @@ def test_evaluate_warns_of_one_game_played_again_and_again(monkeypatch, capsys):
     ("arguments", "message"),
     [
         (["train", "chess"], "no game is called 'chess'"),
-        (["train", "corso", "--config", "nowhere.yaml"], "no configuration nowhere.yaml"),
+        (["train", "corso", "--config", "nowhere.yaml"], "no configuration 'nowhere.yaml'"),
         (["train", "corso", "--set", "seeds=1"], "seeds: there is no such key"),
         (["evaluate", "nowhere.safetensors"], "nowhere.safetensors"),
         (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "even number"),
