@@ -1,6 +1,6 @@
 """Prints the lowest versions that pyproject.toml allows for the environments, as pip's constraints.
 
-    python tests/lowest_versions.py > constraints-lowest.txt
+python tests/lowest_versions.py > constraints-lowest.txt
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ def lowest_versions() -> dict[str, str]:
     """The lower bound of each requirement of the environments and of their pictures."""
     project = tomllib.loads(PROJECT.read_text())["project"]
     requirements = [*project["dependencies"], *project["optional-dependencies"]["render"]]
-    return {
-        name: bound for name, bound in re.findall(r"([\w-]+)>=([\d.]+)", "\n".join(requirements))
-    }
+    return dict(re.findall(r"([\w-]+)>=([\d.]+)", "\n".join(requirements)))
 
 
 if __name__ == "__main__":
