@@ -1,19 +1,26 @@
 # Everything runs in .venv, which is made here; nothing else needs to be installed by hand.
 #
-#   make demo     train a Corso agent from nothing, measure it, and say how to play it
-#   make test     all tests
-#   make lint     formatting, lint and types
-#   make bench    speed of the environments and of the search, beside peers
+#   make demo         train a Corso agent from nothing, measure it, and say how to play it
+#   make test         the quick tests: a few minutes the first time, while games are compiled
+#   make test-all     all tests
+#   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
+#   make lint         formatting, lint and types
+#   make bench        speed of the environments and of the search, beside peers
+#   make bench-quick  whether the benchmarks still run
+#   make fuzz         hostile files for every reader, many of them
+#   make clean        remove what all of these made, compiled games included
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 SOURCES := pyproject.toml setup.py constraints.txt
-PACKAGES := envs models training analysis cli configs
+PACKAGES := $(patsubst %/py.typed,%,$(wildcard */py.typed))
+PYTEST := -m pytest --numprocesses auto --dist loadgroup
+LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 
-.PHONY: demo test lint format bench cuda-compile clean
+.PHONY: demo test test-all test-lowest lint format bench bench-quick fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -22,7 +29,16 @@ demo: $(VENV)/.train
 	@echo "Play against it:  $(BIN)/ludarium play $(DEMO)"
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python $(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.dev
+	$(BIN)/python $(PYTEST)
+
+test-lowest: $(LOWEST)/.ready
+	$(LOWEST)/bin/python $(PYTEST) -m "not slow" tests/envs
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.survival.fuzz --cases 10000
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -31,6 +47,8 @@ lint: $(VENV)/.dev
 	@mkdir -p build/types/ludarium
 	@for package in $(PACKAGES); do ln -sfn ../../../$$package build/types/ludarium/$$package; done
 	MYPYPATH=build/types $(BIN)/mypy $(PACKAGES:%=-p ludarium.%)
+	cd benchmarks && MYPYPATH=../build/types ../$(BIN)/mypy *.py
+	cd examples && MYPYPATH=../build/types ../$(BIN)/mypy *.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
@@ -41,6 +59,14 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/environments.py
 	$(BIN)/python benchmarks/networks.py
 	$(BIN)/ludarium bench
+
+bench-quick: $(VENV)/.dev
+	$(BIN)/python benchmarks/startup.py --quick
+	$(BIN)/python benchmarks/environments.py --quick
+	$(BIN)/python benchmarks/networks.py --quick
+	$(BIN)/python benchmarks/ppo.py --quick
+	$(BIN)/python benchmarks/ablations.py corso --quick --folder build/ablations
+	$(BIN)/ludarium bench corso --seconds 0.1
 
 # Lets a test compile the rules for CUDA, without a GPU.
 cuda-compile: $(VENV)/.dev
@@ -59,6 +85,14 @@ $(VENV)/.dev: $(BIN)/python $(SOURCES)
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.train
 
+$(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) tests/lowest_versions.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet \
+		--constraint $(LOWEST)/lowest.txt \
+		--editable '.[render]' hypothesis pytest pytest-timeout pytest-xdist
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) $(LOWEST) build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -90,7 +90,7 @@ def train(
     os.environ["OMP_NUM_THREADS"] = "1"
     import torch
 
-    from ludarium.configs import apply_settings, load_config
+    from ludarium.configs import AlphaZeroConfig, apply_settings, load_config
     from ludarium.training.alphazero.loop import AlphaZeroTrainer
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.reporting import Reporter
@@ -98,6 +98,7 @@ def train(
     torch.set_num_threads(1)
     settings = [*COMMON, *GAMES[game], f"budget.minutes={minutes}", *VARIANTS[variant], *extra]
     config = apply_settings(load_config(f"{game}/default"), settings)
+    assert isinstance(config, AlphaZeroConfig)
     time.perf_counter = time.process_time  # the run's clock
     trainer = AlphaZeroTrainer(config, RunFolder(folder), Reporter())
     trainer.run()
@@ -106,8 +107,8 @@ def train(
     return {"iterations": len(lines), "positions": lines[-1]["replay"], **lines[-1]}
 
 
-def exact_test(game_name: str, file: Path) -> Any:
-    """Positions with a choice whose exact results are known; kept in ``file``."""
+def exact_test(game_name: str, file: Path, most: int = 10_000) -> Any:
+    """Positions with a choice whose exact results are known, ``most`` at most; kept in ``file``."""
     from ludarium.analysis.accuracy import ExactTest, make_exact_test
     from ludarium.training.agents import make_agent
 
@@ -116,7 +117,9 @@ def exact_test(game_name: str, file: Path) -> Any:
         with np.load(file) as arrays:
             return ExactTest(game, arrays["states"], arrays["results"])
     count = {"osiron": 2000, "onyx": 150}.get(game_name, 500)  # as many as can be had soon
-    test = make_exact_test(game, count, 1, make_agent("uct:200", game), only_choices=True)
+    test = make_exact_test(
+        game, min(count, most), 1, make_agent("uct:200", game), only_choices=True
+    )
     np.savez(file, states=test.states, results=test.results)
     return test
 
@@ -130,8 +133,10 @@ def game_of(name: str) -> Any:
     return make_game(name, **config.options)
 
 
-def measure(game_name: str, agent_folder: Path, base: Path, test_file: Path) -> dict[str, Any]:
-    """Matches and accuracy of one variant."""
+def measure(
+    game_name: str, agent_folder: Path, base: Path, test_file: Path, games: int
+) -> dict[str, Any]:
+    """Matches of so many ``games`` and accuracy of one variant."""
     os.environ["OMP_NUM_THREADS"] = "1"
     import torch
 
@@ -145,9 +150,9 @@ def measure(game_name: str, agent_folder: Path, base: Path, test_file: Path) -> 
     found: dict[str, Any] = {}
     if agent_folder != base:
         other = make_agent(f"{base}:{SIMULATIONS}", game)
-        found["base"] = play_match(game, agent, other, 400, seed=1).score
+        found["base"] = play_match(game, agent, other, 2 * games, seed=1).score
     for opponent in OPPONENTS[game_name]:
-        found[opponent] = play_match(game, agent, make_agent(opponent, game), 200, seed=1).score
+        found[opponent] = play_match(game, agent, make_agent(opponent, game), games, seed=1).score
     test = exact_test(game_name, test_file)
     for name, simulations in (("policy", 0), ("search", SIMULATIONS)):
         player = make_agent(f"{agent_folder}:{simulations}", game)
@@ -166,7 +171,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     parser.add_argument("--folder", type=Path, default=Path("runs/ablations"))
+    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     given = parser.parse_args()
+    if given.quick:
+        given.minutes, given.only, given.jobs = 0.02, ["base", "no warm-up"], 1
+        given.settings += ["bootstrap.positions=0", "self_play.positions=256"]
     root = given.folder / given.game
     root.mkdir(parents=True, exist_ok=True)
     folders = {name: root / name.replace(" ", "-").replace(":", "") for name in given.only}
@@ -186,10 +195,12 @@ def main() -> None:
             logs[runs[run]] = run.result()
             print(f"trained {runs[run]}: {logs[runs[run]]['iterations']} iterations", flush=True)
         test_file = root / "exact.npz"
-        exact_test(given.game, test_file)
+        exact_test(given.game, test_file, 20 if given.quick else 10_000)
         base = root / "base"
         matches = {
-            name: pool.submit(measure, given.game, folder, base, test_file)
+            name: pool.submit(
+                measure, given.game, folder, base, test_file, 2 if given.quick else 200
+            )
             for name, folder in folders.items()
         }
         print(heading(given.game))

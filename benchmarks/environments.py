@@ -57,7 +57,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.3, help="of one measurement")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", type=Path, help="file to write all figures to")
+    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.games, arguments.sizes, arguments.threads = ["corso"], [64], [1]
+        arguments.seconds, arguments.repeats = 0.02, 1
     warnings.simplefilter("ignore", DeprecationWarning)  # of PettingZoo's way to make its games
 
     tables = {"aec": aec_rows, "batch": batch_rows, "playouts": playout_rows}

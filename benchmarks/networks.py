@@ -51,7 +51,6 @@ from ludarium.training.random_positions import random_observations
 OPTIONS: dict[str, dict[str, Any]] = {"onyx": {"size": 6}, "obsidio": {"size": 7}}
 BACKENDS = ("onnx", "onnx-int8")
 BATCH = 128  # of inference
-_SECONDS_OF_TIMING = 2  # of each network
 _LEARNER_BATCH = 256
 _OPENING_PLIES = 4
 _CHANNELS = {3: 48, 1: 256}  # of the present kinds, with three blocks, by axes of observations
@@ -70,17 +69,24 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=40_000, help="at least, from whole games")
     parser.add_argument("--playouts", type=int, default=800, help="of each search")
     parser.add_argument("--json", type=Path, help="file to write all figures to")
+    parser.add_argument("--timing", type=float, default=2.0, help="seconds for each network")
+    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    if given.compare:
-        rows = compare(given.compare, given.seconds, given.seeds, given.positions, given.playouts)
-    else:
-        rows = [
-            row
-            for name in track(given.games, "sizes", console=Console(stderr=True))
-            for row in size_rows(name)
-        ]
-    print_markdown(rows)
+    if given.quick:
+        given.games, given.timing = ["corso"], 0.02
+        given.seconds, given.seeds, given.positions, given.playouts = 0.2, 1, 300, 10
+    rows = []
+    if given.quick or not given.compare:
+        for name in track(given.games, "sizes", console=Console(stderr=True)):
+            rows += size_rows(name, given.timing)
+        print_markdown(rows)
+    for name in ["corso", "osiron"] if given.quick else [given.compare]:
+        if name:
+            rows = compare(
+                name, given.seconds, given.seeds, given.positions, given.playouts, given.timing
+            )
+            print_markdown(rows)
     if given.json:
         given.json.write_text(json.dumps(rows, indent=2) + "\n")
 
@@ -102,7 +108,7 @@ def _cell(value: Any) -> str:
 # Sizes.
 
 
-def size_rows(name: str) -> list[dict[str, Any]]:
+def size_rows(name: str, timing: float) -> list[dict[str, Any]]:
     """Parameters and speeds of the named sizes of one game's network."""
     options = OPTIONS.get(name, {})
     game = make_game(name, **options)
@@ -118,7 +124,7 @@ def size_rows(name: str) -> list[dict[str, Any]]:
             "positions/s, int8": round(speeds["onnx-int8"]),
         }
         for (size, (channels, blocks)), network, speeds in zip(
-            sizes.items(), networks, form_speeds(game, *networks), strict=True
+            sizes.items(), networks, backend_speeds(game, timing, *networks), strict=True
         )
     ]
 
@@ -127,8 +133,10 @@ def count_parameters(network: PolicyValueNetwork) -> int:
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-def form_speeds(game: Game, *networks: PolicyValueNetwork) -> list[dict[str, float]]:
-    """Positions/s on one core of each network in each backend.
+def backend_speeds(
+    game: Game, timing: float, *networks: PolicyValueNetwork
+) -> list[dict[str, float]]:
+    """Positions/s on one core of each network in each backend, ``timing`` seconds for a network.
 
     They take turns, and the best times count, as other work on the machine comes and goes.
     """
@@ -145,7 +153,7 @@ def form_speeds(game: Game, *networks: PolicyValueNetwork) -> list[dict[str, flo
     best = [float("inf")] * len(engines)
     for _, engine in engines:
         engine(batch)
-    deadline = time.perf_counter() + _SECONDS_OF_TIMING * len(networks)
+    deadline = time.perf_counter() + timing * len(networks)
     while time.perf_counter() < deadline:
         for number, (_, engine) in enumerate(engines):
             started = time.perf_counter()
@@ -164,7 +172,7 @@ def form_speeds(game: Game, *networks: PolicyValueNetwork) -> list[dict[str, flo
 
 
 def compare(
-    name: str, seconds: float, seeds: int, positions: int, playouts: int
+    name: str, seconds: float, seeds: int, positions: int, playouts: int, timing: float
 ) -> list[dict[str, Any]]:
     """A row for each kind of trunk, means over the seeds."""
     game = make_game(name, **OPTIONS.get(name, {}))
@@ -172,8 +180,9 @@ def compare(
     console = Console(stderr=True)
     with Progress(console=console) as progress:
         data = Data(game, positions, playouts, progress)
-        channels = choose_widths(game, kinds)
-        speeds = form_speeds(game, *(make(channels[kind]) for kind, (make, _) in kinds.items()))
+        channels = choose_widths(game, kinds, timing)
+        networks = [make(channels[kind]) for kind, (make, _) in kinds.items()]
+        speeds = backend_speeds(game, timing, *networks)
         console.print(f"channels: {channels}")
         found: dict[str, list[dict[str, float]]] = {kind: [] for kind in kinds}
         for seed in range(seeds):  # in turns, since the machine's speed varies
@@ -187,10 +196,10 @@ def compare(
             "trunk": f"{kind}: {blocks}",
             "channels": channels[kind],
             "parameters": count_parameters(make(channels[kind])),
-            "positions/s": round(max(of_forms.values())),
+            "positions/s": round(max(of_backends.values())),
             **{name: _each([result[name] for result in found[kind]]) for name in found[kind][0]},
         }
-        for (kind, (make, blocks)), of_forms in zip(kinds.items(), speeds, strict=True)
+        for (kind, (make, blocks)), of_backends in zip(kinds.items(), speeds, strict=True)
     ]
 
 
@@ -199,22 +208,22 @@ def _each(values: list[float]) -> str:
     return " / ".join(_cell(value) for value in values)
 
 
-def choose_widths(game: Game, kinds: dict[str, tuple[Make, str]]) -> dict[str, int]:
+def choose_widths(game: Game, kinds: dict[str, tuple[Make, str]], timing: float) -> dict[str, int]:
     """Channels of each kind; the first one is the present kind, with which it is compared."""
     first, *others = kinds
     channels = {first: _CHANNELS[len(game.observation_shape)]}
     present = kinds[first][0](channels[first])
     for kind in others:
-        channels[kind] = width_of_equal_time(game, kinds[kind][0], present)
+        channels[kind] = width_of_equal_time(game, kinds[kind][0], present, timing)
     return channels
 
 
-def width_of_equal_time(game: Game, make: Make, present: PolicyValueNetwork) -> int:
+def width_of_equal_time(game: Game, make: Make, present: PolicyValueNetwork, timing: float) -> int:
     """The most channels, in multiples of 8, with which a trunk is about as fast as ``present``."""
     low, high = 1, 64  # multiples of 8: fast enough (or the least there is), too slow
     while high - low > 1:
         middle = (low + high) // 2
-        ours, theirs = form_speeds(game, make(8 * middle), present)
+        ours, theirs = backend_speeds(game, timing, make(8 * middle), present)
         is_fast = max(ours.values()) * _SAME_TIME >= max(theirs.values())
         low, high = (middle, high) if is_fast else (low, middle)
     return 8 * low
@@ -338,7 +347,11 @@ def learn(
 @torch.inference_mode()
 def held_out_measures(network: PolicyValueNetwork, data: Data) -> dict[str, float]:
     """How good the network is where it has not learnt."""
-    observations, policies, outcomes, _ = (torch.from_numpy(array) for array in data.held_out)
+    held_out = data.held_out
+    observations, policies, outcomes = (
+        torch.from_numpy(array)
+        for array in (held_out.observations, held_out.policies, held_out.outcomes)
+    )
     outputs = [network(part) for part in observations.split(1024)]
     policy = torch.cat([output.policy for output in outputs])
     outcome = torch.cat([output.outcome for output in outputs])

@@ -30,8 +30,8 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import pettingzoo.utils
 import torch
+from pettingzoo.utils import BaseWrapper as AECWrapper
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.wrappers import ActionMasker
 
@@ -50,17 +50,17 @@ _BATCHED_STEPS = 8  # in each game
 Measure = Callable[[], tuple[int, float, float]]
 
 
-class TutorialWrapper(pettingzoo.utils.BaseWrapper, gymnasium.Env):
+class TutorialWrapper(AECWrapper, gymnasium.Env):
     """A PettingZoo environment as a Gymnasium one whose steps are of both players in turn.
 
     As in PettingZoo's tutorial for Stable-Baselines3 with action masking.
     """
 
     def reset(self, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
-        super().reset(seed, options)
+        AECWrapper.reset(self, seed, options)
         agent = self.possible_agents[0]
-        self.observation_space = super().observation_space(agent)["observation"]
-        self.action_space = super().action_space(agent)
+        self.observation_space = AECWrapper.observation_space(self, agent)["observation"]
+        self.action_space = AECWrapper.action_space(self, agent)
         return self.observe(self.agent_selection), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
@@ -80,7 +80,10 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, help="of torch; default: its own choice")
     parser.add_argument("--json", type=Path, help="file to write all figures to")
+    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.games, arguments.repeats, arguments.threads = ["corso"], 1, 1
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     rows = [row for name in arguments.games for row in game_rows(name, arguments.repeats)]
@@ -112,7 +115,7 @@ def game_rows(name: str, repeats: int) -> list[dict[str, Any]]:
         for _ in range(repeats):
             for way, measure in measures.items():
                 found[way].append(measure())
-    rows = []
+    rows: list[dict[str, Any]] = []
     for way, results in found.items():
         speeds = [steps / (play + learn) for steps, play, learn in results]
         rows.append(
@@ -137,7 +140,7 @@ def tutorial(config: PPOConfig, **settings: Any) -> Measure:
     network = fresh_network(game, config.network)
     model = MaskablePPO(
         NetworkPolicy,
-        ActionMasker(env, TutorialWrapper.action_mask),
+        ActionMasker(env, "action_mask"),
         n_steps=_TUTORIAL_STEPS,
         policy_kwargs={"network": network},
         device=config.device,
@@ -166,7 +169,7 @@ def timed(model: MaskablePPO, steps: int) -> Measure:
             played = time.perf_counter() - began
             return True
 
-        model.learn(steps, callback=on_step, log_interval=None, reset_num_timesteps=False)
+        model.learn(steps, callback=on_step, log_interval=10**9, reset_num_timesteps=False)
         return steps, played, time.perf_counter() - began - played
 
     return measure

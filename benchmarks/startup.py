@@ -1,10 +1,18 @@
-"""How long a user waits: to import, to compile on first use, and to start when that is done.
+"""How long the first use of each game takes, while it is compiled, and how long the next.
 
-    python benchmarks/startup.py [--game corso] [--repeats 5] [--json startup.json]
+    python benchmarks/startup.py                          # all games, several minutes
+    python benchmarks/startup.py --games corso --repeats 3
+    python benchmarks/startup.py --json startup.json
 
-Each figure is the median of several processes. "second process" is a whole process: import,
-make, reset and one step, with the compiled code in the cache; "first use" is the same with an
-empty cache; "batch" steps many games at once instead.
+For each game, in a process of its own, import included:
+
+- ``environment``: make, reset, observe, one step;
+- ``batch``: 64 games, one step of each;
+- ``agent``: the trained agent that comes along chooses a move;
+- ``training``: the first iteration of AlphaZero, of few games and without a warm-up.
+
+``first`` has an empty cache; ``next`` has the code that the first left. Seconds of processor time,
+which other work on the machine changes little, and of the clock; the least of several repeats.
 """
 
 from __future__ import annotations
@@ -17,66 +25,112 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from statistics import median
 
-IMPORT = "import ludarium.envs"
-ENVIRONMENT = """
+from ludarium.envs import GAMES
+
+IMPORTS = {
+    "python alone": "",
+    "import numpy, numba, gymnasium, pettingzoo": "import numpy, numba, gymnasium, pettingzoo",
+    "import ludarium.envs": "import ludarium.envs",
+}
+USES = {
+    "environment": """
 import ludarium.envs
 env = ludarium.envs.make({game!r})
 env.reset(seed=0)
 observation = env.last()[0]
 env.step(int(observation["action_mask"].argmax()))
-"""
-BATCH = """
+""",
+    "batch": """
 from ludarium.envs import batch
 games = batch.make({game!r}, 64, seed=0)
 games.step(games.random_actions())
-"""
+""",
+    "agent": """
+from ludarium.training.agents.names import read_agent
+factory = read_agent("{game}:16")
+game = factory.choose_game({{}})
+agent = factory.make(game, 0)
+agent.choose(game.start(0))
+""",
+    "training": """
+import tempfile
+from ludarium.configs import apply_settings, load_config
+from ludarium.training.alphazero.loop import AlphaZeroTrainer
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Reporter
+config = apply_settings(load_config("{game}/default"), [
+    "budget={{iterations: 1}}", "bootstrap.positions=0", "backend=onnx", "device=cpu",
+    "self_play={{games: 16, positions: 256, simulations: 8, workers: 1}}",
+    "learner.batch=64", "network={{channels: 16, blocks: 1}}", "evaluation.every=0",
+])
+with tempfile.TemporaryDirectory() as folder:
+    trainer = AlphaZeroTrainer(config, RunFolder(folder), Reporter())
+    trainer.run()
+    trainer.close()
+""",
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--game", default="corso")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="file to write all figures to")
-    arguments = parser.parse_args()
-    repeats = range(arguments.repeats)
-    environment, batch = (script.format(game=arguments.game) for script in (ENVIRONMENT, BATCH))
-
-    with tempfile.TemporaryDirectory() as folder:
-        figures = {
-            "python alone": median(seconds("", folder) for _ in repeats),
-            "import numpy, numba, gymnasium, pettingzoo": median(
-                seconds("import numpy, numba, gymnasium, pettingzoo", folder) for _ in repeats
-            ),
-            "import ludarium.envs": median(seconds(IMPORT, folder) for _ in repeats),
-            "first use": median(cold(environment) for _ in repeats),
-            "first use, batch": median(cold(batch) for _ in repeats),
-        }
-        for script in (environment, batch):
-            seconds(script, folder)  # fills the cache
-        figures["second process"] = median(seconds(environment, folder) for _ in repeats)
-        figures["second process, batch"] = median(seconds(batch, folder) for _ in repeats)
-    for name, value in figures.items():
-        print(f"{value:8.2f} s  {name}")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
-
-
-def cold(script: str) -> float:
-    """Seconds that a process takes with nothing compiled before."""
-    with tempfile.TemporaryDirectory() as folder:
-        return seconds(script, folder)
-
-
-def seconds(script: str, cache: str) -> float:
-    """Seconds that a process takes, with its compiled code in the folder ``cache``."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": cache}
-    start = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-c", script], check=True, env=environment, stderr=subprocess.DEVNULL
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    return time.perf_counter() - start
+    parser.add_argument("--games", nargs="+", default=list(GAMES), choices=GAMES)
+    parser.add_argument("--uses", nargs="+", default=list(USES), choices=USES)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
+    parser.add_argument("--json", type=Path, help="file to write all figures to")
+    given = parser.parse_args()
+    if given.quick:
+        given.games, given.repeats = ["corso"], 1
+    rows = {name: {"next": least(given.repeats, script, None)} for name, script in IMPORTS.items()}
+    for game in given.games:
+        for use in given.uses:
+            rows[f"{game}, {use}"] = first_and_next(given.repeats, USES[use].format(game=game))
+            show(f"{game}, {use}", rows[f"{game}, {use}"])
+    for name in IMPORTS:
+        show(name, rows[name])
+    if given.json:
+        given.json.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+def show(name: str, figures: dict[str, tuple[float, float]]) -> None:
+    """Print one line, with seconds of processor time and, in brackets, of the clock."""
+    cells = [f"{kind} {cpu:6.2f} s ({clock:6.2f} s)" for kind, (cpu, clock) in figures.items()]
+    print(f"{name:45} {'   '.join(cells)}", flush=True)
+
+
+def first_and_next(repeats: int, script: str) -> dict[str, tuple[float, float]]:
+    """The least times of a first and of a next process."""
+    first = least(repeats, script, None)
+    with tempfile.TemporaryDirectory() as folder:
+        seconds(script, folder)  # fills the cache
+        return {"first": first, "next": least(repeats, script, folder)}
+
+
+def least(repeats: int, script: str, cache: str | None) -> tuple[float, float]:
+    """The least times of some processes; without a ``cache`` each has an empty one."""
+    found = []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(seconds(script, cache or folder))
+    return min(cpu for cpu, _ in found), min(clock for _, clock in found)
+
+
+def seconds(script: str, cache: str) -> tuple[float, float]:
+    """Processor time and time of a process with its compiled code in the folder ``cache``."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache, "OMP_NUM_THREADS": "1"}
+    start, before = time.perf_counter(), os.times()
+    process = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    )
+    if process.returncode:
+        raise SystemExit(f"{script}\n{process.stderr}")
+    after = os.times()
+    cpu = after.children_user + after.children_system
+    cpu -= before.children_user + before.children_system
+    return cpu, time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -249,7 +249,8 @@ class _Towers(PolicyValueNetwork):
         self.transformers = nn.Sequential(*[_Transformer(channels) for _ in range(2)])
         width = 3 * channels
         if attention:
-            self.stem, self.blocks = nn.Identity(), nn.ModuleList()
+            self.stem: nn.Module = nn.Identity()
+            self.blocks = nn.ModuleList()
             self.whose = nn.Parameter(0.1 * torch.randn(2, channels))
         else:
             self.transformers = nn.Sequential()

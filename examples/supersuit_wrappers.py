@@ -35,7 +35,8 @@ def main() -> None:
     env = supersuit.flatten_v0(supersuit.dtype_v0(env, np.float16))
     env = supersuit.clip_reward_v0(env, lower_bound=0, upper_bound=1)  # a loss is like a draw
 
-    random, plies, wins = np.random.default_rng(0), 0, Counter()
+    random, plies = np.random.default_rng(0), 0
+    wins: Counter[str] = Counter()
     for game in range(arguments.games):
         env.reset(seed=game)
         for agent in env.agent_iter():

@@ -70,7 +70,9 @@ def main() -> None:
     )
     both = MultiAgentOffPolicyAlgorithm(algorithms=[learner, learner], env=env)
     envs = DummyVectorEnv([make_env] * ENVS)
-    collector = Collector(both, envs, VectorReplayBuffer(20_000, ENVS), exploration_noise=True)
+    collector: Collector = Collector(
+        both, envs, VectorReplayBuffer(20_000, ENVS), exploration_noise=True
+    )
 
     def choose(observations, masks):
         seen = Batch(obs=Batch(obs=observations, mask=masks == 1), info=Batch())

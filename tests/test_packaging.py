@@ -1,4 +1,4 @@
-"""The wheel: it holds every package and every file that the program reads."""
+"""The wheel holds every package and every file that the program reads; requirements have bounds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from ludarium.envs.opponents import OPPONENT_ENTRY_POINTS
 from ludarium.training.agents.names import AGENT_ENTRY_POINTS
@@ -70,3 +72,22 @@ def test_the_wheel_holds_the_data_files(wheel_names):
     assert len(data) >= 7
     for file in data:
         assert f"ludarium/{file.relative_to(ROOT)}" in wheel_names
+
+
+def test_every_requirement_has_bounds_and_the_pinned_version_is_within() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    requirements = [Requirement(text) for group in groups for text in group]
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = {
+        canonicalize_name(name): version
+        for name, _, version in (line.partition("==") for line in lines if line[0] != "#")
+    }
+    for requirement in requirements:
+        name = canonicalize_name(requirement.name)
+        if name == "ludarium":
+            continue
+        assert {each.operator for each in requirement.specifier} in ({">=", "<"}, {"=="})
+        if name in pins:
+            assert pins[name] in requirement.specifier
+    assert len(pins) > 30

@@ -1,4 +1,4 @@
-"""Fixtures that run a test once for every game and option set."""
+"""Fixtures that run a test once for every game and option set; other options are slow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from ludarium.envs import GAMES, Game
 from tests.games import ALL_GAMES, CASES
 
 
-@pytest.fixture(params=CASES.values(), ids=list(CASES))
+@pytest.fixture(
+    params=[
+        pytest.param(case, id=name, marks=[pytest.mark.slow] if case[1] else [])
+        for name, case in CASES.items()
+    ]
+)
 def game(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Game:
     """Each game with each option set, registered under its name."""
     kind, options = request.param
