@@ -28,13 +28,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 import torch
+
+from ludarium.training.runs import files
+from ludarium.training.runs.files import StorageError
 from tests.survival.damage import DAMAGES, damage, files_of
 from tests.survival.faults import FailingOS, Killed
 from tests.survival.killing import killed_at_random
 from tests.survival.tiny import ALGORITHMS, fingerprint, train
-
-from ludarium.training.runs import files
-from ludarium.training.runs.files import StorageError
 
 _KILLS_OF_A_RUN = 8
 _LONGEST_LINE = 800
