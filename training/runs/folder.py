@@ -150,7 +150,7 @@ class RunFolder:
         """Let others write here; nothing is left of a new folder in which nothing was saved."""
         made, self._made = self._made, []
         try:
-            if made:
+            if made and not self._states():
                 with suppress(StorageError):  # of a folder that cannot be written files are left
                     self._clear()
                     remove_file(self._lock.path)
@@ -163,7 +163,8 @@ class RunFolder:
 
     def _clear(self) -> None:
         """Throw the run away; only what a run writes is removed."""
-        for item in (self._config, self.agent, self.metrics, self.ratings):
+        files = (self._config, self.agent, self.metrics, self._log.damaged, self.ratings)
+        for item in files:
             remove_file(item)
         for folder in (self.tensorboard, self._replay, *self.path.glob(f"{_STATE}*")):
             remove_folder(folder)
@@ -431,7 +432,6 @@ class RunFolder:
         write_folder(self._state(iteration), contents)
         self.write_agent(agent)
         self._prune(iteration, [number for number, _ in state.replay])
-        self._made = []  # there is something to lose now
 
     def write_agent(self, content: bytes) -> None:
         """Put a checkpoint in place of the one that is there."""
