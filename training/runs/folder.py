@@ -61,7 +61,7 @@ _STATE = "state-"
 _KEPT_STATES = 2
 _FORMAT = 1
 _LARGEST_MANIFEST = 1 << 26  # bytes
-_LARGEST_FILE = 1 << 33  # bytes of any other file that is read into memory
+_LARGEST_FILE = 1 << 33  # bytes of any other file
 
 
 @dataclass(frozen=True)
@@ -263,8 +263,9 @@ class RunFolder:
             if data["format"] != _FORMAT:
                 raise DamagedError(f"{path} is of another version of this program")
             files = {name: Digest(*digest) for name, digest in data["files"].items()}
-            if not all(isinstance(digest.size, int) for digest in files.values()):
-                raise DamagedError(f"{path} is damaged (a size is no number)")
+            for name, digest in files.items():
+                if type(digest.size) is not int or digest.size > _LARGEST_FILE:
+                    raise DamagedError(f"{path} is damaged (the size that it has of {name})")
             return files
         except DamagedError:
             raise
