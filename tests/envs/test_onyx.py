@@ -922,11 +922,11 @@ def test_stars_in_records_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "accepted"),
     [
-        ("size", 4, "an integer from 6 to 18 in steps of 2"),
-        ("size", 7, "an integer from 6 to 18 in steps of 2"),
-        ("size", 20, "an integer from 6 to 18 in steps of 2"),
-        ("size", 12.0, "an integer from 6 to 18"),
-        ("size", "12", "an integer from 6 to 18"),
+        ("size", 4, "an integer from 6 to 20 in steps of 2"),
+        ("size", 7, "an integer from 6 to 20 in steps of 2"),
+        ("size", 22, "an integer from 6 to 20 in steps of 2"),
+        ("size", 12.0, "an integer from 6 to 20"),
+        ("size", "12", "an integer from 6 to 20"),
         ("start", "empty", "one of 'standard', 'open'"),
         ("start", None, "one of 'standard', 'open'"),
         ("swap_rule", 1, "one of False, True"),
