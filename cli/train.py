@@ -21,7 +21,7 @@ from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.training.agents import make_agent
 
 from .common import add_json, print_json, read_options
-from .game_modules import program
+from .modules import program
 
 if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder

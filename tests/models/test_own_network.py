@@ -125,7 +125,7 @@ def test_what_is_not_named_on_the_command_line_does_not_run(folder, command, cap
         ("mine", "write MODULE:CLASS"),
         ("nowhere_at_all:Net", "No module named 'nowhere_at_all'"),
         ("math:pi", "no subclass of torch.nn.Module"),
-        ("math:Net", "has no attribute 'Net'"),
+        ("math:Net", "there is no 'Net' in it"),
     ],
 )
 def test_names_that_mean_nothing_are_refused(name, message, capsys):
