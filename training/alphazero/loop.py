@@ -337,7 +337,6 @@ class AlphaZeroTrainer(Trainer):
     def close(self) -> None:
         """End the worker threads."""
         super().close()
-        self.self_play.close()
         self.learner.close()
 
 
