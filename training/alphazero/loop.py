@@ -232,13 +232,7 @@ class AlphaZeroTrainer(Trainer):
             return {}
         self.reporter.begin("gate", gate.games)
         new, old = (
-            NetworkAgent(
-                self.game,
-                copy.deepcopy(network),
-                gate.simulations,
-                name,
-                backend=self.match_backend,
-            )
+            NetworkAgent(self.game, network, gate.simulations, name, backend=self.match_backend)
             for name, network in (("new", self.learner.ema_network), ("old", self.player))
         )
         match = play_match(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -243,7 +242,7 @@ class Trainer(ABC):
         self.reporter.begin("evaluation", evaluation.games)
         agent = NetworkAgent(
             self.game,
-            copy.deepcopy(self.player),  # the agent takes it to the processor
+            self.player,
             evaluation.simulations,
             f"iteration {self.iteration}",
             backend=self.match_backend,
