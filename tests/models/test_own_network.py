@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from ludarium.cli import main
+from ludarium.cli.modules import program
 from ludarium.configs import apply_settings, load_config
 from ludarium.models import (
     Architecture,
@@ -103,6 +104,7 @@ def test_the_page_is_true(folder, algorithm, capsys):
     export = ["export", "run", "--positions", "64", "--json", "--network-module", "mine:Net"]
     assert main(export) == 0
     assert json.loads(capsys.readouterr().out)["file"] == "run/agent.onnx"
+    assert program() == "ludarium --network-module=mine:Net"
 
 
 @pytest.mark.parametrize("command", ["train corso --config mine.yaml", "export mine.safetensors"])
