@@ -15,6 +15,7 @@ import torch
 
 from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
+from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents import make_agent
@@ -253,10 +254,9 @@ class Trainer(ABC):
             self.elo = saved.loop["elo"]
             self.restore(saved.state)
         except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError) as error:
-            text = " ".join(str(error).split())[:200]
             raise ValueError(
                 f"the state after iteration {self.iteration} in {self.folder.path} does not fit "
-                f"its configuration ({text}); start anew with --restart"
+                f"its configuration ({shortened(str(error))}); start anew with --restart"
             ) from error
         if not saved.has_agent:
             self.folder.write_agent(self._agent())
