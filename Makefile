@@ -7,7 +7,7 @@
 #   make lint         formatting, lint and types
 #   make bench        speed of the environments and of the search, beside peers
 #   make bench-quick  whether the benchmarks still run
-#   make fuzz         hostile files for every reader, many of them
+#   make fuzz         hostile files for every reader, killed and damaged runs, many of them
 #   make clean        remove what all of these made, compiled games included
 
 PYTHON ?= python3
@@ -39,6 +39,7 @@ test-lowest: $(LOWEST)/.ready
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.survival.fuzz --cases 10000
+	$(BIN)/python tests/survival/survive.py --kills 1000 --damages 2000
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

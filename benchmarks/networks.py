@@ -37,6 +37,7 @@ from ludarium.configs.schema import Bootstrap
 from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.models import InferenceEngine, PolicyValueNetwork, build_network
@@ -262,10 +263,8 @@ class Data:
 
     def _keys(self, samples: np.ndarray) -> np.ndarray:
         """What the network sees of each position, as bytes."""
-        states = np.ascontiguousarray(samples["state"])
-        planes = np.empty((len(states), *self.game.planes_shape), np.float32)
-        self.game.kernels.observe_movers(self.game.tables, states, planes)
-        bits = np.packbits(planes.reshape(len(states), -1) > 0, axis=1)
+        seen = Codec(self.game).encode(np.ascontiguousarray(samples["state"])).observations
+        bits = np.packbits(seen.reshape(len(seen), -1) > 0, axis=1)
         return bits.view(f"V{bits.shape[1]}").ravel()
 
 

@@ -140,7 +140,7 @@ def tutorial(config: PPOConfig, **settings: Any) -> Measure:
     network = fresh_network(game, config.network)
     model = MaskablePPO(
         NetworkPolicy,
-        ActionMasker(env, "action_mask"),
+        ActionMasker(env, lambda wrapped: wrapped.action_mask()),  # type: ignore[attr-defined]
         n_steps=_TUTORIAL_STEPS,
         policy_kwargs={"network": network},
         device=config.device,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 from ludarium.training.runs.files import StorageError
+from ludarium.training.runs.state import arrays_bytes, read_arrays
 
 from .damage import DAMAGES, damage, files_of
 from .tiny import fingerprint, metrics, train
@@ -159,3 +162,33 @@ def test_what_is_no_regular_file_is_not_read(tmp_path):
     os.mkfifo(file)
     (said,) = train("drift", folder, 3)
     assert "learner.safetensors is no regular file" in said
+
+
+def test_arrays_take_no_more_memory_than_their_file():
+    arrays = {"a": np.arange(6).reshape(2, 3), "b": np.zeros(2, [("x", np.int8), ("y", np.int32)])}
+    content = arrays_bytes(arrays)
+    read = read_arrays(content)
+    assert read.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(read[name], array)
+        assert read[name].dtype == array.dtype
+        assert read[name].flags.writeable
+    packed = io.BytesIO()
+    np.savez_compressed(packed, a=np.zeros(10**6))
+    with pytest.raises(ValueError, match=r"a\.npy is compressed"):
+        read_arrays(packed.getvalue())
+    huge = io.BytesIO()
+    with zipfile.ZipFile(huge, "w") as file:
+        header = io.BytesIO()
+        declared = {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
+        np.lib.format.write_array_header_1_0(header, declared)
+        file.writestr("a.npy", header.getvalue())
+    with pytest.raises(ValueError, match=r"float64 of shape \(10+,\) is not what 0 bytes hold"):
+        read_arrays(huge.getvalue())
+    objects = io.BytesIO()
+    np.savez(objects, a=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match="object of shape"):
+        read_arrays(objects.getvalue())
+    for junk in (b"", b"junk", content[:100], content[:-30]):
+        with pytest.raises(ValueError, match="no arrays can be read"):
+            read_arrays(junk)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 from pathlib import Path
@@ -15,7 +16,7 @@ from ludarium.training.runs import files
 from ludarium.training.runs.files import StorageError
 
 from .faults import OPERATIONS, FailingOS, Killed
-from .tiny import ALGORITHMS, fingerprint, train
+from .tiny import ALGORITHMS, Listener, fingerprint, metrics, train
 
 BEGUN, ENDED = 2, 3  # iterations: two states are kept, so one of three is removed in the third
 
@@ -42,12 +43,12 @@ def operations(algorithm: str, begun: Path, folder: Path, monkeypatch) -> list[s
 
 @pytest.mark.parametrize("how", ["kill", "power", "full"])
 def test_a_failure_at_any_operation_changes_nothing(run, how, tmp_path, monkeypatch):
-    """Every operation of a run without games; of others, which take longer, every fifth."""
+    """Every operation of a run without games; of others, which take longer, every tenth."""
     algorithm, begun, expected = run
     done = operations(algorithm, begun, tmp_path / "counted", monkeypatch)
     assert set(done) == set(OPERATIONS)
     first = {"kill": 0, "power": 1, "full": 2}[how]
-    for number in range(first, len(done), 1 if algorithm == "drift" else 5):
+    for number in range(first, len(done), 1 if algorithm == "drift" else 10):
         if how == "full" and done[number] in ("unlink", "rmdir"):
             continue  # these work on a full disk too
         folder = tmp_path / f"run-{number}"
@@ -69,6 +70,40 @@ def test_a_failure_at_any_operation_changes_nothing(run, how, tmp_path, monkeypa
         assert found.keys() == expected.keys(), (number, done[number])
         differing = [name for name in expected if found[name] != expected[name]]
         assert (differing, said) == ([], []), (number, done[number])
+
+
+@pytest.mark.parametrize("how", ["kill", "power", "full"])
+def test_a_first_iteration_that_fails_changes_nothing(how, tmp_path, monkeypatch):
+    """Also where it failed after its state was saved: then that stays."""
+    counting = FailingOS()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "os", counting)
+        train("drift", tmp_path / "whole", 1)
+    expected = fingerprint(tmp_path / "whole")
+    for number, operation in enumerate(counting.done):
+        folder = tmp_path / f"run-{number}"
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "os", FailingOS(number, how))
+            with contextlib.suppress(Killed, StorageError):
+                train("drift", folder, 1)
+        had_state = (folder / "state-000001").exists()
+        assert train("drift", folder, 0 if had_state else 1) == [], (number, operation)
+        assert fingerprint(folder) == expected, (number, operation)
+    assert had_state
+
+
+def test_people_are_told_of_an_iteration_that_was_saved_and_not_logged(tmp_path, monkeypatch):
+    def full(*_):
+        raise StorageError("full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ludarium.training.runs.folder.RunFolder.log", full)
+        with pytest.raises(StorageError):
+            train("drift", tmp_path, 1)
+    listener = Listener()
+    train("drift", tmp_path, 2, listener)
+    assert listener.reported == [1, 2]
+    assert [line["iteration"] for line in metrics(tmp_path)] == [1, 2]
 
 
 def test_a_start_that_fails_leaves_nothing_or_a_run_that_can_be_begun(tmp_path, monkeypatch):

@@ -111,6 +111,11 @@ class Listener(Reporter):
 
     def __init__(self) -> None:
         self.said: list[str] = []
+        self.reported: list[int] = []
+
+    def iteration(self, metrics: dict[str, Any]) -> None:
+        """Keep its number."""
+        self.reported.append(metrics["iteration"])
 
     def say(self, text: str) -> None:
         """Keep a line."""
@@ -123,9 +128,15 @@ def tiny_config(algorithm: str) -> TrainingConfig:
     return apply_settings(load_config(shipped), [*_COMMON, *_OWN.get(algorithm, [])])
 
 
-def train(algorithm: str, path: Path, iterations: int = ITERATIONS, **of_folder: bool) -> list[str]:
+def train(
+    algorithm: str,
+    path: Path,
+    iterations: int = ITERATIONS,
+    listener: Listener | None = None,
+    **of_folder: bool,
+) -> list[str]:
     """Begin a run or go on with it, up to so many iterations; returns what was said."""
-    listener = Listener()
+    listener = listener or Listener()
     trainer = _TRAINERS[algorithm](tiny_config(algorithm), RunFolder(path, **of_folder), listener)
     try:
         trainer.run(stop=lambda: trainer.iteration >= iterations)

@@ -29,7 +29,7 @@ from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
-from ludarium.training.alphazero.resignation import TRIAL, Calibration, wrong_share
+from ludarium.training.alphazero.resignation import TRIAL, Calibration, false_positive_rate
 from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
 from ludarium.training.evaluation import (
@@ -619,15 +619,15 @@ def test_the_threshold_is_the_highest_that_is_wrong_seldom_enough(accepted):
     calibration.add(trials[150:])
     found = calibration.threshold
     assert -1 <= found <= 0
-    assert wrong_share(trials, found) <= accepted
+    assert false_positive_rate(trials, found) <= accepted
     higher = [value for value in np.unique(trials["lowest"]) if found < value <= 0]
-    assert all(wrong_share(trials, value) > accepted for value in higher)
+    assert all(false_positive_rate(trials, value) > accepted for value in higher)
     # The latest trials count.
     never_lost = np.zeros(2000, TRIAL)
     never_lost["lowest"] = -1
     calibration.add(never_lost)
     assert calibration.threshold == NEVER_RESIGN
-    assert wrong_share(trials[:0], 0.0) is None
+    assert false_positive_rate(trials[:0], 0.0) is None
 
 
 def test_unknown_scores_and_owners_teach_nothing():
@@ -664,18 +664,22 @@ def test_a_run_with_resignation_goes_on_as_if_it_had_not_been_interrupted(tmp_pa
     np.testing.assert_array_equal(whole.calibration.trials, parts.calibration.trials)
     assert len(whole.calibration.trials) >= 10
     np.testing.assert_array_equal(positions(whole)["resigned"], positions(parts)["resigned"])
-    keys = ("resign_threshold", "resigned", "resigned_wrongly")
+    keys = ("resign_threshold", "resigned", "resign_false_positive_rate")
     logs = [
         [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
         for trainer in (whole, parts)
     ]
     metrics = [[{key: line.get(key) for key in keys} for line in log] for log in logs]
     assert metrics[0] == metrics[1]
-    assert metrics[0][0] == {"resign_threshold": -2, "resigned": 0, "resigned_wrongly": None}
+    assert metrics[0][0] == {
+        "resign_threshold": -2,
+        "resigned": 0,
+        "resign_false_positive_rate": None,
+    }
     last = metrics[0][2]
     assert -1 <= last["resign_threshold"] <= 0
     assert 0 < last["resigned"] < 1
-    assert 0 <= last["resigned_wrongly"] <= 1
+    assert 0 <= last["resign_false_positive_rate"] <= 1
 
 
 def test_learning_does_not_depend_on_the_number_of_workers():

@@ -127,3 +127,19 @@ def test_a_run_without_ratings_has_no_such_chart(tmp_path):
     reporter.close()
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     assert events.Tags()["tensors"] == []
+
+
+def test_nothing_is_written_before_the_first_iteration(tmp_path):
+    TerminalReporter(RunFolder(tmp_path / "run"), COLUMNS, io.StringIO()).close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_curves_that_cannot_be_written_are_named_once_and_done_without(tmp_path):
+    (tmp_path / "tensorboard").write_text("in the way")
+    stream = io.StringIO()
+    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
+    for iteration in (12, 13):
+        reporter.iteration(METRICS | {"iteration": iteration})
+    reporter.close()
+    assert stream.getvalue().count("no more curves: they cannot be written (File exists)") == 1
+    assert stream.getvalue().splitlines()[-1].split()[3] == "13"

@@ -36,7 +36,7 @@ from .bootstrap import bootstrap_samples
 from .kernels.self_play import NEVER_RESIGN
 from .learner import Learner, Losses
 from .replay import Replay
-from .resignation import TRIAL, Calibration, wrong_share
+from .resignation import TRIAL, Calibration, false_positive_rate
 from .samples import BatchMaker, sample_dtype
 from .self_play import SelfPlay, SelfPlayResult, choose_threads
 
@@ -205,8 +205,8 @@ class AlphaZeroTrainer(Trainer):
             "resign_threshold": resign_threshold,
             "resigned": result.resigned / max(1, result.games),
         }
-        wrong = wrong_share(result.trials, resign_threshold)
-        return metrics if wrong is None else metrics | {"resigned_wrongly": wrong}
+        wrong = false_positive_rate(result.trials, resign_threshold)
+        return metrics if wrong is None else metrics | {"resign_false_positive_rate": wrong}
 
     def _learn(self, samples: np.ndarray, replay_ratio: float, progress: float) -> Losses:
         """Learn from the replay, each new position ``replay_ratio`` times on average."""

@@ -54,7 +54,7 @@ class Calibration:
         return float(fitting[-1]) if len(fitting) else NEVER_RESIGN
 
 
-def wrong_share(trials: np.ndarray, threshold: float) -> float | None:
+def false_positive_rate(trials: np.ndarray, threshold: float) -> float | None:
     """Share of the trials that would have been resigned without being lost; None of none."""
     resigned = trials["lowest"] <= threshold
     return float(np.mean(~trials["lost"][resigned])) if resigned.any() else None

@@ -62,7 +62,7 @@ _STATE = "state-"
 _KEPT_STATES = 2
 _FORMAT = 1
 _LARGEST_MANIFEST = 1 << 26  # bytes
-_LARGEST_FILE = 1 << 33  # bytes of any other file that is read into memory
+_LARGEST_FILE = 1 << 33  # bytes of any other file
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class RunFolder:
         """Let others write here; nothing is left of a new folder in which nothing was saved."""
         made, self._made = self._made, []
         try:
-            if made:
+            if made and not self._states():
                 with suppress(StorageError):  # of a folder that cannot be written files are left
                     self._clear()
                     remove_file(self._lock.path)
@@ -164,7 +164,8 @@ class RunFolder:
 
     def _clear(self) -> None:
         """Throw the run away; only what a run writes is removed."""
-        for item in (self._config, self.agent, self.metrics, self.ratings):
+        files = (self._config, self.agent, self.metrics, self._log.damaged, self.ratings)
+        for item in files:
             remove_file(item)
         for folder in (self.tensorboard, self._replay, *self.path.glob(f"{_STATE}*")):
             remove_folder(folder)
@@ -263,8 +264,9 @@ class RunFolder:
             if data["format"] != _FORMAT:
                 raise DamagedError(f"{path} is of another version of this program")
             files = {name: Digest(*digest) for name, digest in data["files"].items()}
-            if not all(isinstance(digest.size, int) for digest in files.values()):
-                raise DamagedError(f"{path} is damaged (a size is no number)")
+            for name, digest in files.items():
+                if type(digest.size) is not int or digest.size > _LARGEST_FILE:
+                    raise DamagedError(f"{path} is damaged (the size that it has of {name})")
             return files
         except DamagedError:
             raise
@@ -434,7 +436,6 @@ class RunFolder:
         write_folder(self._state(iteration), contents)
         self.write_agent(agent)
         self._prune(iteration, [number for number, _ in state.replay])
-        self._made = []  # there is something to lose now
 
     def write_agent(self, content: bytes) -> None:
         """Put a checkpoint in place of the one that is there."""

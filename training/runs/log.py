@@ -47,6 +47,7 @@ class MetricsLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.damaged = path.with_name("metrics.damaged.jsonl")  # a log as it was found
 
     def append(self, line: str) -> None:
         """Add a line of `encode_line`; it is on the disk when this returns.
@@ -76,9 +77,8 @@ class MetricsLog:
         missing = sorted(set(range(1, iteration)) - {number for number, _ in earlier})
         fault = _describe(self.path, damaged, missing)
         if damaged:
-            kept = self.path.with_name("metrics.damaged.jsonl")
-            write_file(kept, found)
-            fault = f"{fault}; what was found is kept as {kept.name}"
+            write_file(self.damaged, found)
+            fault = f"{fault}; what was found is kept as {self.damaged.name}"
         if wanted != found:
             write_file(self.path, wanted)
         return own == last, fault
