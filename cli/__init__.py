@@ -10,8 +10,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from .game_modules import describe_game_modules, take_game_modules
-from .network_modules import add_network_module, register_network_modules
+from .modules import describe_modules, take_modules
 
 #: Where each command lives, in the order of the help.
 _COMMANDS = (
@@ -52,7 +51,8 @@ Exact values
 
 Each command explains itself: ludarium train --help. Most take --json for programs, and
 --option NAME=VALUE for the rules of the game. A game of your own that is in no installed package
-is taken from a module: ludarium --game-module mygame play tictactoe."""
+is taken from a module: ludarium --game-module mygame play tictactoe. So is a network of your own:
+ludarium --network-module mine:Net train corso --config mine.yaml."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,14 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     """Run a command, or raise why not."""
-    others = take_game_modules(arguments)  # first: commands name the games in their help
+    others = take_modules(arguments)  # first: commands name the games in their help
     parser = argparse.ArgumentParser(
         prog="ludarium",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"ludarium {version('ludarium')}")
-    describe_game_modules(parser)
+    describe_modules(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     try:
         for module in _COMMANDS:
@@ -94,10 +94,7 @@ def _run(arguments: Sequence[str]) -> int:
         raise ImportError(
             f'the command line needs more packages ({error}): pip install "ludarium[train]"'
         ) from error
-    for command in commands.choices.values():
-        add_network_module(command)
     given = parser.parse_args(others)
-    register_network_modules(given.network_modules)
     status: int = given.run(given)
     return status
 

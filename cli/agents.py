@@ -13,8 +13,8 @@ from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, telling_op
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
 
 from .common import add_json, print_json
-from .game_modules import program
 from .games import play_command
+from .modules import program
 
 _DESCRIPTION = """\
 List what may be written wherever an AGENT is asked for, and the trained agents that come along.

@@ -154,7 +154,6 @@ def measure(
         started, alone = time.perf_counter(), timed.seconds
         results.append(self_play.play(settings, timed))
         play_seconds += time.perf_counter() - started - (timed.seconds - alone) / threads
-    self_play.close()
     deviation = engine.deviation(random_observations(game, 512, config.seed + 1))
     result = SelfPlayResult.join(results)
     network_speed = timed.positions * threads / timed.seconds

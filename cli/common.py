@@ -8,9 +8,9 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-import yaml
-
+from ludarium.configs.loading import read_yaml
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_game
 from ludarium.training.agents import Agent, read_agent
 from ludarium.training.agents.checkpoints import TrainedAgent
@@ -54,11 +54,8 @@ def read_options(texts: list[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise ValueError(f"{text!r} is no option: write NAME=VALUE, such as size=6")
-        try:
-            options[name] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise ValueError(f"the value of {text!r} cannot be read: {error}") from None
+            raise ValueError(f"{quoted(text)} is no option: write NAME=VALUE, such as size=6")
+        options[name] = read_yaml(value, f"the value of {quoted(text)}")
     return options
 
 

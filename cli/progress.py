@@ -1,14 +1,11 @@
-"""How commands show on standard error that they are at work, and how Ctrl-C stops a search."""
+"""How commands show on standard error that they are at work."""
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 
 from rich.console import Console
 from rich.progress import (
@@ -21,6 +18,8 @@ from rich.progress import (
 )
 
 from ludarium.analysis.progress import Progress as SearchProgress
+
+from .interrupt import stop_on_ctrl_c
 
 #: Shows how many units of a task are done; what else it is called with does not matter.
 Reach = Callable[..., None]
@@ -86,16 +85,21 @@ class SearchStatus:
     Args:
         units: what is counted, such as "actions".
         say: shows a text.
-
-    Attributes:
-        stopped: whether somebody pressed Ctrl-C.
+        stop: says whether somebody pressed Ctrl-C.
     """
 
-    def __init__(self, units: str, say: Callable[[str], None]) -> None:
-        self.stopped = False
+    def __init__(
+        self, units: str, say: Callable[[str], None], stop: Callable[[], bool] = lambda: False
+    ) -> None:
         self._units = units
         self._say = say
+        self._stop = stop
         self._first: tuple[float, int] | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody pressed Ctrl-C."""
+        return self._stop()
 
     def __call__(self, progress: SearchProgress) -> bool:
         """Show the progress; returns whether the search shall end."""
@@ -117,22 +121,9 @@ class SearchStatus:
             text += f", {(progress.nodes - nodes) / (now - began) / 1e6:,.2f} M/s"
         return f"{text} (Ctrl-C stops)"
 
-    def stop(self, number: int, frame: FrameType | None) -> None:
-        """Note the first Ctrl-C; the second one interrupts as usual."""
-        self.stopped = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
 
 @contextmanager
 def searching(units: str) -> Iterator[SearchStatus]:
     """Show a search, and let Ctrl-C end it so that what is known by then can be printed."""
-    with status("getting ready") as say:
-        search = SearchStatus(units, say)
-        if threading.current_thread() is not threading.main_thread():
-            yield search  # only the main thread is told of Ctrl-C
-            return
-        before = signal.signal(signal.SIGINT, search.stop)
-        try:
-            yield search
-        finally:
-            signal.signal(signal.SIGINT, before)
+    with status("getting ready") as say, stop_on_ctrl_c() as stop:
+        yield SearchStatus(units, say, stop)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import sys
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from ludarium.configs import (
@@ -21,7 +18,8 @@ from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.training.agents import make_agent
 
 from .common import add_json, print_json, read_options
-from .game_modules import program
+from .interrupt import stop_on_ctrl_c
+from .modules import program
 
 if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder
@@ -53,6 +51,8 @@ _USUAL_SETTINGS = {
     ),
     "ppo": ("budget={iterations: 2000, minutes: 20}", "evaluation.simulations=0"),
 }
+
+_STOPPING = "stopping after this iteration (Ctrl-C again: at once, losing it)"
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -128,29 +128,6 @@ def choose_config(
     if label != game and not label.startswith(f"{game}-"):
         label = f"{game}-{label}"
     return apply_settings(config, settings), label
-
-
-class _StopFlag:
-    """Set by the first Ctrl-C; the second one interrupts as usual."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._before = signal.signal(signal.SIGINT, self._ask)
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
-        signal.signal(signal.SIGINT, self._before)
-        print(
-            "\nludarium: stopping after this iteration (Ctrl-C again: at once, losing it)",
-            file=sys.stderr,
-        )
-
-    def __call__(self) -> bool:
-        return self.asked
-
-    def close(self) -> None:
-        """Give Ctrl-C its usual meaning back."""
-        signal.signal(signal.SIGINT, self._before)
 
 
 def _trainer_class(algorithm: str) -> type[Trainer]:
@@ -246,19 +223,24 @@ def _train(config: TrainingConfig, folder: RunFolder, trainer_class: type[Traine
     from ludarium.training.runs.reporting import TerminalReporter
 
     reporter = TerminalReporter(folder, trainer_class.columns)
-    stop = _StopFlag()
     try:
-        trainer = trainer_class(config, folder, reporter)
-        where = f"going on after iteration {trainer.iteration}" if trainer.iteration else "new run"
-        reporter.say(
-            f"training {trainer.game} in {folder.path} ({where}; {config.algorithm}, "
-            f"{trainer.resources})"
-        )
-        reporter.say(describe_plan(config))
-        try:
-            return trainer.run(stop)
-        finally:
-            trainer.close()
+        with stop_on_ctrl_c(_STOPPING) as stop:
+            trainer = trainer_class(config, folder, reporter)
+            try:
+                reporter.say(_beginning(trainer))
+                reporter.say(describe_plan(config))
+                return trainer.run(stop)
+            finally:
+                trainer.close()
     finally:
-        stop.close()
         reporter.close()
+
+
+def _beginning(trainer: Trainer) -> str:
+    """What is trained where, in a line."""
+    where = f"going on after iteration {trainer.iteration}" if trainer.iteration else "new run"
+    algorithm = trainer.config.algorithm
+    return (
+        f"training {trainer.game} in {trainer.folder.path} ({where}; {algorithm}, "
+        f"{trainer.resources})"
+    )

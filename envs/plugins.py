@@ -6,6 +6,8 @@ import warnings
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from .engine.messages import shortened
+
 
 class PluginError(ValueError):
     """What an installed package offers cannot be used; the message names the package."""
@@ -39,7 +41,7 @@ def load_plugin(plugin: EntryPoint) -> Any:
         return plugin.load()
     except Exception as error:  # a stranger's module may raise anything
         reason = f"{type(error).__name__}: {error}"
-        raise refusal(plugin, f"cannot be imported ({reason[:200]})") from error
+        raise refusal(plugin, f"cannot be imported ({shortened(reason)})") from error
 
 
 def refusal(plugin: EntryPoint, reason: str) -> PluginError:

@@ -1,1 +1,1 @@
-"""placeholder"""
+"""Agents, search, self-play training, evaluation: games and networks meet here."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,30 @@ def svg_text(x: float, y: float, text: str, size: float, fill: str, anchor: str 
         f'<text x="{x:g}" y="{y + 0.36 * size:g}" font-size="{size:g}" fill="{fill}" '
         f'text-anchor="{anchor}">{text}</text>'
     )
+
+
+def svg_gradients(
+    name: str,
+    colours: Iterable[tuple[str, str]],
+    centre: tuple[float, float] = (0.35, 0.3),
+    radius: float = 0.8,
+) -> str:
+    """Radial gradients for ``fill="url(#name0)"``, ``#name1``, ...: round pieces in the light.
+
+    Args:
+        name: what each is called, before its number.
+        colours: at the centre and at the rim, of each.
+        centre: x and y, as shares of what is filled.
+        radius: of the rim, likewise.
+    """
+    x, y = centre
+    gradients = "".join(
+        f'<radialGradient id="{name}{number}" cx="{x:g}" cy="{y:g}" r="{radius:g}">'
+        f'<stop offset="0" stop-color="{light}"/><stop offset="1" stop-color="{dark}"/>'
+        "</radialGradient>"
+        for number, (light, dark) in enumerate(colours)
+    )
+    return f"<defs>{gradients}</defs>"
 
 
 def _pygame() -> Any:

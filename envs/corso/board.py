@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..board.grid import cell_name, draw_frame, orthogonal_neighbours, read_cell, square_symmetries
-from ..board.picture import svg_document
+from ..board.picture import svg_document, svg_gradients
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
@@ -19,6 +19,7 @@ from .rules import DYE, MARBLE, NUM_PLANES, OPEN
 _PLANE_NAMES = ("own marbles", "other marbles", "own dye", "other dye", "open cells")
 _TEXT_SYMBOLS = {OPEN: ".", MARBLE: "O", MARBLE + 1: "X", DYE: "o", DYE + 1: "x"}
 _MARBLE_COLOURS = (("#ffffff", "#c9c4b8", "#8a8475"), ("#6b7280", "#262b34", "#14171c"))
+_GRADIENTS = svg_gradients("marble", ((light, dark) for light, dark, _ in _MARBLE_COLOURS))
 _DYE_COLOURS = ("#fbf6e9", "#59616e")
 _BOARD = "#b08d57"
 _CELL = "#c7a56f"
@@ -114,7 +115,7 @@ class Corso(Game):
 
     def svg(self, state: np.record, last_action: int | None = None) -> str:
         frame, place, width, height = draw_frame(self.size, self.size, _UNIT, _BOARD)
-        elements = [_gradients(), *frame]
+        elements = [_GRADIENTS, *frame]
         for cell in range(self.num_actions):
             x, y = place(cell)
             content = int(state.cells[cell])
@@ -133,13 +134,3 @@ class Corso(Game):
                     f'fill="url(#marble{player})" stroke="{_MARBLE_COLOURS[player][2]}"/>'
                 )
         return svg_document(width, height, "Corso", elements)
-
-
-def _gradients() -> str:
-    stops = "".join(
-        f'<radialGradient id="marble{player}" cx="0.35" cy="0.3" r="0.8">'
-        f'<stop offset="0" stop-color="{light}"/><stop offset="1" stop-color="{dark}"/>'
-        "</radialGradient>"
-        for player, (light, dark, _) in enumerate(_MARBLE_COLOURS)
-    )
-    return f"<defs>{stops}</defs>"

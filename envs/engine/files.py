@@ -1,7 +1,8 @@
 """Reading files that may come from a stranger: bounded in size, depth and kind.
 
-Every reader of this project goes through this module: nothing is taken on trust from a name or
-from what a file says of itself, and nothing but data is ever made of its bytes.
+Every reader of this project goes through this module, but for those of networks, which know no
+games and take the same care: nothing is taken on trust from a name or from what a file says of
+itself, and nothing but data is ever made of its bytes.
 """
 
 from __future__ import annotations

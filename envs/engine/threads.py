@@ -8,8 +8,10 @@
   kernel to return.
 
 Threads that pass on work among themselves, such as the groups of games in self-play, loop inside
-one `split` of as many parts as threads. A pool apart is right only where the threads themselves
-carry a setting: the learner's replicas run with one torch thread each, which belongs to the thread.
+one `split` of as many parts as threads.
+
+The learner of AlphaZero alone has a pool of its own. Its threads run torch with one thread each, a
+setting that belongs to the thread and costs time to change, and they share out thousands of steps.
 
 numba's own parallel loops are not used: their default layer kills a process forked after one,
 another aborts when two threads start loops at once.

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..board.grid import cell_name, draw_frame, read_cell, square_symmetries
-from ..board.picture import svg_document, svg_text
+from ..board.picture import svg_document, svg_gradients, svg_text
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.rule import table_record
@@ -46,6 +46,7 @@ _PAPER = "#d9d4c7"
 _CELL_COLOURS = {DARK: "#8d8272", LIGHT: "#efe9db", TARGET: "#6a5a48"}
 _HOLLOW, _RING = "#463a2d", "#c9a227"
 _TOKEN_COLOURS = (("#26262b", "#0b0b0d", "#5a5a63"), ("#1fa396", "#0e5f58", "#7fe0d6"))
+_GRADIENTS = svg_gradients("token", ((light, base) for base, _, light in _TOKEN_COLOURS))
 _INK, _MARK = "#3b2c14", "#e0492b"
 
 
@@ -250,7 +251,7 @@ class Obsidio(Game):
         width = board_width + _PANEL
         elements = [
             f'<rect width="{width:g}" height="{height:g}" fill="{_PAPER}"/>',
-            _gradients(),
+            _GRADIENTS,
             *frame,
         ]
         for cell in range(self.cells):
@@ -356,13 +357,3 @@ def _draw_diamond(x: float, y: float) -> str:
         f'<path d="M{x:g} {y - half:g}l{half} {half}l{-half} {half}l{-half} {-half}z" '
         'fill="#fff6d6" stroke="#3b2c14" stroke-width="2"/>'
     )
-
-
-def _gradients() -> str:
-    stops = "".join(
-        f'<radialGradient id="token{colour}" cx="0.35" cy="0.3" r="0.8">'
-        f'<stop offset="0" stop-color="{light}"/><stop offset="1" stop-color="{base}"/>'
-        "</radialGradient>"
-        for colour, (base, _, light) in enumerate(_TOKEN_COLOURS)
-    )
-    return f"<defs>{stops}</defs>"

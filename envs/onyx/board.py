@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..board.grid import cell_name, draw_frame, orthogonal_neighbours
-from ..board.picture import file_letter, svg_document, svg_text
+from ..board.picture import file_letter, svg_document, svg_gradients, svg_text
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
@@ -36,6 +36,7 @@ _PLANES_OF_CELLS = (
 _UNIT = 60.0  # side of a square in the picture
 _TILT = radians(15)  # by which the squares of the true board are turned
 _STONE_COLOURS = (("#7a808c", "#15171b", "#000000"), ("#ffffff", "#d3cdbf", "#8a8475"))
+_GRADIENTS = svg_gradients("stone", ((light, dark) for light, dark, _ in _STONE_COLOURS))
 _EDGE_COLOURS = ("#15171b", "#fdfaf2")
 _BOARD, _SQUARE, _TRIANGLE = "#b08d57", "#e3cc9c", "#d0b27c"
 _LINE, _LIGHT_LINE, _INK, _MARK = "#6f5227", "#c0a46c", "#3b2c14", "#d9482b"
@@ -208,7 +209,7 @@ class Onyx(Game):
         if self.options["swap_rule"]:
             elements += self._caption(state, last_action == self.swap, width, height)
             height += unit / 2
-        return svg_document(width, height, self.title, [_gradients(), *elements])
+        return svg_document(width, height, self.title, [_GRADIENTS, *elements])
 
     def _caption(self, state: np.record, marked: bool, width: float, top: float) -> list[str]:
         """A line below the board that says who plays which colour."""
@@ -391,13 +392,3 @@ def _stone(at: np.ndarray, radius: float, colour: int, marked: bool) -> list[str
         ring = f'r="{radius / 2:g}" fill="none" stroke="{_MARK}" stroke-width="{radius / 5:g}"/>'
         elements.append(centre + ring)
     return elements
-
-
-def _gradients() -> str:
-    stops = "".join(
-        f'<radialGradient id="stone{colour}" cx="0.35" cy="0.3" r="0.8">'
-        f'<stop offset="0" stop-color="{light}"/><stop offset="1" stop-color="{dark}"/>'
-        "</radialGradient>"
-        for colour, (light, dark, _) in enumerate(_STONE_COLOURS)
-    )
-    return f"<defs>{stops}</defs>"

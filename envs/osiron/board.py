@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..board.picture import svg_document, svg_text
+from ..board.picture import svg_document, svg_gradients, svg_text
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
@@ -354,6 +354,9 @@ _MARGIN = 26.0
 _PAPER, _RIM = "#efe7d6", "#6f4e2c"
 _DISC, _PETAL, _LINE = "#a87b48", "#dcb878", "#7a5733"
 _PIECES = (("#ffffff", "#e2d6b9", "#a8966c"), ("#5d6878", "#232a35", "#10141a"))
+_GRADIENTS = svg_gradients(
+    "piece", ((light, dark) for light, dark, _ in _PIECES), centre=(0.45, 0.4), radius=0.6
+)
 _LABELS = ("#8a7a55", "#aab3c0")
 _MARK, _WIN, _WIN_LINE = "#d9482b", "#f7cf45", "#e09a12"
 _INSET = 0.9  # size of a piece beside that of its space
@@ -393,7 +396,7 @@ def _triangle(space: int, size: float) -> str:
 
 def _picture(light: int, marked: tuple[int, ...], won: list[int], excluded: list[list[int]]) -> str:
     """The board with its pieces, the two ``marked`` ones and the circles ``won`` set off."""
-    elements = [_gradients()]
+    elements = [_GRADIENTS]
     width, height = 4 * _UNIT + 2 * _MARGIN, (2 + sqrt(3)) * _UNIT + 2 * _MARGIN
     elements.append(f'<rect width="{width:g}" height="{height:g}" fill="{_PAPER}"/>')
     elements += [_circle(centre, _UNIT + 10, f'fill="{_RIM}"') for centre in CENTRES]
@@ -449,13 +452,3 @@ def _piece(space: int, player: int, is_marked: bool) -> list[str]:
         f'stroke-width="{width}" stroke-linejoin="round"/>',
         svg_text(round(x, 1), round(y, 1), NAMES[space], 13, _LABELS[player]),
     ]
-
-
-def _gradients() -> str:
-    stops = "".join(
-        f'<radialGradient id="piece{player}" cx="0.45" cy="0.4" r="0.6">'
-        f'<stop offset="0" stop-color="{light}"/><stop offset="1" stop-color="{dark}"/>'
-        "</radialGradient>"
-        for player, (light, dark, _) in enumerate(_PIECES)
-    )
-    return f"<defs>{stops}</defs>"

@@ -13,6 +13,7 @@ from ludarium.cli import main, train
 from ludarium.cli.common import read_options
 from ludarium.cli.evaluate import _usual_opponents
 from ludarium.cli.games import play_command
+from ludarium.cli.interrupt import StopFlag
 from ludarium.envs import GAMES, make_game
 from ludarium.training.agents import read_agent
 from ludarium.training.agents.checkpoints import telling_options
@@ -175,7 +176,7 @@ def test_a_failed_start_takes_no_other_files_away(capsys, tmp_path):
 
 
 def test_stopped_before_the_first_iteration_there_is_no_agent_to_use(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(train._StopFlag, "__call__", lambda flag: True)
+    monkeypatch.setattr(StopFlag, "__call__", lambda flag: True)
     arguments = ["train", "corso", "--folder", str(tmp_path / "run"), *TINY]
     assert main(arguments) == 0
     out = capsys.readouterr().out

@@ -130,7 +130,7 @@ def test_the_command_line_takes_games_from_a_module(packages: Path) -> None:
     ):
         played = command(packages, *arguments, on_path=False)
         assert json.loads(played.stdout)[0]["game"] == "tictactoe", played.stderr
-    code = "from ludarium.cli.game_modules import program, take_game_modules as take; "
+    code = "from ludarium.cli.modules import program, take_modules as take; "
     run = python(packages, code + "print(take(['a', '--game-module', 'noughts']), program())")
     assert run.stdout == "['a'] ludarium --game-module=noughts\n", run.stderr
     for wrong in ("noughts:Chess", "noughts.rules", "nowhere"):

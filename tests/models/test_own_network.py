@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from ludarium.cli import main
+from ludarium.cli.modules import program
 from ludarium.configs import apply_settings, load_config
 from ludarium.models import (
     Architecture,
@@ -103,6 +104,7 @@ def test_the_page_is_true(folder, algorithm, capsys):
     export = ["export", "run", "--positions", "64", "--json", "--network-module", "mine:Net"]
     assert main(export) == 0
     assert json.loads(capsys.readouterr().out)["file"] == "run/agent.onnx"
+    assert program() == "ludarium --network-module=mine:Net"
 
 
 @pytest.mark.parametrize("command", ["train corso --config mine.yaml", "export mine.safetensors"])
@@ -125,7 +127,7 @@ def test_what_is_not_named_on_the_command_line_does_not_run(folder, command, cap
         ("mine", "write MODULE:CLASS"),
         ("nowhere_at_all:Net", "No module named 'nowhere_at_all'"),
         ("math:pi", "no subclass of torch.nn.Module"),
-        ("math:Net", "has no attribute 'Net'"),
+        ("math:Net", "there is no 'Net' in it"),
     ],
 )
 def test_names_that_mean_nothing_are_refused(name, message, capsys):

@@ -10,7 +10,7 @@ import pytest
 from ludarium.cli import main
 from ludarium.envs import Game, make_game
 from ludarium.envs.single import SingleAgentEnv
-from ludarium.models import Checkpoint, build_network, save_checkpoint
+from ludarium.models import Architecture, Checkpoint, build_network, save_checkpoint
 from ludarium.training.agents import make_agent, names, read_agent
 from ludarium.training.agents.checkpoints import CheckpointAgent, ShippedAgent
 from ludarium.training.agents.names import agent_kinds
@@ -31,7 +31,15 @@ def run(game: Game, tmp_path: Path) -> Path:
     """The folder of a run of a tiny network."""
     shape = network_shape(game)
     network = build_network(shape, 4, 1)
-    checkpoint = Checkpoint(game.name, game.version, {}, shape, 4, 1, 0, network)
+    checkpoint = Checkpoint(
+        game.name,
+        game.version,
+        options={},
+        shape=shape,
+        architecture=Architecture({"channels": 4, "blocks": 1}),
+        step=0,
+        network=network,
+    )
     return save_checkpoint(checkpoint, tmp_path / "run" / "agent.safetensors").parent
 
 

@@ -258,17 +258,7 @@ def test_uct_shares_its_playouts_among_legal_actions(corso: Game) -> None:
 def test_uct_tries_every_action_before_any_twice(corso: Game) -> None:
     for position in unfinished(corso, 10):
         agent = UCTAgent(corso, len(position.legal_actions), seed=0)
-        assert (agent.visit_counts(position.states)[0] == position.mask).all()
-
-
-def test_visits_and_values_can_be_had_alone(corso: Game) -> None:
-    states = stacked(unfinished(corso, 5))
-    agent = UCTAgent(corso, 50, seed=1)
-    result = agent.search(states)
-    agent.restart(1)
-    assert (agent.visit_counts(states) == result.visits).all()
-    agent.restart(1)
-    assert (agent.root_values(states) == result.values).all()
+        assert (agent.search(position.states).visits[0] == position.mask).all()
 
 
 def test_uct_wins_in_one() -> None:
@@ -277,7 +267,7 @@ def test_uct_wins_in_one() -> None:
     for seed in range(10):
         agent = UCTAgent(position.game, 200, seed)
         assert position.action_to_text(agent.choose(position)) == "c1"
-    assert agent.root_values(position.states)[0] > 0.8
+    assert agent.search(position.states).values[0] > 0.8
 
 
 def test_uct_does_not_lose_in_one() -> None:
@@ -300,12 +290,12 @@ def test_values_are_in_the_view_of_the_player_to_move() -> None:
     lost = before.copy()
     lost.play(lost.text_to_action("c3"))  # now O wins on c2
     agent = UCTAgent(before.game, 300, seed=0)
-    values = agent.root_values(stacked([before, lost]))
+    values = agent.search(stacked([before, lost])).values
     assert (values > 0.7).all()
     over = lost.copy()
     over.play(over.text_to_action("c2"))
     assert over.outcome == PLAYER_1_WINS
-    assert agent.root_values(over.states)[0] == over.rewards[over.mover]
+    assert agent.search(over.states).values[0] == over.rewards[over.mover]
 
 
 def test_uct_finds_the_best_action_where_players_move_several_times_in_a_row() -> None:

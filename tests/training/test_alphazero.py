@@ -177,7 +177,6 @@ def test_a_slow_core_takes_fewer_steps_and_changes_nothing():
 
     reached: list[int] = []
     uneven = [self_play.play(settings, evaluate, reached.append) for _ in range(2)]
-    self_play.close()
     assert sum(reached) == 2 * 900
     fast, slow = sorted(steps.values(), reverse=True)
     assert fast > 1.5 * slow
@@ -200,7 +199,6 @@ def test_one_thread_has_one_group():
     self_play, settings = self_play_of(threads=1)
     assert len(self_play.groups) == 1
     assert self_play.play(settings, network).positions == 900
-    self_play.close()
 
 
 def test_a_gpu_gets_batches_worth_its_while():
@@ -215,12 +213,18 @@ def test_a_gpu_gets_batches_worth_its_while():
 def test_an_error_of_the_network_ends_self_play():
     self_play, settings = self_play_of(threads=2)
 
+    calls: list[int] = []
+
     def fail(observations):
-        raise MemoryError("no room")
+        calls.append(len(observations))
+        if len(calls) == 1:
+            raise MemoryError("no room")
+        time.sleep(0.01)
+        return network(observations)
 
     with pytest.raises(MemoryError, match="no room"):
         self_play.play(settings, fail)
-    self_play.close()
+    assert len(calls) < 10, "the other thread went on"
 
 
 def test_a_cache_changes_nothing_of_the_games_but_what_they_cost():

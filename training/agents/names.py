@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusal
 from ludarium.envs.registry import GAMES
 
@@ -114,10 +114,10 @@ def read_agent(spec: str) -> AgentFactory:
     except PluginError:
         raise
     except ValueError as error:
-        raise ValueError(f"agent {_quoted(spec)}: {error}; {accepted()}") from None
+        raise ValueError(f"agent {quoted(spec)}: {error}; {accepted()}") from None
     if factory is None:
         raise ValueError(
-            f"no agent is called {_quoted(spec)}, and no game, file or folder either; {accepted()}"
+            f"no agent is called {quoted(spec)}, and no game, file or folder either; {accepted()}"
         )
     if not isinstance(factory, CheckpointAgent):
         _warn_of_hidden_files(spec, word)
@@ -133,7 +133,7 @@ def read_trained_agent(spec: str) -> TrainedAgent:
     factory = read_agent(spec)
     if not isinstance(factory, TrainedAgent):
         raise ValueError(
-            f"agent {_quoted(spec)} has no network; give a checkpoint, the folder of a run, or the "
+            f"agent {quoted(spec)} has no network; give a checkpoint, the folder of a run, or the "
             "name of a game for the trained agent that comes along"
         )
     return factory
@@ -221,7 +221,7 @@ def _with_number(
 def _read_shipped(argument: str | None) -> AgentFactory:
     name, colon, simulations = (argument or "").partition(":")
     if name not in GAMES:
-        raise ValueError(f"{_quoted(name)} is no game; games: {', '.join(GAMES)}")
+        raise ValueError(f"{quoted(name)} is no game; games: {', '.join(GAMES)}")
     return ShippedAgent(name=name, simulations=_read_number(simulations) if colon else None)
 
 
@@ -236,14 +236,8 @@ def _read_path(spec: str) -> AgentFactory | None:
 
 def _read_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
-        raise ValueError(f"{_quoted(text)} is not a whole number of at most {_MOST_DIGITS} digits")
+        raise ValueError(f"{quoted(text)} is not a whole number of at most {_MOST_DIGITS} digits")
     return int(text)
-
-
-def _quoted(text: Any) -> str:
-    """A user's text in an error, its beginning only where it is long."""
-    shown = repr(text)
-    return shown if len(shown) <= 80 else f"{shown[:80]}..."
 
 
 def _warn_of_hidden_files(spec: str, word: str) -> None:
@@ -251,7 +245,7 @@ def _warn_of_hidden_files(spec: str, word: str) -> None:
     for name in dict.fromkeys([spec, word]):
         if holds_checkpoint(name):
             warnings.warn(
-                f"agent {_quoted(spec)} is not what lies at {_quoted(name)} in this folder: kinds "
+                f"agent {quoted(spec)} is not what lies at {quoted(name)} in this folder: kinds "
                 f"of agents and games come first; write ./{name} for the file",
                 stacklevel=4,
             )

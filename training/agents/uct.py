@@ -131,11 +131,3 @@ class UCTAgent(Agent):
     def actions(self, states: np.ndarray) -> np.ndarray:
         """The most visited action of each position; see `Agent.actions`."""
         return self.search(states).actions
-
-    def visit_counts(self, states: np.ndarray) -> np.ndarray:
-        """Playouts through each action, float32[N, A]: a policy target once divided by the sum."""
-        return self.search(states).visits
-
-    def root_values(self, states: np.ndarray) -> np.ndarray:
-        """Mean results in the view of the player to move, float32[N] in [-1, 1]."""
-        return self.search(states).values

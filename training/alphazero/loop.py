@@ -78,7 +78,7 @@ class AlphaZeroTrainer(Trainer):
         config = self.config
         seeds = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        network = fresh_network(self.game, config.network)
+        self.network = fresh_network(self.game, config.network)
         self.rng = np.random.default_rng(seeds[1])
         self.bootstrap_seed = seeds[2]
         if saved is None:
@@ -92,7 +92,7 @@ class AlphaZeroTrainer(Trainer):
         )
         self.replay = Replay(self.dtype, max(config.replay.first, config.replay.last))
         has_score = self.game.max_score > 0
-        self.learner = Learner(network, config.learner, has_score, self.device, workers)
+        self.learner = Learner(self.network, config.learner, has_score, self.device, workers)
         # Without a gate the EMA network itself plays.
         gated = config.gate.games > 0
         self._player = (
@@ -232,13 +232,7 @@ class AlphaZeroTrainer(Trainer):
             return {}
         self.reporter.begin("gate", gate.games)
         new, old = (
-            NetworkAgent(
-                self.game,
-                copy.deepcopy(network),
-                gate.simulations,
-                name,
-                backend=self.match_backend,
-            )
+            NetworkAgent(self.game, network, gate.simulations, name, backend=self.match_backend)
             for name, network in (("new", self.learner.ema_network), ("old", self.player))
         )
         match = play_match(
@@ -337,7 +331,6 @@ class AlphaZeroTrainer(Trainer):
     def close(self) -> None:
         """End the worker threads."""
         super().close()
-        self.self_play.close()
         self.learner.close()
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -22,7 +21,7 @@ from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
-from ludarium.envs.engine.threads import available_cores
+from ludarium.envs.engine.threads import available_cores, split
 from ludarium.models.inference import torch_threads
 from ludarium.training.search.cache import empty, new_cache, set_request
 from ludarium.training.search.gumbel import write_considered_visits
@@ -323,8 +322,8 @@ class SelfPlay:
         ]
         self.threads = threads
         self.torch_threads_each = max(1, torch.get_num_threads() // threads)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="self-play")
         self._lock = threading.Lock()
+        self._has_failed = False
 
     def play(
         self,
@@ -336,14 +335,12 @@ class SelfPlay:
         """One chunk of self-play of every group; their samples in the groups' order."""
         for group in self.groups:
             group.begin(settings, resign_at)
+        waiting = list(self.groups)
+        self._has_failed = False
         with torch_threads(self.torch_threads_each):
-            waiting = list(self.groups)
-            futures = [
-                self._pool.submit(self._take_turns, waiting, evaluate, progress)
-                for _ in range(self.threads)
-            ]
-            for future in futures:
-                future.result()
+            split(
+                lambda *_: self._take_turns(waiting, evaluate, progress), self.threads, self.threads
+            )
         return SelfPlayResult.join([group.collect() for group in self.groups])
 
     def _take_turns(
@@ -353,19 +350,28 @@ class SelfPlay:
         progress: Callable[[int], None] | None,
     ) -> None:
         """Until none of the waiting groups has anything left to do, a step of the last of them."""
+        torch.set_num_threads(self.torch_threads_each)  # of this thread, which others use too
         group: Group | None = None
-        while True:
-            with self._lock:
-                if group is not None and not group.is_full:
-                    waiting.append(group)
-                if not waiting:
-                    return
-                group = min(waiting, key=lambda each: each.positions)
-                waiting.remove(group)
-            before = group.positions
-            group.step(evaluate)
-            if progress is not None and group.positions > before:
-                progress(group.positions - before)
+        try:
+            while (group := self._next(waiting, group)) is not None:
+                before = group.positions
+                group.step(evaluate)
+                if progress is not None and group.positions > before:
+                    progress(group.positions - before)
+        except BaseException:
+            self._has_failed = True  # the other threads need not go on
+            raise
+
+    def _next(self, waiting: list[Group], group: Group | None) -> Group | None:
+        """Put a group back, unless it is full, and take the one that is furthest behind."""
+        with self._lock:
+            if group is not None and not group.is_full:
+                waiting.append(group)
+            if self._has_failed or not waiting:
+                return None
+            group = min(waiting, key=lambda each: each.positions)
+            waiting.remove(group)
+            return group
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays of all groups, ``number.name`` for each."""
@@ -386,7 +392,3 @@ class SelfPlay:
                     if name.startswith(start)
                 }
             )
-
-    def close(self) -> None:
-        """End the threads."""
-        self._pool.shutdown()

@@ -26,6 +26,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 
 from ..agents import Agent, make_agent
+from ..runs.files import write_file
 from .match import Progress, play_match
 from .statistics import Match, Rating, expected_score, fit_rating, fit_ratings
 
@@ -100,15 +101,14 @@ def save_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
 
     Raises:
         ValueError: the file is there, but holds no ratings.
+        StorageError: it cannot be written.
     """
     path = Path(path)
     rules = (ratings.game, ratings.version, ratings.options)
     kept = [each for each in _read(path) if (each.game, each.version, each.options) != rules]
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
     lines = ",\n".join(_as_json(each) for each in [*kept, ratings])
-    partial.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    os.replace(partial, path)
+    write_file(path, f"[\n{lines}\n]\n".encode())
 
 
 def pairs_to_rate(players: Sequence[str], known: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -30,6 +30,7 @@ import yaml
 
 from ludarium.configs import TrainingConfig
 from ludarium.configs.loading import parse_config
+from ludarium.envs.engine.messages import shortened
 
 from .files import (
     PARTIAL,
@@ -270,7 +271,7 @@ class RunFolder:
         except DamagedError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DamagedError(f"{path} is damaged ({_short(error)})") from None
+            raise DamagedError(f"{path} is damaged ({shortened(str(error))})") from None
 
     def _read_state(
         self, number: int, manifest: dict[str, Digest], say: Callable[[str], None]
@@ -283,7 +284,9 @@ class RunFolder:
             try:
                 parsed.append(parse(content))
             except (ValueError, KeyError, TypeError) as error:
-                raise DamagedError(f"{folder / name} is damaged ({_short(error)})") from None
+                raise DamagedError(
+                    f"{folder / name} is damaged ({shortened(str(error))})"
+                ) from None
         description, tensors, arrays = parsed
         if not _is_whole(description, number):
             raise DamagedError(f"{folder / 'state.json'} is damaged (it is not of this state)")
@@ -497,12 +500,6 @@ def _digest(manifest: dict[str, Digest], name: str, where: Path) -> Digest:
 def _manifest_sum(data: dict[str, Any]) -> str:
     """The check sum of a manifest."""
     return Digest.of(json.dumps(data, sort_keys=True).encode()).sha256
-
-
-def _short(error: BaseException) -> str:
-    """What an error says, in a line of bearable length."""
-    text = " ".join(str(error).split())
-    return text if len(text) <= 200 else f"{text[:197]}..."
 
 
 def _differences(known: dict[str, Any], given: dict[str, Any], prefix: str = "") -> list[str]:

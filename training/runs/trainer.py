@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import torch
+
 from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
+from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents import make_agent
@@ -36,6 +39,10 @@ from .state import State
 _ANCHOR_GAMES = 40
 
 
+class DivergedError(ValueError):
+    """Training has come to numbers that are not finite; the message says what to do."""
+
+
 @dataclass(frozen=True)
 class RunResult:
     """How a call of `Trainer.run` ended.
@@ -57,7 +64,7 @@ class Trainer(ABC):
     The loop is here: play and learn, evaluate, save, report. An algorithm fills in
 
     - `check_config`: refuse what cannot work, before anything is written;
-    - `build`: make network, learner and whatever plays;
+    - `build`: make `network`, learner and whatever plays;
     - `play_and_learn`: one iteration of games and gradient steps;
     - `update_players`: have whoever plays take the new weights;
     - `player`, `step`: the network that is evaluated and saved, and how long it has learnt;
@@ -77,6 +84,7 @@ class Trainer(ABC):
         iteration: iterations done.
         seconds: wall time so far, over all parts of the run.
         elo: the agent's rating in the last evaluation against anchors, if there was one.
+        network: the network that learns; `build` makes it.
 
     Raises:
         ValueError: bad options, or the folder is in use, of another run, or damaged.
@@ -85,6 +93,7 @@ class Trainer(ABC):
 
     #: The columns of the table that a `TerminalReporter` prints.
     columns: ClassVar[tuple[Column, ...]]
+    network: PolicyValueNetwork
 
     def __init__(self, config: TrainingConfig, folder: RunFolder, reporter: Reporter) -> None:
         self.config = config
@@ -125,7 +134,10 @@ class Trainer(ABC):
 
     @abstractmethod
     def play_and_learn(self) -> dict[str, Any]:
-        """Play, and learn from it: one iteration. Returns metrics for the log."""
+        """Play, and learn from it: one iteration. Returns metrics for the log.
+
+        Those named ``..._loss`` must be finite; the run ends otherwise.
+        """
 
     def update_players(self) -> dict[str, Any]:
         """Have whoever plays take the new weights. Returns metrics for the log."""
@@ -181,6 +193,8 @@ class Trainer(ABC):
         Raises:
             StorageError: the folder cannot be written; the last state is whole, and a new
                 trainer goes on from it.
+            DivergedError: a loss or a weight is not finite; the last state is that of the
+                iteration before.
         """
         with self._clock():
             self._anchors = self._rated_anchors()
@@ -191,7 +205,7 @@ class Trainer(ABC):
     def _iterate(self) -> None:
         """One turn of the loop."""
         with self._clock():
-            metrics = self.play_and_learn()
+            metrics = self._play_and_learn()
             self.iteration += 1
             metrics |= self.update_players()
         with self._clock():
@@ -202,6 +216,24 @@ class Trainer(ABC):
             self.folder.save(self.iteration, self.state(), loop, metrics, self._agent())
             self.reporter.iteration(metrics)
             self.folder.log(metrics)
+
+    def _play_and_learn(self) -> dict[str, Any]:
+        """`play_and_learn`, unless what comes of it is not finite."""
+        metrics = self.play_and_learn()
+        for name, value in metrics.items():
+            if name.endswith("_loss") and not math.isfinite(value):
+                raise self._diverged(f"{name} is {value}")
+        for name, weights in self.network.state_dict().items():
+            if not torch.isfinite(weights).all():
+                raise self._diverged(f"the network's {name} is not finite")
+        return metrics
+
+    def _diverged(self, what: str) -> DivergedError:
+        return DivergedError(
+            f"training has diverged: {what} in iteration {self.iteration + 1}, of which nothing is "
+            "saved; lower learner.learning_rate or learner.gradient_clip, and start anew with "
+            "--restart or in another --folder"
+        )
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
@@ -222,10 +254,9 @@ class Trainer(ABC):
             self.elo = saved.loop["elo"]
             self.restore(saved.state)
         except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError) as error:
-            text = " ".join(str(error).split())[:200]
             raise ValueError(
                 f"the state after iteration {self.iteration} in {self.folder.path} does not fit "
-                f"its configuration ({text}); start anew with --restart"
+                f"its configuration ({shortened(str(error))}); start anew with --restart"
             ) from error
         if not saved.has_agent:
             self.folder.write_agent(self._agent())
@@ -243,7 +274,7 @@ class Trainer(ABC):
         self.reporter.begin("evaluation", evaluation.games)
         agent = NetworkAgent(
             self.game,
-            copy.deepcopy(self.player),  # the agent takes it to the processor
+            self.player,
             evaluation.simulations,
             f"iteration {self.iteration}",
             backend=self.match_backend,

@@ -1,0 +1,116 @@
+"""``--game-module`` and ``--network-module``: code of the user's own that commands work with.
+
+Options rather than variables of the shell, so that a command says by itself what code it runs,
+also when it is repeated to resume a run, or pasted into a report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from ludarium.envs import Game, register_game
+from ludarium.envs.engine.messages import shortened
+
+_GAME, _NETWORK = "--game-module", "--network-module"
+
+_taken: list[str] = []  # the options that the command line of this process has
+
+
+def describe_modules(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `take_modules` reads, before or after the command."""
+    parser.add_argument(
+        _GAME,
+        action="append",
+        default=[],
+        metavar="MODULE[:CLASS]",
+        help="import a Python module, also from the current folder, and take its games in (may be "
+        "repeated); it runs the module's code",
+    )
+    parser.add_argument(
+        _NETWORK,
+        action="append",
+        default=[],
+        metavar="MODULE:CLASS",
+        help="a network of your own that a configuration or checkpoint may name, such as mine:Net "
+        "in mine.py here (may be repeated); it runs the module's code",
+    )
+
+
+def take_modules(arguments: Sequence[str]) -> list[str]:
+    """Register the games and networks that the command line names; the other arguments.
+
+    Raises:
+        ValueError: a module cannot be imported, or has no such game or network.
+    """
+    parser = argparse.ArgumentParser(prog="ludarium", add_help=False, allow_abbrev=False)
+    describe_modules(parser)
+    given, others = parser.parse_known_args(list(arguments))
+    for name in given.game_module:
+        _register_games(name)
+    for name in given.network_module:
+        _register_network(name)
+    _taken[:] = [f"{_GAME}={name}" for name in given.game_module]
+    _taken.extend(f"{_NETWORK}={name}" for name in given.network_module)
+    return others
+
+
+def program() -> str:
+    """How a command has to begin that works with the same games and networks as this one."""
+    return shlex.join(["ludarium", *_taken])
+
+
+def _register_games(name: str) -> None:
+    """Register the games of a module, ``MODULE``, or one of them, ``MODULE:CLASS``."""
+    path, colon, wanted = name.partition(":")
+    games = _games_in(_imported(_GAME, name, path))
+    if colon:
+        games = [game for game in games if game.__name__ == wanted]
+    if not games:
+        missing = f"no game {wanted!r}" if colon else "no game"
+        raise _refused(_GAME, name, f"there is {missing}, no subclass of Game, in it")
+    for game in games:
+        register_game(game)
+
+
+def _games_in(module: ModuleType) -> list[type[Game]]:
+    """The classes in a module that can be played."""
+    return [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, Game) and not inspect.isabstract(value)
+    ]
+
+
+def _register_network(name: str) -> None:
+    """Register a network by the name that is given, ``MODULE:CLASS``."""
+    from ludarium.models import register_network  # torch is slow to import
+
+    path, colon, wanted = name.partition(":")
+    if not (colon and wanted):
+        raise _refused(_NETWORK, name, "write MODULE:CLASS, such as mine:Net for Net in mine.py")
+    module = _imported(_NETWORK, name, path)
+    if not hasattr(module, wanted):
+        raise _refused(_NETWORK, name, f"there is no {wanted!r} in it")
+    register_network(name, getattr(module, wanted))
+
+
+def _imported(option: str, name: str, path: str) -> ModuleType:
+    """A module, also from the current folder; ``name`` is what the command line calls it."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # last, so that no file here takes the place of a package
+    try:
+        return import_module(path)
+    except Exception as error:  # a user's module may raise anything
+        reason = f"cannot be imported ({type(error).__name__}: {error})"
+        raise _refused(option, name, reason) from error
+
+
+def _refused(option: str, name: str, reason: str) -> ValueError:
+    return ValueError(f"{option} {shortened(name, 100)}: {shortened(reason)}")
