@@ -1,7 +1,7 @@
-"""``--game-module``: games from a Python module that is in no installed package.
+"""``--game-module``: use games from a Python module that is not an installed package.
 
-An option rather than a variable of the shell, so that a command says by itself what code it runs,
-also when it is repeated to resume a run, or pasted into a report.
+This is an option and not an environment variable, so that a command line shows what code it runs,
+also when it is repeated to resume a run or pasted into a report.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _taken: list[str] = []  # modules that the command line of this process names
 
 
 def describe_game_modules(parser: argparse.ArgumentParser) -> None:
-    """Add ``--game-module``, which `take_game_modules` reads, before or after the command."""
+    """Add ``--game-module`` to the help; `take_game_modules` parses it anywhere on the line."""
     parser.add_argument(
         "--game-module",
         action="append",
@@ -32,7 +32,7 @@ def describe_game_modules(parser: argparse.ArgumentParser) -> None:
 
 
 def take_game_modules(arguments: Sequence[str]) -> list[str]:
-    """Register the games of the modules that the command line names; the other arguments.
+    """Register the games of the modules on the command line; return the other arguments.
 
     Raises:
         ValueError: a module cannot be imported, or has no such game.
@@ -47,7 +47,7 @@ def take_game_modules(arguments: Sequence[str]) -> list[str]:
 
 
 def program() -> str:
-    """How a command has to begin that works with the same games as this one."""
+    """The beginning of a command line that registers the same games as this one."""
     return shlex.join(["ludarium", *(f"--game-module={name}" for name in _taken)])
 
 

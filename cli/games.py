@@ -1,4 +1,4 @@
-"""``ludarium games``: what there is to play, with options."""
+"""``ludarium games``: list the games with their options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ List the games with their options, and the commands that play against the traine
 
   ludarium games
   ludarium play onyx --option size=6      an option of a game, in every command that takes one
-  ludarium agents                         whom there is to play against"""
+  ludarium agents                         the agents to play against"""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

@@ -1,4 +1,4 @@
-"""``--network-module``: networks of the user's own, which run only if they are named here."""
+"""``--network-module``: the user's own network classes, imported only if named here."""
 
 from __future__ import annotations
 

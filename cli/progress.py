@@ -1,4 +1,4 @@
-"""How commands show on standard error that they are at work, and how Ctrl-C stops a search."""
+"""Progress on standard error, and how Ctrl-C stops a search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rich.progress import (
 
 from ludarium.analysis.progress import Progress as SearchProgress
 
-#: Shows how many units of a task are done; what else it is called with does not matter.
+#: Shows how many units of a task are done; further arguments are ignored.
 Reach = Callable[..., None]
 
 _LINE_EVERY = 10.0  # seconds, where standard error is no terminal
@@ -49,7 +49,7 @@ def bars() -> Iterator[Callable[[str, int], Reach]]:
 
 @contextmanager
 def status(text: str = "compiling") -> Iterator[Callable[[str], None]]:
-    """A line that says what is going on: call what it gives with another text.
+    """A status line: yields a function that replaces its text.
 
     Where standard error is no terminal, the text is printed every ten seconds instead.
     """
@@ -125,7 +125,7 @@ class SearchStatus:
 
 @contextmanager
 def searching(units: str) -> Iterator[SearchStatus]:
-    """Show a search, and let Ctrl-C end it so that what is known by then can be printed."""
+    """Show the progress of a search; Ctrl-C ends the search, and keeps the results so far."""
     with status("getting ready") as say:
         search = SearchStatus(units, say)
         if threading.current_thread() is not threading.main_thread():
