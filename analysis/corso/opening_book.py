@@ -55,7 +55,7 @@ class BookMove:
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at when an opening book was checked.
+    """Counts of the positions that the check of an opening book visited.
 
     Attributes:
         won: positions with an entry that says won.

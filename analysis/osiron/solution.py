@@ -57,7 +57,7 @@ def rule_set(game: Game) -> str:
 
 
 def table_path(rules: str) -> Path:
-    """Where the table for a rule set is kept unless told otherwise."""
+    """Default path of the table for a rule set."""
     return default_path(f"osiron-v{Osiron.version}-{rules}")
 
 

@@ -15,9 +15,9 @@ from ludarium.training.agents import Agent, RandomAgent
 from ..answer import Answer, Value
 from .solver import EndgameSolver
 
-#: Positions that may be searched for each position unless told otherwise.
+#: Default node limit for each position.
 LIMIT = 1_000_000
-#: Random plies at the start of each game unless told otherwise.
+#: Default number of random plies at the start of each game.
 OPENING = 4
 
 _PATIENCE = 100  # games in a row without a position that is wanted
