@@ -1,4 +1,4 @@
-"""Many games at once as a Stable-Baselines3 ``VecEnv``.
+"""Many games in parallel as a Stable-Baselines3 ``VecEnv``.
 
     from sb3_contrib import MaskablePPO
     from ludarium.envs.sb3 import BoardGameVecEnv

@@ -1,4 +1,4 @@
-"""One position of a game, to play on from Python: what environments and tools hold."""
+"""`Position`: one position of a game, for environments and tools that play from Python."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Position:
         return self.outcome
 
     def refusal(self, action: Any) -> str:
-        """What is wrong with an action that is not legal here."""
+        """Why an action is not legal here, as an error."""
         try:
             number = operator.index(action)
         except TypeError:

@@ -1,4 +1,4 @@
-"""What rule functions are written with: the decorator, the outcomes, random numbers.
+"""The building blocks of rule functions: the decorator, outcomes, random numbers.
 
 A rule function works on one position and is compiled three ways (plain Python, numba on the
 CPU, numba-cuda), so inside it there is no allocation, no exception, no array expression, no

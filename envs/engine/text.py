@@ -1,4 +1,4 @@
-"""`GameText`: what a game tells people in a terminal, beside its board."""
+"""`GameText`: what a game prints in a terminal besides its board."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESULTS = {
 
 
 class GameText(ABC):
-    """The texts of a game that are the same for all, and the places where a game says more.
+    """The texts that all games share, with hooks for a game's own texts.
 
     Class attributes:
         terminal_commands: (usage, explanation) of each command that `terminal_help` answers.
@@ -38,7 +38,7 @@ class GameText(ABC):
         It is for people only: programs read the state.
         """
 
-    # What a game may say.
+    # Hooks that a game may override.
 
     def marks(self, state: np.record, player: int) -> str:
         """How `board_text` shows what belongs to ``player``, such as ``O, o``; or nothing."""
@@ -74,7 +74,7 @@ class GameText(ABC):
         """
         return None
 
-    # What is made of it.
+    # Texts made from them.
 
     def standing(self, state: np.record) -> str:
         """Whose turn it is or how the game ended, whose marks are which, points: one line."""

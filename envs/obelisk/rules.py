@@ -142,7 +142,7 @@ def init(tables, state, rng):
 
 @rule
 def is_legal(tables, state, action):
-    """What the phase allows is worked out once for each position."""
+    """Look the action up in ``open``, which is computed once for each position."""
     return state.open[action] != 0
 
 

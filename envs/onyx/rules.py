@@ -65,7 +65,7 @@ def state_dtype(size: int, squares: int) -> np.dtype:
     - ``open``: whether each action may be played, except that the game may be over;
     - ``occupied``: how many corners of each square have stones;
     - ``board``: what each place holds;
-    - ``wave``: working room for walks along chains, all zero between plies.
+    - ``wave``: scratch space for walks along chains, all zero between plies.
     """
     corners = size**2
     return engine.state_dtype(
