@@ -77,7 +77,7 @@ class Solver(ABC):
         show: Show | None = None,
         leads: bool = True,
     ) -> Answer:
-        """What a position is worth to its player to move; arguments as for `answer_all`."""
+        """The value of one position for its player to move; arguments as for `answer_all`."""
         return self.answer_all([position], limit, show, leads)[0]
 
     def actions(
@@ -112,7 +112,7 @@ class Solver(ABC):
         show: Show | None = None,
         leads: bool = True,
     ) -> list[Answer]:
-        """What positions are worth to their players to move; each thread takes the next one.
+        """The values of positions for their players to move; threads share the positions.
 
         Args:
             positions: of this game, finished ones too.
@@ -183,7 +183,7 @@ class Solver(ABC):
 
     @abstractmethod
     def _final_value(self, position: Position) -> Value:
-        """What a finished game is worth to the player whose turn it would be."""
+        """The value of a finished game for the player whose turn it would be."""
 
 
 def after(position: Position, action: int) -> Position:

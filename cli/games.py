@@ -77,5 +77,5 @@ def run(given: argparse.Namespace) -> int:
 
 
 def play_command(game: str, options: dict[str, Any]) -> str:
-    """What to type to play against the trained agent of a game with these options."""
+    """The command that plays against the shipped agent of a game with these options."""
     return shlex.join(["ludarium", "play", game, *options_as_text(options)])

@@ -125,7 +125,7 @@ class BatchEnv:
         self.reset(np.random.SeedSequence() if seed is None else seed)
 
     def _bound(self) -> tuple:
-        """The arrays as the kernels take them; the same memory in other forms."""
+        """The arrays as the kernels need them: views of the same memory."""
         return (
             self.game.tables,
             self.states,
@@ -139,7 +139,7 @@ class BatchEnv:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or a pickle holds: not the views, which would become arrays of their own."""
+        """The state to copy or pickle: without the views, which would become separate arrays."""
         return {name: v for name, v in vars(self).items() if name not in ("_batch", "movers")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -128,7 +128,7 @@ class BoardGameVecEnv(VecEnv):
         return self.side.batch.masks.astype(np.bool_)
 
     def _observe(self) -> np.ndarray:
-        """What the agent sees in each game; the caller's own."""
+        """The agent's observations of all games, as a copy."""
         return self.side.batch.observations.copy()
 
     def _infos(self) -> list[dict[str, Any]]:

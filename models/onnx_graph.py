@@ -191,7 +191,7 @@ class _Writer(TorchFunctionMode):
         return self.constant(np.array(value, np.float32))
 
     def model(self, outputs: Mapping[str, Tensor]) -> onnx.ModelProto:
-        """What was written, with its outputs by name."""
+        """The recorded model, with its outputs by name."""
         from onnx import TensorProto, helper
 
         def described(name: str, tensor: Tensor) -> onnx.ValueInfoProto:

@@ -199,7 +199,7 @@ class OsironSolution(TableSolution):
         return values
 
     def decode(self, value: int) -> Value:
-        """What a number means: wins are ``WIN`` less the plies, losses the same below zero."""
+        """The `Value` of a number: ``WIN`` minus the plies for a win, the negative for a loss."""
         return Value((value > 0) - (value < 0), plies=WIN - abs(value) if value else None)
 
 

@@ -43,12 +43,12 @@ class LatePosition:
 
     @property
     def value(self) -> Value:
-        """What the position is worth to its mover."""
+        """The exact value for the player to move."""
         return Answer.best(self.actions.values()).low
 
     @property
     def best_actions(self) -> list[int]:
-        """The actions that are worth as much as the position; `value` says in what."""
+        """The actions that keep the exact value."""
         value = self.value
         return [action for action, answer in self.actions.items() if answer.low == value]
 

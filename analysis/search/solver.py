@@ -116,7 +116,7 @@ class EndgameSolver(Solver):
         return int(room.frames["low"][0]), int(room.frames["high"][0])
 
     def _value(self, number: int) -> Value:
-        """What a number means that the search works with."""
+        """The `Value` that a number of the search stands for."""
         outcome = (number > 0) - (number < 0)
         if self.span == 1:
             return Value(outcome)

@@ -75,7 +75,7 @@ class _PartLibrary(JITCodeLibrary):
         self.alone = _Alone(self)
 
     def all_parts(self) -> list[Any]:
-        """What a kernel links for this part: itself and all that it calls, each once."""
+        """The libraries that a kernel links for this part: itself and its callees, each once."""
         found: dict[Any, None] = {}
         waiting = [self]
         while waiting:

@@ -188,7 +188,7 @@ class _Announcer(event.Listener):
             )
 
     def on_end(self, event: event.Event) -> None:
-        """Nothing to say."""
+        """Do nothing."""
 
 
 @cache

@@ -19,10 +19,10 @@ _NO_RNG = np.ones((1, 2), np.int64)
 
 
 def contents_of(state: np.void | np.ndarray) -> bytes:
-    """What is in the record of a position, or in those of an array of positions.
+    """The content of a position's record, or of an array of records, as bytes.
 
-    Equal bytes for equal positions of one game. The records' own bytes are not, for numpy leaves
-    out the padding between fields when it copies.
+    Equal positions of a game have equal bytes. The bytes of the records themselves may differ,
+    because numpy does not copy the padding between fields.
     """
     return b"".join(state[name].tobytes() for name in state.dtype.names or ())
 

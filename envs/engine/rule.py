@@ -64,7 +64,7 @@ def table_record(**values: object) -> np.ndarray:
 
 
 def extended_record(record: np.ndarray, **values: object) -> np.ndarray:
-    """What `table_record` gave, with more fields."""
+    """The record that `table_record` returned, with more fields."""
     known = {name: record[name][0] for name in record.dtype.names or ()}
     return table_record(**known, **values)
 

@@ -49,13 +49,13 @@ class GameText(ABC):
         return None
 
     def to_do(self, state: np.record) -> str:
-        """What the player to move has to do, such as ``place the second token``."""
+        """The next task of the player to move, such as ``place the second token``."""
         return "move"
 
     def terminal_text(self, state: np.record) -> str:
-        """What to print before each move of a person: `board_text` without what is told on demand.
+        """The text before each move of a person: `board_text`, or a shorter text.
 
-        Only where a game has much to tell, and answers the rest in `terminal_help`.
+        Games with a lot of text override this, and show the rest through `terminal_help`.
         """
         return self.board_text(state)
 

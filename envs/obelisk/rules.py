@@ -343,7 +343,7 @@ def _open_actions(tables, state):
 
 @rule
 def _end_game(tables, state):
-    """Whoever alone has a block over the top loses if that decides; else points decide."""
+    """End the game: a lone block over the top loses if that decides, else points decide."""
     lead = score(tables, state)
     if tables.topple & (state.over[0] != state.over[1]):
         lead = int(state.over[1]) - int(state.over[0])

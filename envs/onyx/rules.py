@@ -134,7 +134,7 @@ def observe(tables, state, player, planes):
 
 @rule
 def is_turned(tables, state, player):
-    """For H, which then joins bottom to top as V does."""
+    """True for the player of H, who joins bottom to top as V does once the board is turned."""
     return player != state.v_player
 
 

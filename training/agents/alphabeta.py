@@ -23,7 +23,7 @@ WIN = templates.WIN
 
 @dataclass(frozen=True)
 class AlphaBetaResult:
-    """What the searches of N positions found.
+    """Results of the searches of N positions.
 
     Attributes:
         actions: int64[N], a random one of the best actions; -1 where the game is over.

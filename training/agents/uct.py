@@ -27,7 +27,7 @@ _PLAYOUTS_AT_ONCE = 200_000  # between chances to stop with Ctrl-C
 
 @dataclass(frozen=True)
 class UCTResult:
-    """What the searches of N positions found.
+    """Results of the searches of N positions.
 
     Attributes:
         actions: int64[N], the most visited action, ties broken at random; -1 where the game

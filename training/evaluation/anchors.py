@@ -272,7 +272,7 @@ def _part_seed(seed: int, index: int) -> int:
 
 
 def _rounded(rating: Rating) -> Rating:
-    """To a tenth of a point, as in a file, so that a resumed run knows the same ratings."""
+    """Round to a tenth of a point, as files do, so that a resumed run has the same ratings."""
     return Rating(round(rating.elo, 1), round(rating.low, 1), round(rating.high, 1))
 
 

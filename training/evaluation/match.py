@@ -86,7 +86,7 @@ class MatchResult:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the score: Wilson's, with a draw as half a win.
+        """95 % confidence interval of the score (Wilson); a draw counts as half a win.
 
         Draws make it wider than it need be. The games are taken as independent, though the
         two of a pair share their opening: where an opening favours one seat, the interval is
@@ -131,7 +131,7 @@ class MatchResult:
         return elo_difference(low), elo_difference(high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it; an infinite Elo difference is ``None``."""
+        """The result as JSON values; an infinite Elo difference is ``None``."""
 
         def tally(results: Tally) -> dict[str, int]:
             return {"wins": results.wins, "draws": results.draws, "losses": results.losses}

@@ -71,7 +71,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         return [{} for _ in range(self.num_envs)]
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that `restore` needs to go on exactly here, but for random numbers."""
+        """Everything that `restore` needs to continue exactly here, except random numbers."""
         arrays = {f"{_BATCH}{name}": value for name, value in self.side.batch.snapshot().items()}
         return (
             arrays

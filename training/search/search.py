@@ -24,7 +24,7 @@ Evaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What searches of n positions found.
+    """Results of the searches of n positions.
 
     Attributes:
         actions: int64[n], the action to play.
