@@ -32,7 +32,7 @@ from .solver import Solver
 #: Node limit of the search for the results of one position's actions.
 LIMIT = 200_000
 
-_GAMES = 32  # side by side
+_GAMES = 32  # games played in parallel
 _PATIENCE = 50  # rounds of games in a row without a new position
 _MEMORY = 1 << 28  # bytes of a solver's table
 
@@ -94,7 +94,7 @@ def make_exact_test(
         count: number of positions.
         seed: of everything drawn.
         agent: plays both sides; random by default.
-        opening_plies: games start with 0 to so many random plies, so that they differ.
+        opening_plies: games start with up to this many random plies, so that they differ.
         only_choices: take only positions where some action loses value.
         per_game: the most positions to take of one game, drawn from all that are known.
         limit: positions to search; see `LIMIT`. Games with a table of all values need none.

@@ -158,7 +158,7 @@ class Network(Section):
         if self.module is not None:
             return self
         if self.options:
-            raise ValueError("options are for your own network: give module too")
+            raise ValueError("options are for a network of one's own: give module too")
         numbers = (self.channels, self.blocks)
         if self.size is not None and numbers != (None, None):
             raise ValueError(

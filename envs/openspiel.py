@@ -34,7 +34,7 @@ from .engine.options import Option
 from .engine.position import Position
 from .registry import GAMES
 
-#: Where starts are random, a chance node draws one of so many, those of the seeds 0, 1, ...
+#: Number of random starts that a chance node draws from: those of the seeds 0, 1, ...
 RANDOM_STARTS = 1000
 _CANONICAL = "canonical"
 

@@ -46,7 +46,7 @@ class BoardGameVecEnv(VecEnv):
         num_envs: how many games, N.
         opponent, seat, illegal, observation_dtype, canonical: as for
             `ludarium.envs.vector.VectorBoardGameEnv`.
-        opening_plies: each game begins with 0 to so many random plies of both players.
+        opening_plies: each game starts with a random number of random plies, from 0 to this.
         seed: fixes seats, starts, openings and the opponents; ``seed()`` does so for the
             next reset.
         **options: the game's options, if it is given by name.

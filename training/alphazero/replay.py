@@ -24,7 +24,7 @@ class Replay:
             one only its latest positions may be left.
 
     Raises:
-        ValueError: there is no memory for so many positions.
+        ValueError: there is not enough memory for ``capacity`` positions.
     """
 
     def __init__(self, dtype: np.dtype, capacity: int) -> None:

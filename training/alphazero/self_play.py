@@ -102,13 +102,13 @@ class SelfPlayResult:
 
 
 class Group:
-    """Games played side by side, one batch for the network.
+    """Games played in parallel; together they are one batch for the network.
 
     `begin` a chunk, `step` until it `is_full`, `collect`.
 
     Args:
         game: the rules.
-        config: games side by side, positions to search in one chunk, random plies that
+        config: games in parallel, positions to search per iteration, random plies that
             games start with, and megabytes for the network's answers, all of this group alone;
             and the share of games in which nobody resigns.
         settings: of the search, with the most simulations that will be asked for.
@@ -267,7 +267,7 @@ class Group:
 
 
 def _new_log(game: Game, positions: int) -> Log:
-    """Room for what a chunk of so many positions leaves behind."""
+    """Allocate the log of an iteration of this many positions."""
     return Log(
         states=np.zeros(positions, game.state_dtype),
         policies=np.zeros((positions, game.num_actions), np.float32),
@@ -291,7 +291,7 @@ class SelfPlay:
         game: the rules.
         config: games and positions in all, which the groups share evenly.
         settings: of the search, with the most simulations that will be asked for.
-        threads: at most so many groups are taken further at the same time.
+        threads: number of groups that are advanced at the same time.
         seed: of the games.
         dtype: of the samples, from `sample_dtype`; by default the plain one.
 

@@ -26,7 +26,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         game: the rules.
         pool: the opponents.
         view: how networks see the games.
-        opening_plies: each game begins with 0 to so many random plies.
+        opening_plies: each game starts with a random number of random plies, from 0 to this.
         random: what seats, starts and openings are drawn from.
 
     Attributes:

@@ -119,7 +119,7 @@ class PPOTrainer(Trainer):
     @property
     def resources(self) -> str:
         """Device and number of games."""
-        return f"{self.device}, {self.config.rollout.games} games side by side"
+        return f"{self.device}, {self.config.rollout.games} games in parallel"
 
     @property
     def learning_rate(self) -> float:

@@ -75,7 +75,7 @@ class Pool:
 
     Args:
         config: shares and weights.
-        num_envs: number of games side by side.
+        num_envs: number of games played in parallel.
         current: the network that learns; it is used as it is, and so always the latest.
         view: how networks see the games.
         device: where the networks are.

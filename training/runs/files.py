@@ -175,7 +175,7 @@ def read_verified(path: Path, expected: Digest) -> bytes:
 
 
 def read_file(path: Path, size: int, exact: bool = False) -> bytes:
-    """The content of a file of up to (or ``exact``) so many bytes; otherwise `DamagedError`."""
+    """Read a file of at most (or ``exact``) ``size`` bytes; raises `DamagedError`."""
     _check_size(path, size, exact)
     try:
         return path.read_bytes()

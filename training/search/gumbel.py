@@ -84,7 +84,7 @@ def list_visited(root, edges, node, at_root):
 
 @compiled
 def value_visited(root, nodes, edges, settings, number, visited):
-    """Find sigma(completed Q) of the open edges of a node, of which so many were visited.
+    """Find sigma(completed Q) of a node's open edges; ``visited`` of them have visits.
 
     ``root.values`` gets those of the edges in ``root.visited``, place by place. The others have
     that of the mixed value (equation 33): of the network's value and the policy-weighted mean of

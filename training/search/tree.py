@@ -1,4 +1,4 @@
-"""Search trees of B games side by side, in preallocated arrays.
+"""Search trees of B games in parallel, in preallocated arrays.
 
 Node 0 is the root. All values are from player 0's point of view, so nothing has to be negated
 on the way up, whoever moves next; ``sign * value`` is what the node's mover makes of it.

@@ -156,7 +156,7 @@ def search(
     begin,
     end,
 ):
-    """Search positions with the workers ``begin`` to ``end``, each every so many-th position.
+    """Search positions with the workers ``begin`` to ``end``; worker w takes every workers-th one.
 
     Args:
         tables: the game's tables, array of one record.

@@ -79,7 +79,7 @@ class Resignation(NamedTuple):
 
 
 class Games(NamedTuple):
-    """B games of self-play side by side, each with a search of its own.
+    """B games of self-play in parallel, each with its own search.
 
     Attributes:
         tree: the searches.
@@ -87,7 +87,7 @@ class Games(NamedTuple):
         log: positions searched and games that ended.
         serials: int64 [B], serial numbers of the games.
         rngs: int64 [B, 2], their random numbers.
-        opening_plies: each starts with 0 to so many random plies.
+        opening_plies: each game starts with 0 to this many random plies.
         resignation: threshold and trials of resignation.
         planes: float32 [B, planes, cells], observations that wait for the network.
     """
