@@ -1,4 +1,4 @@
-"""Solved games: what positions are worth under perfect play, and an agent that plays so.
+"""Solved games: the values of positions under perfect play, and an agent that plays perfectly.
 
     solution = solution_of(make_game("osiron"))      # loaded, or solved now: seconds
     solution.best_actions(states)                    # for many positions at once

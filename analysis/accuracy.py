@@ -1,9 +1,9 @@
-"""How often an agent keeps what a position is worth, and how well a network knows what that is.
+"""Accuracy: how often an agent's moves keep the exact value, how exact a network's values are.
 
-Matches say who is stronger; exact values say how far an agent is from perfect play, with far less
-noise. The positions come out of played games: of Osiron any position, by its table; of the other
-games those that can be searched to the end, so the later half of a game of Corso 5 x 5 and the
-end of the others.
+Matches say which agent is stronger; exact values say how far an agent is from perfect play, with
+far less noise. The positions come from played games. Osiron has a table of all positions. In the
+other games the positions must be searched to the end, so they come from the last part of a game:
+the second half of a game of Corso 5 x 5, the end of the others.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .solution import ILLEGAL, TableSolution
 from .solutions import table_of
 from .solver import Solver
 
-#: Positions that may be searched for the results of one position's actions.
+#: Node limit of the search for the results of one position's actions.
 LIMIT = 200_000
 
-_GAMES = 32  # side by side
+_GAMES = 32  # games played in parallel
 _PATIENCE = 50  # rounds of games in a row without a new position
 _MEMORY = 1 << 28  # bytes of a solver's table
 
@@ -44,7 +44,7 @@ class ExactTest:
     Attributes:
         game: the rules.
         states: structured array [N] of ``game.state_dtype``, no two alike, none finished.
-        results: int8 [N, A], what each action leads to with best play after it: +1 a win of the
+        results: int8 [N, A], the result of each action with best play after it: +1 a win of the
             player to move, 0 a draw, -1 a loss, `ILLEGAL` where it is not legal.
     """
 
@@ -57,7 +57,7 @@ class ExactTest:
 
     @property
     def values(self) -> np.ndarray:
-        """int8 [N], what the positions are worth to the player to move: +1, 0 or -1."""
+        """int8 [N], the exact values for the player to move: +1, 0 or -1."""
         values: np.ndarray = self.results.max(axis=1)
         return values
 
@@ -69,7 +69,7 @@ class ExactTest:
 
     @property
     def has_choice(self) -> np.ndarray:
-        """bool [N], where some legal action loses value; in the others nothing can go wrong."""
+        """bool [N], where some legal action loses value."""
         legal = self.results != ILLEGAL
         choice: np.ndarray = (legal & ~self.keeping).any(axis=1)
         return choice
@@ -87,18 +87,18 @@ def make_exact_test(
     limit: int = LIMIT,
     show: Show | None = None,
 ) -> ExactTest:
-    """Positions of played games with their exact results; the same arguments give the same test.
+    """Positions of played games with exact results; the same arguments give the same positions.
 
     Args:
         game: the rules.
         count: number of positions.
         seed: of everything drawn.
         agent: plays both sides; random by default.
-        opening_plies: games start with 0 to so many random plies, so that they differ.
+        opening_plies: games start with up to this many random plies, so that they differ.
         only_choices: take only positions where some action loses value.
         per_game: the most positions to take of one game, drawn from all that are known.
         limit: positions to search; see `LIMIT`. Games with a table of all values need none.
-        show: told of the positions found so far; see `Show`.
+        show: called with the progress, in positions found; see `Show`.
 
     Raises:
         ValueError: a number is out of range, or no more positions are found.
@@ -145,7 +145,7 @@ Known = Callable[[np.ndarray], Iterator[tuple[np.ndarray, np.ndarray]]]
 
 
 def _known_results(game: Game, limit: int) -> Known:
-    """The best way that there is to find out exact results in a game."""
+    """The best source of exact results for a game."""
     table = table_of(game)
     if table is not None:
         return partial(_looked_up, table)
@@ -160,7 +160,7 @@ def _looked_up(table: TableSolution, played: np.ndarray) -> Iterator[tuple[np.nd
 def _walk_back(
     solver: Solver, limit: int, played: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """From the last position back to the first one in which an action is not found out."""
+    """Solve positions from the last one backwards, until one has an undecided action."""
     for state in played[::-1]:
         position = Position.of_state(solver.game, state)
         results = np.full(solver.game.num_actions, ILLEGAL, np.int8)
@@ -194,10 +194,10 @@ def _play_games(
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How many moves kept the value.
+    """How many moves keep the exact value.
 
     Attributes:
-        kept: of them.
+        kept: moves that keep the value.
         positions: moves in all.
     """
 
@@ -206,7 +206,7 @@ class Accuracy:
 
     @property
     def share(self) -> float:
-        """Share of the moves that kept the value; 1 where there were none to make."""
+        """Fraction of the moves that keep the value; 1 if there are none."""
         return self.kept / self.positions if self.positions else 1.0
 
     @property
@@ -223,14 +223,14 @@ def moves_that_keep(agent: Agent, test: ExactTest) -> np.ndarray:
 
 
 def accuracy(kept: np.ndarray, among: np.ndarray | None = None) -> Accuracy:
-    """Count what `moves_that_keep` gave, all of it or ``among`` some positions (bool [N])."""
+    """Count the results of `moves_that_keep`, all or only ``among`` some positions (bool [N])."""
     some = kept if among is None else kept[among]
     return Accuracy(int(some.sum()), len(some))
 
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Positions whose values were estimated alike.
+    """Positions with similar estimated values.
 
     Attributes:
         low, high: the estimates are from ``low`` on and below ``high``.

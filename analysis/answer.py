@@ -1,4 +1,4 @@
-"""`Value`, what a position is worth, and `Answer`, what a solver or a table knows of it."""
+"""`Value`, the exact value of a position, and `Answer`, what a solver or table knows about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 @total_ordering
 @dataclass(frozen=True)
 class Value:
-    """What a position, or an action, is worth to the player to move with best play.
+    """The value of a position or an action for the player to move, with best play.
 
     Values are ordered: a greater one is better for the player to move. A win is better than a
     draw, and a draw than a loss; among wins, or losses, the greater lead is better; and a win is
@@ -21,8 +21,8 @@ class Value:
         outcome: +1 a win, 0 a draw, -1 a loss.
         lead: final points of the player to move less those of the opponent; 0 for a draw; None
             if leads were not asked for, or the game has none.
-        plies: to the end, if the winner hurries and the loser delays; None for a draw, and where
-            plies are not counted.
+        plies: to the end, if the winner wins as fast and the loser loses as slowly as possible;
+            None for a draw, and where plies are not counted.
     """
 
     outcome: int
@@ -61,13 +61,13 @@ class Value:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is known of a position, for its player to move.
+    """What is known about the value of a position, for the player to move.
 
     Attributes:
-        low: the value is no less.
-        high: and no greater.
-        nodes: positions that were searched for it; 0 where it was looked up.
-        seconds: that it took.
+        low: lower bound of the value.
+        high: upper bound of the value.
+        nodes: positions searched; 0 where the answer comes from a table.
+        seconds: wall time.
     """
 
     low: Value
@@ -77,7 +77,7 @@ class Answer:
 
     @staticmethod
     def exact(value: Value) -> Answer:
-        """An answer that was known without a search."""
+        """An answer that is known exactly without a search."""
         return Answer(value, value)
 
     @property
@@ -111,7 +111,7 @@ class Answer:
 
     @staticmethod
     def best(answers: Iterable[Answer]) -> Answer:
-        """What a position is worth whose actions are worth these; at least one."""
+        """The value of a position from the answers of all its actions (at least one)."""
         answers = list(answers)
         return Answer(
             max(answer.low for answer in answers),

@@ -14,9 +14,9 @@ from .solutions import solution_of
 class PerfectAgent(Agent):
     """Plays solved games perfectly: wins what is won, and never loses what is drawn.
 
-    Where all positions are in a table, it wins as soon as it can, else draws, else loses as late
-    as it can; Corso's solution, which searches, says for itself what it prefers. Equally good
-    actions are drawn from at random. The solution is loaded, or made when there is none yet.
+    With a table of all positions it wins as fast as possible, else draws, else loses as slowly as
+    possible. Corso's solution searches, and documents its own preferences. The agent draws
+    uniformly from equally good actions. The solution is loaded, or computed if there is none yet.
 
     Raises:
         ValueError: the game is not solved, not with these options, or its file is damaged.

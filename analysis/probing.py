@@ -28,7 +28,7 @@ class Prober:
     """Answers about positions of one game, looked up or searched.
 
     Args:
-        asked: what knows the answers.
+        asked: the table or solver that answers.
     """
 
     def __init__(self, asked: TableSolution | Solver) -> None:
@@ -41,17 +41,17 @@ class Prober:
 
     @property
     def source(self) -> str:
-        """Where the answers come from, in words."""
+        """The source of the answers, in words."""
         return self._asked.source
 
     @property
     def default_limit(self) -> int:
-        """Positions that are searched for one question unless told otherwise; 0 in a table."""
+        """Default node limit of one question; 0 for a table."""
         return self._asked.default_limit if isinstance(self._asked, Solver) else 0
 
     @property
     def searches(self) -> bool:
-        """Whether answers are searched, which may take long and leave actions undecided."""
+        """Whether answers come from a search, which may take long and leave actions undecided."""
         return isinstance(self._asked, Solver)
 
     def actions(
@@ -85,7 +85,7 @@ def prober_of(
     threads: int = 1,
     table: str | os.PathLike[str] | None = None,
 ) -> Prober:
-    """What answers best in a game; a table that is not there yet is made first.
+    """The best source of answers for a game; computes a missing table first.
 
     Args:
         game: the rules.

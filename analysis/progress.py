@@ -1,4 +1,4 @@
-"""What long computations tell their callers meanwhile."""
+"""Progress reports of long computations."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ class Progress:
     stage: str = ""
 
 
-#: Called now and then with the progress. If it returns true, a search ends soon, and what it knows
-#: by then is the answer; other computations take no notice.
+#: Called from time to time with the progress. If it returns true, a search stops soon and returns
+#: what it knows by then; other computations ignore the return value.
 Show = Callable[[Progress], bool | None]

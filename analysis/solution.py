@@ -1,4 +1,4 @@
-"""`Solution`: what all solved games have in common, and `TableSolution`, all values in a table."""
+"""`Solution`, the interface of all solved games, and `TableSolution`, a table of all values."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ class TableSolution(Solution):
 
     @abstractmethod
     def decode(self, value: int) -> Value:
-        """What a number other than `ILLEGAL` means."""
+        """The `Value` that a number other than `ILLEGAL` stands for."""
 
     def best_actions(self, states: np.ndarray) -> np.ndarray:
-        """Those of the greatest value; see `Solution.best_actions`."""
+        """The actions of the greatest value; see `Solution.best_actions`."""
         values = self.action_values(states)
         best: np.ndarray = (values == values.max(axis=1, keepdims=True)) & (values != ILLEGAL)
         return best

@@ -1,4 +1,4 @@
-"""`Solver`: what every search for exact values offers."""
+"""`Solver`: the common interface of all searches for exact values."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ludarium.envs.engine.threads import take_turns
 from .answer import Answer, Value
 from .progress import Progress, Show
 
-#: More positions than anyone will search.
+#: A node limit that no search reaches.
 NO_LIMIT = 1 << 62
 
 
 class Solver(ABC):
-    """Searches positions of one game for their exact values, with a table that it keeps.
+    """Searches positions of one game for their exact values, with a persistent transposition table.
 
     The answers of a finished search depend on the game alone; other arguments change how long it
     takes. One call at a time.
@@ -51,7 +51,7 @@ class Solver(ABC):
         self.game = game
         self.threads = threads
         self._table = table
-        self._end = 0  # at so many nodes the call under way ends
+        self._end = 0  # node count at which the current call stops
         self._is_stopped = False
 
     @property
@@ -66,7 +66,7 @@ class Solver(ABC):
 
     @property
     def filled(self) -> float:
-        """Share of the table that is in use, from a sample of its entries."""
+        """Fraction of the table's entries in use, estimated from a sample."""
         step = max(1, len(self._table) >> 20)
         return float((self._table.reshape(len(self._table), -1)[::step, -1] != 0).mean())
 
@@ -77,7 +77,7 @@ class Solver(ABC):
         show: Show | None = None,
         leads: bool = True,
     ) -> Answer:
-        """What a position is worth to its player to move; arguments as for `answer_all`."""
+        """The value of one position for its player to move; arguments as for `answer_all`."""
         return self.answer_all([position], limit, show, leads)[0]
 
     def actions(
@@ -112,7 +112,7 @@ class Solver(ABC):
         show: Show | None = None,
         leads: bool = True,
     ) -> list[Answer]:
-        """What positions are worth to their players to move; each thread takes the next one.
+        """The values of positions for their players to move; threads share the positions.
 
         Args:
             positions: of this game, finished ones too.
@@ -162,11 +162,11 @@ class Solver(ABC):
         return Answer(low, high, self._nodes_of(thread) - nodes, time.perf_counter() - started)
 
     def _stop(self, is_stopped: bool) -> None:
-        """Make running searches end soon, or allow searches again."""
+        """Make running searches stop soon, or allow searches again."""
         self._is_stopped = is_stopped
 
     def _left(self) -> int:
-        """Positions that may still be searched for the call under way."""
+        """Positions that the current call may still search."""
         return 0 if self._is_stopped else max(0, self._end - self.nodes)
 
     @abstractmethod
@@ -183,7 +183,7 @@ class Solver(ABC):
 
     @abstractmethod
     def _final_value(self, position: Position) -> Value:
-        """What a finished game is worth to the player whose turn it would be."""
+        """The value of a finished game for the player whose turn it would be."""
 
 
 def after(position: Position, action: int) -> Position:

@@ -34,7 +34,7 @@ _KIND = "a table of a solved game"
 
 
 def default_path(name: str) -> Path:
-    """Where the table called ``name`` is kept: in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    """Default path of the table called ``name``: in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "ludarium" / f"{name}.table"
 
@@ -42,7 +42,7 @@ def default_path(name: str) -> Path:
 def write_table(
     path: str | os.PathLike[str], description: dict[str, Any], array: np.ndarray
 ) -> Path:
-    """Write a table; a reader, or a crash, never sees half a file. Returns the path."""
+    """Write a table atomically; return the path."""
     path = Path(path)
     stored = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     layout = {"dtype": stored.dtype.str, "shape": stored.shape}

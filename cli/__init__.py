@@ -32,22 +32,22 @@ Little-known abstract board games, and agents that learn them from nothing.
 
 Look around and play
   ludarium games                        what there is to play, with options
-  ludarium agents                       whom to play against, and how to name them
-  ludarium play corso                   play against the trained agent that comes along
+  ludarium agents                       the opponents, and how to name them
+  ludarium play corso                   play against the shipped agent
   ludarium play onyx --option size=12 --opponent uct:1000
 
 Train and measure
-  ludarium train corso                  train one of your own; Ctrl-C stops, the same resumes
+  ludarium train corso                  train your own; Ctrl-C stops, the same command resumes
   ludarium evaluate runs/corso          measure it against baselines
-  ludarium evaluate runs/corso --against corso    ... and against the one that comes along
+  ludarium evaluate runs/corso --against corso    ... and against the shipped agent
   ludarium rate corso                   put baselines on a common Elo scale
-  ludarium export runs/corso            write its network for programs without PyTorch
+  ludarium export runs/corso            write its network as ONNX, for other programs
   ludarium bench                        how fast this machine is
 
 Exact values
   ludarium solve osiron                 compute what every position of a game is worth
   ludarium probe osiron                 ask what a position is worth
-  ludarium accuracy osiron              how often an agent keeps what a position is worth
+  ludarium accuracy osiron              how often an agent plays a move of best value
 
 Each command explains itself: ludarium train --help. Most take --json for programs, and
 --option NAME=VALUE for the rules of the game. A game of your own that is in no installed package
@@ -56,7 +56,7 @@ ludarium --network-module mine:Net train corso --config mine.yaml."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status (2 for what the user can put right)."""
+    """Run a command; returns the exit status (2 for an error that the user can correct)."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
@@ -100,5 +100,5 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _show_warning(message: Warning | str, *place: Any) -> None:
-    """Warnings as a person reads them, without the line of code that they come from."""
+    """Print a warning without the line of code that it comes from."""
     print(f"ludarium: warning: {message}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``ludarium accuracy``: how often an agent keeps what a position is worth."""
+"""``ludarium accuracy``: how often an agent's moves keep the exact value of a position."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from .progress import Reach, bars
 from .resources import read_count
 
 _DESCRIPTION = """\
-Let an agent choose a move in positions whose exact results are known, and count the moves that
-keep what the position is worth: a won position won, a drawn one drawn. Of a network also: how far
-its values are from the exact ones.
+Let an agent choose a move in positions whose exact values are known. Count the moves that keep the
+value: a won position stays won, a drawn one drawn. For a network, also measure how far its values
+are from the exact ones.
 
-  ludarium accuracy osiron                            the agent that comes along
+  ludarium accuracy osiron                            the shipped agent
   ludarium accuracy osiron --option setup=alternating
   ludarium accuracy runs/corso --by uct:200           positions from games of uct:200
   ludarium accuracy uct:1000 --game onyx --option size=6 --positions 200
 
-Osiron has a table of all positions; in the other games they are searched to the end, so these are
-positions of the later part of a game, and finding them takes a while."""
+Osiron has a table of all positions. In the other games the positions are searched to the end of the
+game, so they come from the later part of games, and finding them takes some time."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -59,15 +59,15 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--by",
         default="random",
         metavar="AGENT",
-        help="plays the games that the positions come from: random (default), uct:200, ...",
+        help="agent whose games the positions come from: random (default), uct:200, ...",
     )
     parser.add_argument(
         "--only-choices",
         action="store_true",
-        help="only positions where some move loses value; a lost position has none",
+        help="only positions where some move loses value; no lost position is among them",
     )
     parser.add_argument(
-        "--simulations", type=int, default=64, help="of the agent, for each move (default 64)"
+        "--simulations", type=int, default=64, help="simulations per move of the agent (default 64)"
     )
     parser.add_argument(
         "--limit",
@@ -76,15 +76,15 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="N",
         help=f"positions to search for each position (default {LIMIT:,}); more go farther back",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the positions (default 1)")
-    parser.add_argument("--game", help="the game, for agents that are no checkpoint")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the positions (default 1)")
+    parser.add_argument("--game", help="the game, for an agent that is not a checkpoint")
     add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Make the test, ask the agent, print."""
+    """Make the test positions, ask the agent, print the results."""
     from ludarium.training.agents.network import NetworkAgent
 
     game, agent = game_and_agent(
@@ -121,7 +121,7 @@ def _counting(reach: Reach) -> Show:
 
 
 def _accuracies(agent: Agent, test: ExactTest) -> dict[str, Accuracy]:
-    """Among all positions, those where something can be lost, and of these the won and drawn."""
+    """Accuracy on all positions, on those where a move can lose value, on won and drawn ones."""
     kept, choice = moves_that_keep(agent, test), test.has_choice
     return {
         "all": accuracy(kept),

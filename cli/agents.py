@@ -1,4 +1,4 @@
-"""``ludarium agents``: whom there is to play against, and how to name them."""
+"""``ludarium agents``: list the agents and how to name them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .games import play_command
 from .modules import program
 
 _DESCRIPTION = """\
-List what may be written wherever an AGENT is asked for, and the trained agents that come along.
+List the names that every AGENT argument accepts, and the shipped agents.
 
   ludarium agents                                     all of them
-  ludarium agents onyx                                the trained ones of one game only
-  ludarium evaluate corso:128 --against alphabeta:4   names at work
+  ludarium agents onyx                                the shipped agents of one game
+  ludarium evaluate corso:128 --against alphabeta:4   AGENT names in a command
 
-A file or folder called like another agent is written with ./ before it."""
+Write ./ before a file or folder that has the name of another agent."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -60,7 +60,7 @@ def run(given: argparse.Namespace) -> int:
     width = max(len(usage) for usage, _ in forms)
     for usage, help_line in forms:
         console.print(f"{usage:<{width}}  {help_line}", markup=False, soft_wrap=True)
-    console.print("\ntrained agents that come along:")
+    console.print("\nshipped agents:")
     for agent in trained:
         console.print(
             f"  {agent['command']}\n"

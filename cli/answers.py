@@ -9,7 +9,7 @@ from ludarium.envs.engine.position import Position
 
 
 def answers_as_json(position: Position, answers: dict[int, Answer]) -> dict[str, Any]:
-    """A position, what it is worth to its mover, and the same of each action, best first."""
+    """A position, its exact value for the mover, and those of its actions, best first."""
     return {
         "board": position.board_text().splitlines(),
         "mover": f"player_{position.mover}",

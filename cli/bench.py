@@ -21,7 +21,7 @@ from .train import choose_config
 if TYPE_CHECKING:
     from ludarium.models import Checkpoint, InferenceEngine
 
-_CALLS_FOR_A_TIMED_ONE = 5  # of the network by self-play
+_CALLS_FOR_A_TIMED_ONE = 5  # network calls of self-play for each timed one
 
 _DESCRIPTION = """\
 Measure this machine, one game at a time:
@@ -37,7 +37,7 @@ Measure this machine, one game at a time:
 examples:
   ludarium bench                            all games, with fresh networks
   ludarium bench onyx --option size=6
-  ludarium bench corso --agent corso        with the network of the agent that comes along
+  ludarium bench corso --agent corso        with the network of the shipped agent
   ludarium bench corso --agent corso --set self_play.cache=0"""
 
 
@@ -55,12 +55,14 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--agent",
         metavar="AGENT",
-        help="play with its network, not a fresh one: a checkpoint, a run's folder, or a game's "
-        "name for the agent that comes along",
+        help="use its network in place of a new one: a checkpoint, a run's folder, or a game's "
+        "name for its shipped agent",
     )
     parser.add_argument("--config", metavar="FILE", help="as for `ludarium train`")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
-    parser.add_argument("--seconds", type=float, default=5, help="for each figure (default 5)")
+    parser.add_argument(
+        "--seconds", type=float, default=5, help="seconds for each figure (default 5)"
+    )
     add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -179,10 +181,10 @@ def measure(
 
 
 class _TimedNetwork:
-    """An engine that now and then answers a second time, for the clock alone.
+    """An engine that from time to time evaluates a batch once more, to time the network alone.
 
-    So the network's own speed is taken on the same cores in the same second as self-play's, on a
-    machine whose speed may change from one second to the next.
+    So the speed of the network and that of self-play are measured on the same cores within the same
+    second, because the speed of a machine may change from one second to the next.
 
     Attributes:
         positions: answered for the clock.

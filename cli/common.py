@@ -1,4 +1,4 @@
-"""What several commands share: game options, agents by name, output as JSON, warnings."""
+"""What several commands share: game options, agents by name, JSON output, warnings."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     )
 
 
-#: For the help of commands that take agents by name.
+#: Part of the help of every command that takes agents by name.
 AGENTS_HELP = """\
-An AGENT is random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in games that are solved), the
-name of a game (the trained agent that comes along), or a checkpoint or the folder of a run; trained
-ones with :SIMULATIONS if need be, as in corso:128. `ludarium agents` explains and lists them."""
+An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
+name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
+:SIMULATIONS, as in corso:128. `ludarium agents` explains and lists them."""
 
 
 def warn(text: str) -> None:
-    """Tell the user about something on standard error, and go on."""
+    """Print a warning to standard error."""
     print(f"ludarium: warning: {text}", file=sys.stderr)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--option``, for the rules of a game."""
+    """Add ``--option``, for the options of the game."""
     parser.add_argument(
         "--option",
         action="append",
@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_options(texts: list[str]) -> dict[str, Any]:
-    """Options of a game from ``name=value`` texts; values are read as YAML."""
+    """Parse options of a game from ``name=value`` texts; values are read as YAML."""
     options = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -60,7 +60,7 @@ def read_options(texts: list[str]) -> dict[str, Any]:
 
 
 def options_as_text(options: dict[str, Any]) -> list[str]:
-    """Options as a command line has them: what `read_options` reads, each after ``--option``."""
+    """Options as arguments of a command line: each as ``--option NAME=VALUE``."""
     values = {
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in options.items()
@@ -69,7 +69,7 @@ def options_as_text(options: dict[str, Any]) -> list[str]:
 
 
 def print_json(data: Any) -> None:
-    """Write results for programs."""
+    """Print results as JSON."""
     json.dump(data, sys.stdout, indent=2)
     print()
 
@@ -77,13 +77,13 @@ def print_json(data: Any) -> None:
 def game_and_agent(
     name: str, options: dict[str, Any], simulations: int | None, game_name: str | None = None
 ) -> tuple[Game, Agent]:
-    """An agent by name, and the game that it plays.
+    """Make an agent by name, and the game that it plays.
 
     Args:
         name: as `make_agent` reads it.
         options: of the game; those of a trained agent are its own unless given.
-        simulations: for each move of a trained agent whose name does not say.
-        game_name: the game of an agent that plays any; a trained one decides for itself.
+        simulations: per move, for a trained agent whose name gives no number.
+        game_name: the game, for agents that play any game; a trained agent has its own.
 
     Raises:
         ValueError, FileNotFoundError: there is no such agent, or it does not fit the game.

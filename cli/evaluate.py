@@ -24,12 +24,12 @@ _WITHOUT_SCORE = ["random", "uct:1000"]
 _DEFAULT_OPPONENTS = ["random", "greedy", "uct:1000", "alphabeta:4"]
 
 _DESCRIPTION = f"""\
-Play matches between an agent and fixed opponents. Seats alternate, openings are varied and
-each is played from both seats; scores come with 95 % intervals.
+Play matches between an agent and fixed opponents. Games start from varied openings, and each
+opening is played from both seats. Scores have 95 % confidence intervals.
 
   ludarium evaluate runs/corso                       a run's latest agent, the usual opponents
-  ludarium evaluate corso --against uct:10000        the agent that comes along
-  ludarium evaluate runs/corso --against corso       yours against the one that comes along
+  ludarium evaluate corso --against uct:10000        the shipped agent
+  ludarium evaluate runs/corso --against corso       yours against the shipped agent
   ludarium evaluate a.safetensors --against b.safetensors:128
   ludarium evaluate uct:1000 --game corso --against greedy
 
@@ -103,6 +103,6 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _usual_opponents(game: Game) -> list[str]:
-    """Those that can play the game: some need a score."""
+    """The default opponents that can play the game: some need its score."""
     has_score = hasattr(game.rules, "score")
     return [spec for spec in _DEFAULT_OPPONENTS if has_score or spec in _WITHOUT_SCORE]

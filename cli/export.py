@@ -1,4 +1,4 @@
-"""``ludarium export``: a trained network as a file for other programs."""
+"""``ludarium export``: write a trained network as an ONNX file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from ludarium.training.random_positions import random_observations
 from .common import add_json, add_options, print_json, read_options
 
 _DESCRIPTION = """\
-Write a checkpoint's network for programs that have neither this package nor PyTorch. The batch
-may have any size; the file also holds what the numbers mean, see docs/export.md. Before it
-gets its name it is compared with the network on positions of random games.
+Write a checkpoint's network for programs that have neither this package nor PyTorch. The
+exported network takes batches of any size. The file also describes its inputs and outputs, see
+docs/export.md. The file is compared with the network on positions of random games before it is
+put in place.
 
-  ludarium export corso                          the agent that comes along, as corso.onnx
+  ludarium export corso                          the shipped agent, as corso.onnx
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
   ludarium export a.safetensors --output b.onnx"""
 
@@ -50,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Write the file and say how near it comes."""
+    """Write the file and print its largest difference from the network."""
     if given.positions < 1:
         raise ValueError(f"--positions is a positive number, not {given.positions}")
     from ludarium.models import load_checkpoint

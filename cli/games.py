@@ -1,4 +1,4 @@
-"""``ludarium games``: what there is to play, with options."""
+"""``ludarium games``: list the games with their options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ List the games with their options, and the commands that play against the traine
 
   ludarium games
   ludarium play onyx --option size=6      an option of a game, in every command that takes one
-  ludarium agents                         whom there is to play against"""
+  ludarium agents                         the agents to play against"""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -77,5 +77,5 @@ def run(given: argparse.Namespace) -> int:
 
 
 def play_command(game: str, options: dict[str, Any]) -> str:
-    """What to type to play against the trained agent of a game with these options."""
+    """The command that plays against the shipped agent of a game with these options."""
     return shlex.join(["ludarium", "play", game, *options_as_text(options)])

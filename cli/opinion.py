@@ -1,4 +1,4 @@
-"""What an agent thinks of a position, in words: its value, and the best actions."""
+"""What an agent thinks of a position, in words: its value and the best actions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent, AlphaBetaAgent, UCTAgent
 from ludarium.training.agents.alphabeta import WIN
 
-_MOST_ACTIONS = 5  # that are told
+_MOST_ACTIONS = 5  # most actions that are shown
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Opinion:
 
 
 def opinion_of(agent: Agent, position: Position) -> Opinion | None:
-    """The opinion of an agent; None if it is of a kind that has none that could be told.
+    """The opinion of an agent; None for kinds of agents that have none to show.
 
     Args:
         agent: any.

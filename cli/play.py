@@ -28,16 +28,16 @@ from ludarium.training.agents.checkpoints import shipped_agent
 from .common import AGENTS_HELP, add_options, game_and_agent, print_json, read_options
 from .opinion import opinion_of
 
-_FALLBACK = "uct:1000"  # plays where there is no trained agent
+_FALLBACK = "uct:1000"  # the opponent where there is no trained agent
 
 _DESCRIPTION = f"""\
 Play in the terminal.
 
-  ludarium play corso                          the trained agent that comes along
-  ludarium play runs/corso --seat 1            the agent of a run; it moves first
+  ludarium play corso                          play against the shipped agent
+  ludarium play runs/corso --seat 1            the agent of a run, which moves first
   ludarium play corso --opponent uct:1000      a baseline
-  ludarium play corso --simulations 4          an agent that hardly looks ahead
-  ludarium play corso --resume game.json       go on with a saved game
+  ludarium play corso --simulations 4          a weaker opponent: little search
+  ludarium play corso --resume game.json       continue a saved game
 
 {AGENTS_HELP}
 
@@ -73,7 +73,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="GAME|CHECKPOINT",
         help=f"a game ({', '.join(GAMES)}), a checkpoint, or a run's folder",
     )
-    parser.add_argument("--opponent", metavar="AGENT", help="another agent than the trained one")
+    parser.add_argument(
+        "--opponent", metavar="AGENT", help="the opponent, if not the shipped agent"
+    )
     parser.add_argument(
         "--seat",
         choices=("0", "1", "random"),
@@ -120,7 +122,7 @@ def run(given: argparse.Namespace) -> int:
 def _find_opponent(
     given: argparse.Namespace, options: dict[str, Any]
 ) -> tuple[Game, Agent, list[str]]:
-    """The game, who plays against the person, and what the person should know of that."""
+    """The game, the opponent, and notes on the choice for the person."""
     name, opponent = given.opponent_or_game, given.opponent
     if name not in GAMES:
         game, agent = game_and_agent(name, options, given.simulations)
@@ -135,12 +137,12 @@ def _find_opponent(
 
 
 def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
-    """Why no agent that comes along can play a game with these options; empty if one can.
+    """Why no shipped agent can play a game with these options; empty if one can.
 
-    Then there may be notes: the options for which it was not trained.
+    If one can, the second value has notes: the options for which the agent was not trained.
 
     Raises:
-        ValueError: the options are not such as the game accepts.
+        ValueError: the game does not accept the options.
     """
     path = shipped_agent(name, options)
     if path is None:
@@ -164,7 +166,7 @@ def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
 def _choose_seat(
     given: argparse.Namespace, saved: int | None, position: Position
 ) -> tuple[int, str]:
-    """The person's seat, and why it is that one where this is not plain."""
+    """The person's seat, and a note where the choice is not obvious."""
     if given.seat == "random" or (given.seat is None and given.resume is None):
         return random.SystemRandom().randrange(2), ""
     if given.seat is not None:
@@ -178,7 +180,7 @@ def _choose_seat(
 
 
 def _read_saved(file: str) -> dict[str, Any]:
-    """A record with, perhaps, the ``seat`` of the person."""
+    """Read a saved game: a record, and the person's ``seat`` if the file has it."""
     record = read_record_file(file)
     if not {"game", "moves"} <= record.keys():
         raise ValueError(f"{file} is no saved game: it does not have a game and moves")
@@ -189,7 +191,7 @@ def _read_saved(file: str) -> dict[str, Any]:
 
 
 def _command_line(given: argparse.Namespace) -> str:
-    """The command that goes on with a game against the same opponent, but for the file."""
+    """The command that continues against the same opponent, without the file."""
     words = ["ludarium", "play", given.opponent_or_game]
     if given.opponent is not None:
         words += ["--opponent", given.opponent]
@@ -269,7 +271,7 @@ class _Table:
         return status
 
     def _go_on(self) -> bool:
-        """One move of the opponent, or one line from the person; False when they leave."""
+        """One move of the opponent, or one line of the person's input; False when they leave."""
         if self.position.mover == self.seat:
             self.say("\n" + self.position.game.terminal_text(self.position.state))
             return self._ask_until_moved()
@@ -283,7 +285,7 @@ class _Table:
         return True
 
     def _ask_until_moved(self) -> bool:
-        """Lines from the person until they change the position; False when they leave."""
+        """Read lines from the person until the position changes; False when they leave."""
         played = len(self.history)
         while len(self.history) == played:
             to_do = self.position.game.to_do(self.position.state)
@@ -292,7 +294,7 @@ class _Table:
         return True
 
     def _ask(self, prompt: str) -> bool:
-        """One line from the person; False when they leave."""
+        """Read one line from the person; False when they leave."""
         try:
             line = self._console.input(Text(prompt)).strip()
         except EOFError:
@@ -317,7 +319,7 @@ class _Table:
         return True
 
     def _answer_or_play(self, line: str) -> None:
-        """A command of the game, or a move."""
+        """Run a command of the game, or play a move."""
         game, position = self.position.game, self.position
         answer = game.terminal_help(position.state, line.lower().split())
         if answer is not None:
@@ -343,10 +345,10 @@ class _Table:
             self.say(f"{results[self.position.rewards[self.seat]]}{points}.", "bold")
 
     def _think(self, function: Callable[[], Any]) -> Any:
-        """What a function of the opponent returns; Ctrl-C is heard even in compiled code.
+        """Call a function of the opponent in a thread, so that Ctrl-C works during compiled code.
 
-        A thought that was broken off goes on until it ends, before the next one: the two would
-        write into the same memory.
+        An interrupted call runs to its end before the next one starts, because both would write
+        into the same memory.
         """
         if self._thought is not None:
             self._thought.join()

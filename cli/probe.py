@@ -1,4 +1,4 @@
-"""``ludarium probe``: ask what a position and its actions are worth with best play."""
+"""``ludarium probe``: the exact values of a position and its actions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from .progress import searching
 from .resources import add_threads, read_bytes, read_count
 
 _DESCRIPTION = """\
-Say what a position is worth to the player to move with best play, and each legal action, the best
-first. Nothing is guessed. The answers come from the best source that there is for the game: Osiron
-has a table of all positions, with the plies to the end; Corso up to 5 x 5 has a search of its own,
-which takes seconds, or minutes in the first few plies; of the other games late positions can be
-searched to the end.
+Print the exact value of a position, and of each legal action, the best first: what it is worth to
+the player to move with best play. The source depends on the game. Osiron has a table of all
+positions, with the plies to the end. Corso up to 5 x 5 has its own search, which takes seconds, or
+minutes in the first few plies. In the other games late positions can be searched to the end.
 
   ludarium probe osiron --moves "b1-c1 c2-c1"
   ludarium probe corso --moves "c3 b2 b3 c3!"
@@ -58,7 +57,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--seed", type=read_count, default=0, help="of a random start (default 0)")
     parser.add_argument(
-        "--outcome", action="store_true", help="who wins only, not by how much: sooner"
+        "--outcome", action="store_true", help="only who wins, not by how much: faster"
     )
     parser.add_argument(
         "--limit",
@@ -83,7 +82,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Find out, print; the exit status is 1 if not all is decided, 130 after Ctrl-C."""
+    """Find the values and print them; exit status 1 if some are undecided, 130 after Ctrl-C."""
     game, seed, actions = _read_moves(given)
     position, moves = _play(game, seed, actions)
     if position.is_over:
@@ -129,7 +128,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:
-    """What to try where a search was not enough."""
+    """What the user can try where a search was not enough."""
     ways = ["ask about a later position (more --moves, or less --back)"]
     if not given.outcome and prober.game.max_score:
         ways.append("ask with --outcome who wins only")
@@ -172,7 +171,7 @@ def _play(game: Game, seed: int, actions: list[int]) -> tuple[Position, list[str
 
 
 def split_moves(game: Game, text: str) -> list[str]:
-    """The moves in a text: between commas, or spaces too where the game's notation has none."""
+    """Split a text into moves: at commas, or at spaces too if no move of the game has spaces."""
     start = game.start(0)
     has_spaces = any(" " in start.action_to_text(action) for action in start.legal_actions)
     pieces = text.split(",") if has_spaces else text.replace(",", " ").split()

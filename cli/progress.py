@@ -48,7 +48,7 @@ def bars() -> Iterator[Callable[[str, int], Reach]]:
 
 @contextmanager
 def status(text: str = "compiling") -> Iterator[Callable[[str], None]]:
-    """A line that says what is going on: call what it gives with another text.
+    """A status line: yields a function that replaces its text.
 
     Where standard error is no terminal, the text is printed every ten seconds instead.
     """

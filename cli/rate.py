@@ -21,8 +21,8 @@ opponent meets the next two of the list, which goes from the weakest to the stro
   ludarium rate corso --option size=6 --output mine.json   to use with evaluation.ratings=mine.json
   ludarium rate onyx --player random --player uct:200 --player runs/onyx:64
 
-The ratings of some opponents, for the usual options of each game, come along; a run that
-needs others measures them by itself, by fewer games.
+The package ships ratings of some opponents for the default options of each game. A training run
+that needs other ratings measures them itself, with fewer games.
 
 {AGENTS_HELP}"""
 
@@ -33,7 +33,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "rate",
-        help="put fixed opponents on a common Elo scale",
+        help="rate fixed opponents on a common Elo scale",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -61,7 +61,7 @@ def run(given: argparse.Namespace) -> int:
     game = make_game(given.game, **read_options(given.option))
     players = given.player or _PLAYERS
     if given.output is not None:
-        load_ratings(game, given.output)  # a file that cannot be added to is refused at once
+        load_ratings(game, given.output)  # refuse a file that cannot be extended before playing
     with bars() as bar:
         ratings = measure_ratings(
             game,

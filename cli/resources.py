@@ -1,4 +1,4 @@
-"""Arguments that the searches have in common."""
+"""Arguments that the solving and probing commands share."""
 
 from __future__ import annotations
 

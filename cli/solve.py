@@ -1,4 +1,4 @@
-"""``ludarium solve``: compute what positions of a game are worth with best play."""
+"""``ludarium solve``: compute the exact values of positions of a game."""
 
 from __future__ import annotations
 

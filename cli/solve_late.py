@@ -78,7 +78,7 @@ def add_solve(games: argparse._SubParsersAction, name: str) -> None:
         help=f"positions to search for each position (default {positions.LIMIT:.0e})",
     )
     parser.add_argument(
-        "--outcome", action="store_true", help="who wins only, not by how much: sooner"
+        "--outcome", action="store_true", help="only who wins, not by how much: faster"
     )
     add_resources(parser, "256MiB")
     add_options(parser)
@@ -90,7 +90,7 @@ def solve(given: argparse.Namespace) -> int:
     """Play games, search their late positions, print these; after Ctrl-C those found by then."""
     game = make_game(given.game, **read_options(given.option))
     solver = EndgameSolver(game, given.memory, given.threads)
-    solver.answer(game.start(given.seed), limit=1)  # compiles, which shall not be timed
+    solver.answer(game.start(given.seed), limit=1)  # compiles the kernels, which is not timed
     started, processor = time.perf_counter(), time.process_time()
     late_positions: list[LatePosition] = []
     with searching("positions found") as show:

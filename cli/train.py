@@ -1,4 +1,4 @@
-"""``ludarium train``: train an agent from nothing, or go on with a run."""
+"""``ludarium train``: train an agent from scratch, or resume a run."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ if TYPE_CHECKING:
     from ludarium.training.runs.trainer import RunResult, Trainer
 
 _DESCRIPTION = """\
-Train an agent by self-play. The run lives in a folder: its latest agent
-(agent.safetensors), TensorBoard curves, and all that is needed to go on. Ctrl-C stops after
-the iteration at hand; the same command goes on where the run stopped, and so it does after
-a crash.
+Train an agent by self-play. The run is stored in a folder: its latest agent
+(agent.safetensors), TensorBoard curves, and everything needed to resume it. Ctrl-C stops the
+run after the current iteration. The same command resumes the run, also after a crash.
 
   ludarium train corso                                   the default configuration
   ludarium train corso --algorithm ppo                   PPO instead of AlphaZero
   ludarium train corso --config corso/demo               a shipped one, by name
-  ludarium train corso --config my.yaml --set seed=3     your own file, a key changed
+  ludarium train corso --config my.yaml --set seed=3     your own file, with one key changed
   ludarium train corso --option size=6 --folder runs/corso-6    a board of another size
   ludarium train corso --set budget.minutes=5            a shorter run
   tensorboard --logdir runs                              watch the curves
 
-A game without a shipped configuration begins with games of tree search with random playouts, and
-learns for 20 minutes. docs/training.md explains every key."""
+Without a shipped configuration for the game, AlphaZero starts from games of UCT with random
+playouts, and the run takes 20 minutes. docs/training.md explains the keys."""
 
-#: How a run starts where neither the user nor the package has a configuration: as shipped ones do.
+#: Settings where neither the user nor the package has a configuration; similar to the shipped ones.
 _USUAL_SETTINGS = {
     "alphazero": (
         "budget={iterations: 400, minutes: 20}",
@@ -59,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "train",
-        help="train an agent from nothing, or go on with a run",
+        help="train an agent from scratch, or resume a run",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -67,7 +66,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--algorithm",
         choices=ALGORITHMS,
-        help="how to learn; default: what --config says, or alphazero",
+        help="the algorithm; default: that of --config, or alphazero",
     )
     parser.add_argument(
         "--config",
@@ -93,15 +92,17 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="change a key of the configuration, such as learner.batch=256 (may be repeated)",
     )
     parser.add_argument(
-        "--folder", metavar="DIR", help="where the run lives; default: runs/NAME_OF_CONFIG"
+        "--folder", metavar="DIR", help="folder of the run; default: runs/NAME_OF_CONFIG"
     )
     parser.add_argument(
-        "--restart", action="store_true", help="throw away the run that the folder holds"
+        "--restart",
+        action="store_true",
+        help="delete the run that the folder holds, and start again",
     )
     parser.add_argument(
         "--salvage",
         action="store_true",
-        help="go on without positions of the replay that are damaged or missing",
+        help="resume without replay files that are damaged or missing",
     )
     add_json(parser)
     parser.set_defaults(run=run)
@@ -110,7 +111,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def choose_config(
     game: str, name: str | None, settings: list[str], algorithm: str | None = None
 ) -> tuple[TrainingConfig, str]:
-    """The configuration that the arguments mean, and the default name of its folder."""
+    """The configuration that the arguments ask for, and the default name of its folder."""
     find_game(game)
     default = f"{game}/{'default' if algorithm in (None, 'alphazero') else algorithm}"
     if name is None and default in shipped():
@@ -131,7 +132,7 @@ def choose_config(
 
 
 def _trainer_class(algorithm: str) -> type[Trainer]:
-    """What runs an algorithm; only the libraries that it needs are imported."""
+    """The trainer of an algorithm; imports only the libraries that it needs."""
     if algorithm == "ppo":
         from ludarium.training.ppo.loop import PPOTrainer
 
@@ -142,7 +143,7 @@ def _trainer_class(algorithm: str) -> type[Trainer]:
 
 
 def describe_plan(config: TrainingConfig) -> str:
-    """What a run will do, and until when, in a sentence."""
+    """One sentence on what a run will do, and when it will end."""
     parts = []
     if isinstance(config, AlphaZeroConfig):
         if config.bootstrap.positions:
@@ -166,9 +167,9 @@ def describe_plan(config: TrainingConfig) -> str:
 
 
 def _check_run(config: TrainingConfig) -> None:
-    """Raise ``ValueError`` unless the game takes its options, and its opponents can play it.
+    """Raise ``ValueError`` unless the game accepts its options and its opponents can play it.
 
-    Before a folder is made; and a run does not stop at its first evaluation.
+    Runs before the folder is made, so that a run cannot fail at its first evaluation.
     """
     game = make_game(config.game, **config.options)
     evaluation = config.evaluation

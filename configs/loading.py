@@ -18,14 +18,15 @@ from .schema import ALGORITHMS, TrainingConfig
 _LARGEST_FILE = 2**16
 _MOST_VALUES = 3000
 _MOST_DEPTH = 16
-_MOST_PROBLEMS = 3  # of a configuration that are told at once
+_MOST_PROBLEMS = 3  # most problems in one message
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """YAML of mappings, lists and plain values.
+    """YAML loader for mappings, lists and plain values only.
 
-    Aliases multiply what a file holds, tags choose what is made of it: there are none. Number
-    and depth of the values are bounded, for each costs time, and depth stack. Dates are texts.
+    It refuses anchors and aliases, because aliases can multiply the size of a file, and tags,
+    because tags choose which objects are made. It limits the number and the depth of the values,
+    because each value costs time and depth costs stack. Dates stay texts.
     """
 
     yaml_implicit_resolvers = {
@@ -61,7 +62,7 @@ def _refused(event: yaml.NodeEvent, problem: str) -> yaml.YAMLError:
 
 
 def read_yaml(text: str, what: str) -> Any:
-    """What a YAML text says: mappings, lists, and plain values.
+    """Parse a YAML text into mappings, lists and plain values.
 
     Raises:
         ValueError: it is no YAML, or has anchors, tags, too many values or too many within each
@@ -156,7 +157,7 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
 
 
 def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
-    """The configuration that ``data`` says, of the algorithm that it names."""
+    """The configuration that ``data`` describes, validated for the algorithm that it names."""
     algorithm = data.get("algorithm", "alphazero")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise ValueError(
@@ -174,7 +175,7 @@ def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
 
 
 def _problem(problem: Any) -> str:
-    """What is wrong with one key, in at most about 100 characters and those of the reason."""
+    """What is wrong with one key: at most about 100 characters, plus the reason."""
     path = ".".join(shortened(str(part), 40) for part in problem["loc"][:4])
     key = shortened(path, 60) or "as a whole"
     if problem["type"] == "extra_forbidden":

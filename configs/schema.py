@@ -1,8 +1,9 @@
-"""What a training configuration may say. Every key has a default but the game.
+"""Schema of the training configurations. Only ``game`` is required; every other key has a default.
 
-`TrainingConfig` is what all algorithms share; each has a class with its own sections. Every number
-has a range, wide enough for all that makes sense: what is outside is a mistake, or an attack.
-Whether a machine can do it is another question: `ludarium.training.runs.resources`.
+`TrainingConfig` holds the keys that all algorithms share; each algorithm has a subclass with its
+own sections. Every number has a range wide enough for all sensible values, so that a value outside
+it is a mistake or an attack. `ludarium.training.runs.resources` checks whether the machine at hand
+can run the configuration.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ def whole(low: int, high: int) -> BeforeValidator:
 
 
 def real(low: float, high: float, above: bool = False) -> BeforeValidator:
-    """Accepts the numbers from ``low`` to ``high``, without ``low`` itself if ``above``.
+    """Accept the numbers from ``low`` to ``high``; ``above`` excludes ``low`` itself.
 
-    As a text too, for YAML takes ``1e-3`` for one.
+    Also accepts a number as text, because YAML reads ``1e-3`` as text.
     """
 
     def check(value: Any) -> float:
@@ -54,7 +55,7 @@ def _as_number(value: Any) -> float | None:
 
 
 def _schedule(value: Any) -> Any:
-    """Simulations: a number, or pairs that begin at share 0 and ascend."""
+    """Check a number of simulations, or a list of [progress, simulations] pairs."""
     if type(value) is int and 1 <= value <= _MOST_SIMULATIONS:
         return value
     pairs = value if isinstance(value, list | tuple) else []
@@ -106,26 +107,29 @@ ReplayRatio = Annotated[float, real(0.001, 1000)]
 
 
 class Section(BaseModel):
-    """Unknown keys are errors, so that a misspelt one is not silently a default."""
+    """A section of a configuration.
+
+    An unknown key is an error, so that a misspelt key does not silently fall back to its default.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Budget(Section):
-    """When the run ends: after so many iterations, or so many minutes if that comes first."""
+    """The run ends after ``iterations``, or after ``minutes`` of wall time, whichever is first."""
 
     iterations: Annotated[int, whole(1, 10_000_000)] = 100
     minutes: Annotated[float, real(0, 1_000_000, above=True)] | None = None
 
 
 class Network(Section):
-    """The network: a residual one by size (default: ``small``), or one of the user's own.
+    """The network: a residual network by size (default: ``small``), or the user's own class.
 
-    ``size`` is a name, or ``channels`` and ``blocks`` are numbers. What the names mean depends on
-    the game's observations: `ludarium.models.network.SIZES`.
+    Give either ``size``, a name, or the numbers ``channels`` and ``blocks``.
+    `ludarium.models.network.SIZES` lists what each name means for boards and for flat observations.
 
-    ``module: "package.module:Class"`` is a class of one's own, see ``docs/own-network.md``. All
-    other keys are then its keyword arguments, and are kept as ``options``.
+    ``module: "package.module:Class"`` names the user's own class, see ``docs/own-network.md``. All
+    other keys are then passed to it as keyword arguments and stored as ``options``.
     """
 
     size: Literal["tiny", "small", "base"] | None = None
@@ -167,23 +171,25 @@ class Network(Section):
 
 
 class SelfPlay(Section):
-    """How games are played to learn from.
+    """How self-play generates positions to learn from.
 
-    ``games`` are those side by side. ``workers``: cores to use; none: all, or on a GPU as many as
-    leave it batches of 64. The games are played in one group more than there are workers (a
-    single worker has one group), and a group is a batch for the network.
+    ``games``: number of games played in parallel. ``positions``: positions that one iteration
+    searches and records. ``workers``: CPU threads; none: one per core, or on a GPU only as many as
+    keep every batch at 64 positions or more. The games are split into ``workers`` + 1 groups (one
+    group if there is a single worker); each group is one batch for the network.
 
-    ``simulations`` is a number, or a schedule of [share of the run, simulations] pairs.
-    ``opening_plies``: each game starts with 0 to so many random plies. ``cache``: megabytes, of
-    all groups together, for answers of the network that are needed again in the same
-    iteration; 0 for none.
+    ``simulations``: simulations per move, a number or a schedule of [progress, simulations] pairs,
+    where progress runs from 0 to 1. ``opening_plies``: each game starts with a random number of
+    random plies, from 0 to this. ``cache``: megabytes for the evaluation cache, all groups
+    together; 0: no cache.
 
-    ``temperature_plies``: from this ply of a game on the best action found is played, without
-    ``temperature`` or root noise in the choice; none: never.
+    ``temperature_plies``: from this ply on, self-play plays the best action found and does not use
+    ``temperature`` or root noise in the final choice; none: never.
 
-    ``resign``: lost games are given up, so early that up to this share of those who resign would
-    not have lost; none: every game is played to the end. ``resign_disabled_fraction``: share of
-    the games that are played to the end all the same, to find out.
+    ``resign``: players resign lost games. The threshold is chosen so that at most this fraction of
+    the resignations is wrong, that is, of games that the player would not have lost; none: no
+    resignation. ``resign_disabled_fraction``: fraction of the games in which resignation is
+    disabled, to measure how many resignations are wrong.
     """
 
     games: Games = 256
@@ -213,23 +219,25 @@ class SelfPlay(Section):
         return self
 
     def simulations_at(self, progress: float) -> int:
-        """Simulations for each move when ``progress`` of the run is over."""
+        """Simulations per move at ``progress`` (0 to 1) of the run."""
         if isinstance(self.simulations, int):
             return self.simulations
         return [count for start, count in self.simulations if start <= progress][-1]
 
     @property
     def most_simulations(self) -> int:
-        """The largest number in the schedule."""
+        """The largest number of simulations in the schedule."""
         if isinstance(self.simulations, int):
             return self.simulations
         return max(count for _, count in self.simulations)
 
 
 class Bootstrap(Section):
-    """First games from tree search with random playouts, which an untrained network is worse than.
+    """Positions for the first iteration, from UCT with random playouts instead of the network.
 
-    ``positions``: how many to learn from before the network plays; 0 for none.
+    An untrained network plays worse than random playouts and costs more. ``positions``: how many
+    positions to generate; 0: no bootstrap. ``playouts``: playouts per move. ``replay_ratio``: as in
+    `Learner`, for this first iteration.
     """
 
     positions: Count = 0
@@ -238,9 +246,10 @@ class Bootstrap(Section):
 
 
 class Replay(Section):
-    """Positions that are learnt from: the latest ones, ``first`` at the start, ``last`` later.
+    """The replay buffer: the latest positions, from which the learner samples its batches.
 
-    The window grows with the share of the run that is over.
+    The buffer keeps ``first`` positions at the start of the run and ``last`` at the end; in between
+    the number grows linearly with the progress of the run.
     """
 
     first: Annotated[int, whole(1, 1_000_000_000)] = 50_000
@@ -250,12 +259,14 @@ class Replay(Section):
 class Learner(Section):
     """How the network learns.
 
-    ``replay_ratio``: how often each new position is learnt from, on average. ``search_value``:
-    share of the search's value in the value target; the rest is the game's outcome.
-    ``ema_decay``: of the exponential moving average of the weights, the network that plays.
+    ``replay_ratio``: how many times each new position is sampled, on average. ``search_value``:
+    weight of the search's root value in the value target; the game's outcome has the rest.
+    ``ema_decay``: decay of the exponential moving average of the weights (EMA); the EMA network is
+    the one that plays.
 
-    ``ownership_weight``: above 0 the network also learns who will own each cell at the end of the
-    game, for Corso and Obsidio. What it learns for that is not kept in the agent.
+    ``ownership_weight``: loss weight of the ownership head, which predicts who owns each cell at
+    the end of the game (Corso and Obsidio only); 0: no such head. The saved agent does not contain
+    the head.
     """
 
     batch: Batch = 512
@@ -273,11 +284,11 @@ class Learner(Section):
 
 
 class Gate(Section):
-    """A match that new weights must win before they play; ``games`` 0: they always play.
+    """A match that the new weights must win before self-play uses them; ``games`` 0: no gate.
 
-    The EMA network replaces the one that plays if it scores at least ``score`` against it in
-    so many games, with ``simulations`` for each move (Silver et al., "Mastering the game of Go
-    without human knowledge", 2017).
+    The EMA network replaces the network that plays if it scores at least ``score`` in a match of
+    ``games`` games with ``simulations`` per move (Silver et al., "Mastering the game of Go without
+    human knowledge", 2017).
     """
 
     games: Annotated[int, whole(0, 10_000), Field(multiple_of=2)] = 0
@@ -286,13 +297,14 @@ class Gate(Section):
 
 
 class Evaluation(Section):
-    """Games against fixed opponents while training; ``every`` 0 plays none.
+    """Matches against fixed opponents every ``every`` iterations during training; 0: no evaluation.
 
-    ``against`` one opponent: a score. Against a list of them, the weakest first: an Elo rating,
-    from games against those that tell most; ``games`` in all. ``ratings``: a file written by
-    ``ludarium rate``, instead of the ratings that come along; those that neither has are measured
-    when the run starts. ``simulations`` of the agent for each move; 0 plays the network's
-    favourite, without search.
+    If ``against`` names one opponent, an evaluation measures a score. If it is a list, from the
+    weakest to the strongest, an evaluation measures an Elo rating: it plays ``games`` games in all,
+    against the opponents nearest in strength. ``ratings``: a file written by ``ludarium rate``,
+    used instead of the shipped ratings. Opponents that have no rating yet are rated when the run
+    starts. ``simulations``: simulations per move of the agent; 0: the most probable action of the
+    policy, without search.
     """
 
     every: Count = 10
@@ -303,11 +315,11 @@ class Evaluation(Section):
 
 
 class Rollout(Section):
-    """What PPO plays before each phase of learning.
+    """The games that PPO plays before each learning phase.
 
-    ``games`` side by side, ``steps`` actions of the learner in each. ``opening_plies``: each
-    game starts with 0 to so many random plies. ``symmetries``: the network sees each position
-    in a random symmetry of the game.
+    ``games``: games played in parallel. ``steps``: actions of the learner in each game.
+    ``opening_plies``: each game starts with a random number of random plies, from 0 to this.
+    ``symmetries``: show the network each position in a random symmetry of the game.
     """
 
     games: Games = 256
@@ -317,13 +329,14 @@ class Rollout(Section):
 
 
 class Opponents(Section):
-    """Whom PPO plays against: its current self, and past selves by prioritised fictitious play.
+    """Opponents of the PPO learner: its current self and past selves.
 
-    ``current``: share of the games against the current self. Every ``every`` iterations the
-    network joins the pool of past selves, which keeps the latest ``pool``; in each iteration
-    ``active`` of them, drawn by weight, are met in new games. ``weighting`` by the learner's
-    expected score s against them: ``hard`` (1 - s) ^ ``power``, ``even`` s (1 - s),
-    or ``uniform``.
+    Past selves are drawn by prioritised fictitious self-play (Vinyals et al. 2019). ``current``:
+    fraction of the games against the current self. ``every``: every so many iterations a copy of
+    the network joins the pool of past selves. ``pool``: size of the pool; the oldest copy leaves.
+    ``active``: number of past selves drawn in each iteration for its new games. ``weighting``: how
+    the learner's expected score s against a past self determines its weight: ``hard`` (1 - s) ^
+    ``power``, ``even`` s (1 - s), or ``uniform``.
     """
 
     current: Fraction = 0.5
@@ -335,11 +348,11 @@ class Opponents(Section):
 
 
 class PPOLearner(Section):
-    """How PPO learns; Stable-Baselines3's names and meanings where it has them.
+    """How PPO learns. Names and meanings are those of Stable-Baselines3 where it has them.
 
-    Learning rate and ``entropy`` (its weight) go from the first to the final value in a
-    straight line. ``epochs``: how often each step is learnt from. ``target_kl`` ends the
-    learning of an iteration early; none: never.
+    The learning rate and the weight of the entropy bonus (``entropy``) go linearly from their first
+    to their final value. ``epochs``: passes over the steps of a rollout. ``target_kl``: KL
+    divergence at which learning stops early in an iteration; none: never.
     """
 
     batch: Annotated[int, whole(2, 65_536)] = 256
@@ -357,7 +370,7 @@ class PPOLearner(Section):
 
 
 class TrainingConfig(Section):
-    """One training run: what every algorithm has."""
+    """The keys that the configurations of all algorithms share."""
 
     game: Text
     options: dict[Text, Any] = {}
@@ -370,7 +383,7 @@ class TrainingConfig(Section):
 
 
 class AlphaZeroConfig(TrainingConfig):
-    """A run of `ludarium.training.alphazero`."""
+    """Configuration of a run of `ludarium.training.alphazero`."""
 
     algorithm: Literal["alphazero"] = "alphazero"
     backend: Literal["auto", "eager", "onnx", "graph-fp16", "onnx-int8"] = "auto"
@@ -382,7 +395,7 @@ class AlphaZeroConfig(TrainingConfig):
 
 
 class PPOConfig(TrainingConfig):
-    """A run of `ludarium.training.ppo`."""
+    """Configuration of a run of `ludarium.training.ppo`."""
 
     algorithm: Literal["ppo"] = "ppo"
     rollout: Rollout = Rollout()
@@ -400,5 +413,5 @@ class PPOConfig(TrainingConfig):
         return self
 
 
-#: The configuration of each algorithm.
+#: The configuration class of each algorithm.
 ALGORITHMS: dict[str, type[TrainingConfig]] = {"alphazero": AlphaZeroConfig, "ppo": PPOConfig}

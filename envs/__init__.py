@@ -1,7 +1,7 @@
 """Little-known abstract board games as reinforcement-learning environments.
 
     from ludarium.envs import corso_v0
-    env = corso_v0.env(size=5)              # PettingZoo AEC, guarded like its classic games
+    env = corso_v0.env(size=5)              # PettingZoo AEC, with the checks of its classic games
     env = ludarium.envs.make("corso")       # the same by name
 
 Also here: ``GAMES`` (the registry), ``make_game`` (rules without an environment),

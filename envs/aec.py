@@ -97,11 +97,11 @@ class BoardGameEnv(AECEnv):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def observation_space(self, agent: str) -> spaces.Space:
-        """The agent's observation space, always the same object."""
+        """The agent's observation space; every call returns the same object."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space:
-        """The agent's action space, always the same object."""
+        """The agent's action space; every call returns the same object."""
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -138,7 +138,7 @@ class BoardGameEnv(AECEnv):
         return np.empty(game.num_actions, _INT8), np.empty(game.planes_shape, _FLOAT32)
 
     def _hand_over(self, mask: np.ndarray, planes: np.ndarray) -> None:
-        """Give the turn to the player to move, and both players their masks."""
+        """Set `agent_selection` to the player to move, and both players' masks."""
         position = self.position
         mover, game = position.mover, self.game
         if self.canonical and position.is_turned():
@@ -150,7 +150,7 @@ class BoardGameEnv(AECEnv):
             agent: {"action_mask": mask},
             AGENTS[1 - mover]: {"action_mask": np.zeros(game.num_actions, _INT8)},
         }
-        # The mover's observation, until somebody asks for it.
+        # The mover's observation, until it is asked for.
         self._fresh_for: str | None = agent
         self._fresh = {
             "observation": planes.reshape(game.observation_shape),
@@ -205,7 +205,7 @@ class BoardGameEnv(AECEnv):
         self.step(self._in_frame(action))
 
     def mask(self) -> np.ndarray:
-        """int8[num_actions], the legal actions of the player to move; the caller's own."""
+        """int8[num_actions], the legal actions of the player to move, as a new array."""
         position = self.position
         if self.canonical and position.is_turned():
             assert self.game.canonical_turn is not None
@@ -301,7 +301,7 @@ class BoardGameEnv(AECEnv):
         return self.position.board_text()
 
     def state(self) -> np.ndarray:
-        """Everything about the position, as one int32 vector: all fields of the rule record."""
+        """The complete position as one int32 vector: all fields of the rule record."""
         states = self.position.states
         names = states.dtype.names or ()
         return np.concatenate([np.ravel(states[name]) for name in names]).astype(np.int32)
@@ -401,7 +401,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
         EnvLogger.error_observe_before_reset()
 
     def state(self) -> np.ndarray:
-        """Everything about the position, see `BoardGameEnv.state`."""
+        """The complete position, see `BoardGameEnv.state`."""
         if self._position is None:
             EnvLogger.error_state_before_reset()
         return super().state()
@@ -413,7 +413,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
         return super().render()
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
-        """The agent to act, again and again; step once for each."""
+        """Iterate over the agents to act; the loop must call step once for each."""
         if self._position is None:
             EnvLogger.error_agent_iter_before_reset()
         return _OrderedIterable(self, max_iter)

@@ -1,4 +1,4 @@
-"""Many games of one kind at once, stepped in compiled code.
+"""Many games of one kind in parallel, stepped in compiled code.
 
     from ludarium.envs import batch
     games = batch.make("corso", num_envs=4096, observation_dtype=np.uint8, seed=1)
@@ -7,9 +7,9 @@
         games.step(actions)
         learn(games.rewards, games.terminated, ...)
 
-`BatchEnv` plays both sides and starts a finished game anew within the same step. One side of it,
-against opponents, is in `ludarium.envs.one_side`; that as a Gymnasium ``VectorEnv`` in
-`ludarium.envs.vector`, and for Stable-Baselines3 in `ludarium.envs.sb3`.
+`BatchEnv` has both sides of every game and restarts a finished game within the same step
+(autoreset). `ludarium.envs.one_side` plays one side against opponents; `ludarium.envs.vector` makes
+that a Gymnasium ``VectorEnv``, `ludarium.envs.sb3` a Stable-Baselines3 ``VecEnv``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .engine.rule import seed_rng
 from .engine.threads import available_cores, split
 from .registry import make_game
 
-#: Entries of observations and masks that a thread must have to write to be worth its start.
+#: Entries of observations and masks per thread below which another thread does not pay.
 _WORTH_A_THREAD = 300_000
 
 
@@ -57,22 +57,21 @@ def make(
 
 
 class BatchEnv:
-    """N games of one kind, stepped at once; each starts anew within the step that ends it.
+    """N games of one kind, stepped in parallel; a finished game restarts within the same step.
 
-    The arrays below are written in place by `reset` and `step` and are always the same
-    objects, so look at them again after each step and copy what must stay.
+    `reset` and `step` write the arrays below in place, so copy what you want to keep.
 
     Attributes:
         observations: float32 or uint8 [N, *game.observation_shape], from the side of each
             game's player to move.
         masks: int8[N, A], 1 for each legal action; there always is one.
         movers: int8[N], index of the player to move; not contiguous.
-        rewards: float32[N, 2], of both players for the ply just played: zeros, but +1 and -1
-            where it ended the game and was no draw.
-        terminated: bool[N], whether that ply ended the game by the rules.
-        truncated: bool[N], whether it reached the ply cap.
+        rewards: float32[N, 2], rewards of both players for the last ply: +1 and -1 where it ended
+            the game with a win, else zeros.
+        terminated: bool[N], whether the last ply ended the game by the rules.
+        truncated: bool[N], whether the last ply reached the ply cap.
         actions: int64[N], the actions of the last step.
-        states: structured array [N], the rule records; only to be read.
+        states: structured array [N], the rule records; read-only.
         game, num_envs, threads, canonical: what the batch was made with.
 
     Where a game ended, ``observations``, ``masks`` and ``movers`` belong to the next one.
@@ -80,11 +79,11 @@ class BatchEnv:
     Args:
         game: rules with their options, from `ludarium.envs.make_game`.
         num_envs: how many games, N.
-        threads: how many threads share the work. By default all available cores, or fewer if
-            the batch is too small for them to pay. Results do not depend on it.
+        threads: number of threads. Default: one per core, or fewer if the batch is too small to
+            benefit. Results do not depend on it.
         observation_dtype: ``np.float32``, or ``np.uint8`` where the game's observations are
             of zeros and ones.
-        seed: fixes the random numbers of each game: of random starts and random actions.
+        seed: seed of each game's random numbers, for random starts and random actions.
         canonical: show observations and masks, and take actions, in the frame in which each
             player to move plays in the same direction (see `Game.canonical_turn`), not in the
             board's own. Where the game has no such turn, there is no difference.
@@ -126,7 +125,7 @@ class BatchEnv:
         self.reset(np.random.SeedSequence() if seed is None else seed)
 
     def _bound(self) -> tuple:
-        """The arrays as the kernels take them; the same memory in other forms."""
+        """The arrays as the kernels need them: views of the same memory."""
         return (
             self.game.tables,
             self.states,
@@ -140,7 +139,7 @@ class BatchEnv:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or a pickle holds: not the views, which would become arrays of their own."""
+        """The state to copy or pickle: without the views, which would become separate arrays."""
         return {name: v for name, v in vars(self).items() if name not in ("_batch", "movers")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -153,7 +152,7 @@ class BatchEnv:
         return f"BatchEnv({self.game!r}, {self.num_envs}, threads={self.threads})"
 
     def reset(self, seed: int | np.random.SeedSequence | None = None) -> None:
-        """Start all games anew; without a seed the games' random numbers go on."""
+        """Restart all games; without a seed the games' random numbers continue."""
         if seed is not None:
             self._rngs[:] = seed_rng(seed, self.num_envs)
         self._run(self.game.kernels.batch_start)
@@ -194,7 +193,7 @@ class BatchEnv:
         return out
 
     def play(self, games: Any, actions: Any) -> None:
-        """Play in some of the games only. A finished game stays as it is until `restart`.
+        """Play in some of the games only; finished games stay finished until `restart`.
 
         Args:
             games: integers [K], the numbers of the games, each once.
@@ -212,7 +211,7 @@ class BatchEnv:
         self.game.kernels.batch_play(self._batch, games, actions.astype(np.int64))
 
     def restart(self, games: Any) -> None:
-        """Start some of the games anew.
+        """Restart some of the games.
 
         Args:
             games: integers [K], the numbers of the games.
@@ -237,7 +236,7 @@ class BatchEnv:
         return Position.of_state(self.game, self.states[index])
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """All that `resume` needs to go on exactly here; the arrays are this batch's own."""
+        """The complete state of the batch, as copies, for `resume`."""
         return {
             "states": self.states,
             "rngs": self._rngs,
@@ -246,7 +245,7 @@ class BatchEnv:
         }
 
     def resume(self, snapshot: dict[str, np.ndarray]) -> None:
-        """Go on where a batch of the same kind was, as its `snapshot` tells; no game is over.
+        """Continue from the `snapshot` of a batch of the same kind; none of its games may be over.
 
         Raises:
             ValueError: it is of another game or another number of games.

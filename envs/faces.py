@@ -1,4 +1,4 @@
-"""Ways to get an environment: by name, by module, from a record, from other registries."""
+"""Ways to make an environment: by name, by module, from a record, from other registries."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def register_game(game: type[Game]) -> type[Game]:
 
 
 def install_faces(name: str, version: int) -> str:
-    """Make the module ``<name>_v<version>`` and the ids of a game; the name of the module.
+    """Create the module ``<name>_v<version>`` and the ids of a game; return the module's name.
 
     Modules and ids find the game when they are used, so its package need not be imported yet.
     """

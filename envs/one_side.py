@@ -1,4 +1,4 @@
-"""One side of many games at once, against opponents: what every batched face is made of."""
+"""One side of many games in parallel, against opponents: the base of all batched interfaces."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from .opponents import (
 
 
 class OneSide:
-    """One side of N games, which an agent plays; opponents play the other sides.
+    """One side of N games for an agent; opponents play the other sides.
 
-    `play` is the agent's action in each game and then the opponents', up to the agent's next
-    turn. Games that are over stay as they are until `renew` starts them anew.
+    `play` plays the agent's action in each game and then the opponents' actions, up to the agent's
+    next turn. Finished games stay as they are until `renew` restarts them.
 
     Args:
         game, num_envs, opponent, seat, illegal, observation_dtype, canonical: as for
             `VectorBoardGameEnv`.
-        opening_plies: each game begins with 0 to so many random plies of both players; an
-            opening that would end its game is left out.
+        opening_plies: each game starts with a random number of random plies, from 0 to this; an
+            opening that would end the game is omitted.
 
     Attributes:
-        batch: the `BatchEnv` of both sides; where the agent is to move, which it is everywhere
-            but in games that are over, observations and masks are the agent's.
+        batch: the `BatchEnv` of both sides. In all unfinished games the agent is to move, so
+            observations and masks are the agent's.
         seats: int64[N], the player that the agent is in each game.
-        rewards: float32[N], the agent's, for its last action.
-        terminated, truncated: bool[N], how the games stand.
+        rewards: float32[N], the agent's reward for its last action.
+        terminated, truncated: bool[N], whether each game is over, and how.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class OneSide:
 
     @property
     def is_over(self) -> np.ndarray:
-        """Which games are over, bool[N]."""
+        """bool[N], whether each game is over."""
         return self.terminated | self.truncated
 
     def reset(self, random: np.random.Generator | None = None) -> None:
@@ -120,17 +120,17 @@ class OneSide:
         self._opponents.finish(over, self.rewards[over])
 
     def renew(self) -> None:
-        """Start the games that are over anew, each up to the agent's first turn."""
+        """Restart the finished games, each up to the agent's first turn."""
         self._begin(np.flatnonzero(self.is_over))
 
     def observe_ends(self) -> np.ndarray:
-        """Show the games that are over from the agent's side; their numbers, int64[K]."""
+        """Write the agent's observations of the finished games; return their indices, int64[K]."""
         games = np.flatnonzero(self.is_over)
         self.batch.observe(games, self.seats[games])
         return games
 
     def _begin(self, games: np.ndarray) -> None:
-        """Start some games anew; one that ends before the agent's first turn once more."""
+        """Start some games; repeat for a game that ends before the agent's first turn."""
         assert self._opponents is not None
         batch = self.batch
         self.terminated[games] = self.truncated[games] = False
@@ -160,7 +160,7 @@ class OneSide:
             lengths[ended] = 0
 
     def _play_opponents(self, goes_on: np.ndarray) -> None:
-        """Let the opponents play wherever they are to move, until they are so nowhere."""
+        """Let the opponents play until they are to move nowhere."""
         batch = self.batch
         while True:
             is_over = batch.terminated | batch.truncated
@@ -186,7 +186,7 @@ class OneSide:
         return Chooser(partial(_follow, opponent))
 
 
-# How opponents choose in some games of a batch: functions, for a copy or a pickle holds them.
+# How opponents choose; module-level functions, so that they can be copied and pickled.
 
 
 def _at_random(batch: BatchEnv, games: np.ndarray) -> np.ndarray:
@@ -198,7 +198,7 @@ def _follow(policy: BatchPolicy, batch: BatchEnv, games: np.ndarray) -> Any:
 
 
 def _ask(agent: Any, batch: BatchEnv, games: np.ndarray) -> list[int]:
-    """An agent is asked game by game; what it plays, in the frame of the batch."""
+    """Ask an agent game by game; returns its actions in the frame of the batch."""
     positions = [batch.position(int(game)) for game in games]
     actions = [agent.choose(position) for position in positions]
     if not batch.canonical:

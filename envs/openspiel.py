@@ -34,7 +34,7 @@ from .engine.options import Option
 from .engine.position import Position
 from .registry import GAMES
 
-#: Where starts are random, a chance node draws one of so many, those of the seeds 0, 1, ...
+#: Number of random starts that a chance node draws from: those of the seeds 0, 1, ...
 RANDOM_STARTS = 1000
 _CANONICAL = "canonical"
 
@@ -95,7 +95,7 @@ class SpielGame(pyspiel.Game):
         return int(self.rules.random_start)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
-        """What writes observations of a state; OpenSpiel asks for it."""
+        """The observer that writes observations of a state; OpenSpiel calls this."""
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return _Observer(self.rules, params, self.canonical)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
@@ -188,7 +188,7 @@ class _Observer:
 
 
 def _load(text: str) -> SpielGame:
-    """What a pickled game calls: in another process, its import registers the games."""
+    """Unpickle a game: importing this module in another process registers the games."""
     return pyspiel.load_game(text)
 
 

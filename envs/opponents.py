@@ -1,7 +1,7 @@
-"""Who plays the other side of an environment: by name, as a function, or game by game.
+"""Opponents of an environment's agent: by name, as a function, or chosen game by game.
 
-Nothing here plays better than at random: agents by name come from an installed package that
-provides them (the training package does), found by its entry point.
+This package can only play at random. An installed package, such as the training package, provides
+agents by name through an entry point.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ OPPONENT_ENTRY_POINTS = "ludarium.opponents"
 
 SEATS = (0, 1, "random", "alternate")
 
-#: Chooses for several games: from their observations and masks to one legal action each.
+#: A function from the observations and masks of several games to one legal action for each.
 BatchPolicy = Callable[[np.ndarray, np.ndarray], Any]
 
 
 @runtime_checkable
 class Opponents(Protocol):
-    """Who plays the other side in each game of a `OneSide`, and is told how it went."""
+    """The opponent of each game of a `OneSide`; it is told when games begin and end."""
 
     def begin(self, games: np.ndarray) -> None:
-        """These games, int64[K], are about to begin."""
+        """Called before these games, int64[K], begin."""
 
     def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
         """Actions, integers [K], for games int64[K] of ``batch`` where the opponent is to move."""
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-        """These games are over; ``rewards`` float32[K] are the agent's."""
+        """Called after these games end; ``rewards`` float32[K] are the agent's."""
 
 
 class Chooser:
@@ -55,7 +55,7 @@ class Chooser:
 
 
 def make_agent(spec: str, game: Game, seed: int) -> Any:
-    """The agent called ``spec``, made by an installed package; it has ``choose(position)``.
+    """Make the agent called ``spec`` through an installed package; it has ``choose(position)``.
 
     Raises:
         ImportError: no installed package makes agents.

@@ -1,4 +1,4 @@
-"""What the AEC environment uses of PettingZoo beyond its documented interface, in one place.
+"""The parts of PettingZoo outside its documented interface that the AEC environment uses.
 
 Each name is looked for on import. Where one is gone, the error says which, and which versions of
 PettingZoo have it.

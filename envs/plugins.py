@@ -1,4 +1,4 @@
-"""What installed packages add under a name, by entry points: found at once, imported when used."""
+"""Objects that installed packages add by entry points: found at once, imported when used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .engine.messages import shortened
 
 
 class PluginError(ValueError):
-    """What an installed package offers cannot be used; the message names the package."""
+    """An object of an installed package cannot be used; the message names the package."""
 
 
 def find_plugins(group: str) -> dict[str, EntryPoint]:
@@ -45,7 +45,7 @@ def load_plugin(plugin: EntryPoint) -> Any:
 
 
 def refusal(plugin: EntryPoint, reason: str) -> PluginError:
-    """The error that says why an entry point cannot be used, and whose it is."""
+    """The error for an entry point that cannot be used; it names the package."""
     return PluginError(
         f"{plugin.name!r} ({plugin.value}) of the installed package {package_of(plugin)} {reason}; "
         "repair or uninstall that package"
@@ -53,5 +53,5 @@ def refusal(plugin: EntryPoint, reason: str) -> PluginError:
 
 
 def package_of(plugin: EntryPoint) -> str:
-    """The name of the distribution that an entry point comes with."""
+    """The name of the distribution that an entry point belongs to."""
     return plugin.dist.name if plugin.dist is not None else "(unknown)"

@@ -35,11 +35,11 @@ _VERSIONED = re.compile(rf"({_NAME.pattern})_v(\d+)")
 
 
 class GameRegistry(MutableMapping[str, type[Game]]):
-    """The classes of the games by name; iteration gives those that can be used.
+    """The game classes by name; iteration yields those that can be used.
 
-    ``name in GAMES`` and `versions` import nothing. Looking a game up imports it; iterating
-    imports all. A package's game that cannot be imported is then left out, with a warning that
-    names the package; looked up by its name it is a `PluginError`.
+    ``name in GAMES`` and `versions` import nothing. Looking a game up imports it; iterating imports
+    all games. If a package's game cannot be imported, iterating skips it with a warning that names
+    the package, and looking it up raises `PluginError`.
     """
 
     def __init__(self, games: Mapping[str, type[Game]]) -> None:
@@ -65,7 +65,7 @@ class GameRegistry(MutableMapping[str, type[Game]]):
         return known | {name: version for name, (version, _) in self._plugins.items()}
 
     def add(self, game: type[Game]) -> None:
-        """Take a class in; see `ludarium.envs.register_game`."""
+        """Register a class; see `ludarium.envs.register_game`."""
         _check_class(game)
         name = game.name
         if name in self._games and not _is_same(self._games[name], game):
@@ -189,12 +189,12 @@ def make_game(name: str, /, **options: Any) -> Game:
 
 
 def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
-    """The rules with options out of a file, from a record or a checkpoint, say.
+    """The rules with options from a file, such as a record or a checkpoint.
 
     Args:
         name: of the game.
-        stored: options as the file holds them. Whoever wrote it must not have other files read, so
-            an option that takes the path of a file takes here only what such a file contains.
+        stored: options from the file. The file must not make this program read other files, so an
+            option that accepts a path accepts here only the content of such a file.
         given: options that the user gives, instead of those in the file.
 
     Raises:
@@ -206,7 +206,7 @@ def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:
-    """The rules, given by name and options or ready-made."""
+    """The rules of a game, given by name and options or as a `Game`."""
     if isinstance(game, str):
         return make_game(game, **options)
     if not isinstance(game, Game):

@@ -1,4 +1,4 @@
-"""Many games at once as a Stable-Baselines3 ``VecEnv``.
+"""Many games in parallel as a Stable-Baselines3 ``VecEnv``.
 
     from sb3_contrib import MaskablePPO
     from ludarium.envs.sb3 import BoardGameVecEnv
@@ -46,7 +46,7 @@ class BoardGameVecEnv(VecEnv):
         num_envs: how many games, N.
         opponent, seat, illegal, observation_dtype, canonical: as for
             `ludarium.envs.vector.VectorBoardGameEnv`.
-        opening_plies: each game begins with 0 to so many random plies of both players.
+        opening_plies: each game starts with a random number of random plies, from 0 to this.
         seed: fixes seats, starts, openings and the opponents; ``seed()`` does so for the
             next reset.
         **options: the game's options, if it is given by name.
@@ -128,7 +128,7 @@ class BoardGameVecEnv(VecEnv):
         return self.side.batch.masks.astype(np.bool_)
 
     def _observe(self) -> np.ndarray:
-        """What the agent sees in each game; the caller's own."""
+        """The agent's observations of all games, as a copy."""
         return self.side.batch.observations.copy()
 
     def _infos(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""One agent against an opponent: any game as a Gymnasium environment.
+"""Any game as a Gymnasium environment: one agent against an opponent.
 
     env = gymnasium.make("ludarium/Corso-v0", size=5, opponent="uct:500", seat="alternate")
     observation, info = env.reset(seed=1)

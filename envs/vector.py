@@ -18,8 +18,8 @@ from .registry import as_game
 class VectorBoardGameEnv(VectorEnv):
     """One side of N games as a Gymnasium ``VectorEnv``; an opponent plays the other sides.
 
-    As N times `ludarium.envs.single.SingleAgentEnv`, in compiled code. The autoreset mode is
-    ``SAME_STEP``: the step that ends a game returns the first observation of the next one;
+    Behaves like N copies of `ludarium.envs.single.SingleAgentEnv`, in compiled code. The autoreset
+    mode is ``SAME_STEP``: the step that ends a game returns the first observation of the next one;
     the last observation and info are in ``infos["final_obs"]`` and ``infos["final_info"]``
     (see Gymnasium). ``infos["action_mask"]`` is int8[N, A].
 
@@ -114,12 +114,12 @@ class VectorBoardGameEnv(VectorEnv):
         return self.batch.observations.copy(), rewards, terminated, truncated, self._infos() | final
 
     def _infos(self) -> dict[str, Any]:
-        """Infos in Gymnasium's form: beside each array, which games it is about."""
+        """Infos in Gymnasium's format: each array, and a mask of the games that it is about."""
         every = np.ones(self.num_envs, np.bool_)
         return {"action_mask": self.batch.masks.copy(), "_action_mask": every}
 
     def _finals(self, is_over: np.ndarray) -> dict[str, Any]:
-        """Last observations and infos of the games that are over, from the agent's side."""
+        """Last observations and infos of the finished games, from the agent's side."""
         games = self._side.observe_ends()
         if not len(games):
             return {}

@@ -1,4 +1,4 @@
-"""Networks, their inference, checkpoints and export. They know shapes, not games."""
+"""Networks, their inference, checkpoints and export. This package knows shapes, not games."""
 
 from .architecture import Architecture, make_network, register_network
 from .checkpoint import Checkpoint, checkpoint_options, load_checkpoint, save_checkpoint

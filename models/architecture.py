@@ -1,7 +1,7 @@
-"""Which network it is: one of `ludarium.models.network`, or one of the user's own.
+"""The architecture of a network: one of `ludarium.models.network`, or the user's own class.
 
-A network of one's own is a class of torch modules that is registered by a name; configurations and
-checkpoints then name it. Nothing is ever imported because a file names it.
+The user registers a network class under a name; configurations and checkpoints refer to it by that
+name. A name in a file never causes an import.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .network import NetworkShape, Output, PolicyValueNetwork, build_network
 
 @dataclass(frozen=True)
 class Architecture:
-    """What a network is made of.
+    """The class and size of a network.
 
     Attributes:
-        options: of the networks here ``channels``, the width of the trunk, and ``blocks``, the
-            number of residual blocks; of a network of the user's own its keyword arguments.
+        options: for the networks of this package ``channels``, the width of the trunk, and
+            ``blocks``, the number of residual blocks; for a user's class its keyword arguments.
         module: ``package.module:Class`` of a network of the user's own, None for the others.
     """
 
@@ -38,19 +38,19 @@ class Architecture:
         return f"{self.module}({options})"
 
     def described(self) -> dict[str, Any]:
-        """For JSON: the options, after ``module`` where there is one."""
+        """JSON value: the options, preceded by ``module`` for a user's class."""
         return ({} if self.module is None else {"module": self.module}) | self.options
 
 
 class _SharedByCopies(dict):
-    """A dict that copies of its owner share."""
+    """A dict that copies of its owner share instead of copying."""
 
     def __deepcopy__(self, memo: dict) -> _SharedByCopies:
         return self
 
 
 class OwnNetwork(PolicyValueNetwork):
-    """A network of the user's own, made to answer as the others do.
+    """Wraps a user's network so that it returns an `Output`.
 
     Args:
         name: ``package.module:Class``, for messages.
@@ -75,7 +75,7 @@ _own_modules: dict[str, type[nn.Module]] = {}
 
 
 def register_network(name: str, module: type[nn.Module]) -> None:
-    """Let configurations and checkpoints name a network of the user's own.
+    """Register a user's network class under the name that configurations and checkpoints use.
 
     The command line does so with ``--network-module``.
 
@@ -85,7 +85,7 @@ def register_network(name: str, module: type[nn.Module]) -> None:
             configuration; see `OwnNetwork` for what it returns.
 
     Raises:
-        ValueError: the name is of another form, or ``module`` is no class of torch modules.
+        ValueError: the name has another form, or ``module`` is not a subclass of ``nn.Module``.
     """
     if not (isinstance(name, str) and _MODULE_NAME.fullmatch(name)):
         raise ValueError(f"a network is named package.module:Class, not {str(name)[:100]!r}")
@@ -95,7 +95,7 @@ def register_network(name: str, module: type[nn.Module]) -> None:
 
 
 def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValueNetwork:
-    """A network with fresh random weights.
+    """Make a network with fresh random weights.
 
     Raises:
         ValueError: no such network is registered, or the options or the shape do not fit it.
@@ -126,7 +126,7 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
 def state_types(
     shape: NetworkShape, architecture: Architecture
 ) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
-    """Number format and shape of each weight of a network, found without memory for them.
+    """Dtype and shape of each weight of a network, found without allocating the weights.
 
     Raises:
         ValueError: as for `make_network`; or a network of the user's own cannot be made on torch's
@@ -146,7 +146,7 @@ def state_types(
 def check_network(
     network: PolicyValueNetwork, shape: NetworkShape, architecture: Architecture
 ) -> None:
-    """See whether a network of the user's own can learn, answer, and be saved and loaded.
+    """Check that a user's network can learn, return valid outputs, and be saved and loaded.
 
     Raises:
         ValueError: an output is missing, or is of a wrong shape or number format; a parameter

@@ -1,7 +1,7 @@
 """Backends: ways to run a network for inference.
 
-Most of self-play's time is spent in the network, so it is worth to evaluate it in the backend that
-is fastest on the machine at hand:
+Self-play spends most of its time in the network, so the choice of the fastest backend for the
+machine matters:
 
 - ``eager``: by PyTorch as written, with channels last;
 - ``onnx``: by ONNX Runtime, in float32, normalisation folded into the convolutions;
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     import onnx
 
 Backend = str
-#: All backends, the simplest first.
+#: Names of all backends, the simplest first.
 BACKENDS: tuple[Backend, ...] = ("eager", "onnx", "graph-fp16", "onnx-int8")
-#: Those that are prepared for one size of batch; the others take any.
+#: Backends that are prepared for one batch size; the others accept any batch size.
 FIXED_SIZE: tuple[Backend, ...] = ("graph-fp16",)
-#: Those that answer each observation the same, bit for bit, whatever else is in the batch.
+#: Backends whose output for an observation does not depend on the rest of the batch, bit for bit.
 BATCH_INVARIANT: tuple[Backend, ...] = ("onnx", "onnx-int8")
 
-# What of an exported network is quantised: these operators, in these modules.
+# The operators that are quantised, and the modules that they must be in.
 _EIGHT_BIT_OF_BOARDS = ("Conv", "Relu", "Add")
 _EIGHT_BIT_OF_PERCEPTRONS = ("Gemm", "Relu")
 _TRUNK = ("/network/stem", "/network/blocks")
@@ -59,12 +59,12 @@ Answer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 def usable_backends(
     network: PolicyValueNetwork, device: torch.device, with_examples: bool
 ) -> list[Backend]:
-    """Those of the `BACKENDS` that work here.
+    """The `BACKENDS` that work on this machine for this network.
 
     Args:
-        network: those of the user's own have no trunk that ``onnx-int8`` could know.
+        network: ``onnx-int8`` does not support the user's own classes.
         device: where it shall run.
-        with_examples: whether there are examples of observations, which ``onnx-int8`` needs.
+        with_examples: whether there are example observations, which ``onnx-int8`` needs.
     """
     has_onnx = bool(device.type == "cpu" and find_spec("onnx") and find_spec("onnxruntime"))
     works = {
@@ -83,7 +83,7 @@ def prepare(
     device: torch.device,
     threads: int,
 ) -> Answer:
-    """The network in one of the `BACKENDS`; its weights are copied.
+    """Prepare a network for inference in one of the `BACKENDS`; its weights are copied.
 
     Args:
         network: in any mode.
@@ -91,7 +91,7 @@ def prepare(
         observations: float32 [n, *observation_shape]. For ``onnx-int8`` examples of what it will
             see; for backends of `FIXED_SIZE`, as many as there will be at a time.
         device: where it runs.
-        threads: that one call of an ONNX backend uses; the others use torch's number.
+        threads: threads per call of an ONNX backend; the other backends use torch's setting.
 
     Raises:
         ValueError: an ONNX backend, without a processor or without the packages; a graph without
@@ -122,7 +122,7 @@ def _why_unusable(network: PolicyValueNetwork, backend: Backend, device: torch.d
 
 
 class _Answers(nn.Module):
-    """What a search needs: logits [B, A] and values [B]."""
+    """Module that returns what a search needs: logits [B, A] and values [B]."""
 
     def __init__(self, network: PolicyValueNetwork) -> None:
         super().__init__()
@@ -149,14 +149,14 @@ def _eager_answer(network: PolicyValueNetwork, device: torch.device) -> Answer:
 
 
 def _as_input(observations: Tensor) -> Tensor:
-    """Boards in the order in memory that convolutions like best."""
+    """Boards in channels-last memory format."""
     if observations.dim() == 4:
         return observations.contiguous(memory_format=torch.channels_last)
     return observations
 
 
 class HalfPrecision(nn.Module):
-    """A network that computes in half precision: float32 in, logits [B, A] and values [B] out."""
+    """Runs a network in half precision: float32 in, logits [B, A] and values [B] in float32 out."""
 
     def __init__(self, network: PolicyValueNetwork) -> None:
         super().__init__()
@@ -200,15 +200,15 @@ def _onnx_answer(
 def answers_model(
     network: PolicyValueNetwork, observation_shape: tuple[int, ...]
 ) -> onnx.ModelProto:
-    """The ONNX model that answers ``observations`` with ``logits`` and ``values``."""
+    """The ONNX model with input ``observations`` and outputs ``logits`` and ``values``."""
     module = _Answers(network.cpu()).eval()
     return onnx_model(module, observation_shape, _INPUT, _OUTPUTS, network.onnx_graphs)
 
 
 def quantised(model: onnx.ModelProto, observations: np.ndarray) -> onnx.ModelProto:
-    """A model of `answers_model` with the trunk's convolutions, or products, in eight bits.
+    """Quantise the trunk of an `answers_model`: convolutions or matrix products in eight bits.
 
-    Convolutions in eight bits hand on eight bits, through what joins them.
+    Activations stay in eight bits between neighbouring quantised convolutions.
     """
     import onnx
     from onnxruntime.quantization import (
@@ -220,7 +220,7 @@ def quantised(model: onnx.ModelProto, observations: np.ndarray) -> onnx.ModelPro
     from onnxruntime.quantization.quant_utils import add_pre_process_metadata
 
     class Examples(CalibrationDataReader):
-        """Hands out the examples in portions."""
+        """Feeds the example observations to the quantiser in batches."""
 
         def __init__(self) -> None:
             portions = np.array_split(observations, max(1, len(observations) // 128))

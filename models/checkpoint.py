@@ -1,9 +1,9 @@
-"""Checkpoints: one safetensors file with weights, and a JSON description in its header.
+"""Checkpoints: one safetensors file with the weights, and a JSON description in its header.
 
-A checkpoint from a stranger can do no more than play badly. Nothing is unpickled and nothing is
-imported because a file names it. The header is read first; memory is taken for the weights only
-once their names, number formats and shapes are found to be those of the network that the
-description says, and their bytes to be there. A checksum of description and weights tells damage.
+Loading a stranger's checkpoint is safe: the worst that it can do is play badly. Nothing is
+unpickled, and a name in a file never causes an import. The header is read first. Memory for the
+weights is allocated only after their names, dtypes and shapes match the network that the
+description gives and their bytes are present. A checksum of description and weights detects damage.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KEY = "ludarium"
 _CHECKSUM = "sha256"  # in the description
 _FORMAT = 3
 
-# What a file may ask for at most; no network of a game comes near.
+# Upper limits of what a file may ask for, far above any network of a game.
 _MOST_BYTES = 1 << 30
 _MOST_HEADER_BYTES = 1 << 21
 _MOST_TENSORS = 10_000
@@ -58,7 +58,7 @@ _DTYPES = {
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A network with what must be known to use it.
+    """A network and the information that is needed to use it.
 
     Attributes:
         game: name of the game.
@@ -68,7 +68,7 @@ class Checkpoint:
         shape: of the network.
         architecture: which network it is, and of what size.
         step: learner steps taken.
-        notes: whatever else helps people: configuration, seed, wall time, results.
+        notes: information for people: configuration, seed, wall time, results.
         network: with the weights.
     """
 
@@ -83,7 +83,7 @@ class Checkpoint:
 
 
 def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Path:
-    """Write a checkpoint; a reader, or a crash, never sees half a file. Returns the path."""
+    """Write a checkpoint atomically; return the path."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
@@ -123,7 +123,7 @@ def _checksum(description: Mapping[str, Any], weights: Mapping[str, Tensor]) -> 
 
 
 def checkpoint_options(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The options of the game that a checkpoint plays, without its weights.
+    """The options of the game of a checkpoint, read without loading the weights.
 
     Raises:
         FileNotFoundError, ValueError: as for `load_checkpoint`.
@@ -156,7 +156,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Makes every error one that names the file, and is short."""
+    """Turns every error into a short `ValueError` that names the file."""
     name = str(path) if str(path).isprintable() else repr(str(path))
     name = name if len(name) <= 200 else f"...{name[-200:]}"
     try:
@@ -172,7 +172,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 class _Tensor(NamedTuple):
-    """What a header says of a tensor; ``begin`` and ``end`` are places in the data."""
+    """A tensor's entry in a header; ``begin`` and ``end`` are offsets into the data."""
 
     dtype: torch.dtype
     shape: tuple[int, ...]
@@ -218,7 +218,7 @@ def _read(path: Path, with_weights: bool = True) -> _File:
 
 
 def _parsed(text: bytes, problem: str) -> dict[str, Any]:
-    """A JSON object, not deeply nested."""
+    """Parse a JSON object that is not deeply nested."""
     try:
         parsed = json.loads(text.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -312,7 +312,7 @@ def _described(file: _File) -> _Described:
 
 
 def _item(mapping: dict[str, Any], key: str, kind: type) -> Any:
-    """An entry of a description; ``ValueError`` if it is of another kind, or not there."""
+    """An entry of a description; ``ValueError`` if it is missing or has another type."""
     value = mapping.get(key)
     if type(value) is not kind:
         raise ValueError(f"its description is damaged: {key} is {value!r:.80}")
@@ -339,7 +339,7 @@ def _shape(described: dict[str, Any]) -> NetworkShape:
 
 
 def _architecture(network: dict[str, Any], tensors: int) -> Architecture:
-    """The architecture, if so many tensors could be its weights."""
+    """The architecture, if this number of tensors could be its weights."""
     options = _item(network, "options", dict)
     if network.get("module") is not None:
         return Architecture(options, _item(network, "module", str))
@@ -373,7 +373,7 @@ def _check_tensors(
 
 @torch.inference_mode()
 def _check_weights(network: PolicyValueNetwork, shape: NetworkShape) -> None:
-    """Raise ``ValueError`` if a network cannot answer."""
+    """Raise ``ValueError`` unless the network returns finite outputs."""
     for name, value in network.state_dict().items():
         if not torch.isfinite(value).all():
             raise ValueError(f"its weights are damaged: {name} is not finite")

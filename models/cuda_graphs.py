@@ -1,9 +1,9 @@
 """Networks on a GPU, captured as CUDA graphs.
 
-A small network's layers take less time than to launch them one by one. A CUDA graph holds the
-launches of a whole batch, here with the copy of the observations to the GPU and that of the
-answers back, and starts them all at once; the memory that is copied from and to is pinned, so that
-the processor has no part in it. Nguyen, Carilli et al., "Accelerating PyTorch with CUDA Graphs"
+Running a small network's layers takes less time than launching them one by one. A CUDA graph
+records all launches of a batch, here together with the copies of the observations to the GPU and of
+the outputs back, and replays them with one launch. The host memory is pinned, so the CPU takes no
+part in the copies. Nguyen, Carilli et al., "Accelerating PyTorch with CUDA Graphs"
 (2021).
 """
 
@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-_WARM_UP = 3  # runs before the capture, in which libraries choose their algorithms
-_AT_ONCE = 2  # batches under way at the same time: one is copied while another is worked on
+_WARM_UP = 3  # warm-up runs before the capture, in which libraries choose their algorithms
+_AT_ONCE = 2  # batches in flight: one is copied while another is computed
 
 
 class CapturedNetwork:
-    """A module that answers batches of one size by replaying CUDA graphs.
+    """A module captured as CUDA graphs, for batches of one size.
 
     Args:
         module: on the GPU, in evaluation mode: float32 [n, *observation_shape] there to logits
@@ -46,7 +46,7 @@ class CapturedNetwork:
 
 
 class _Graph:
-    """One graph with the memory that it reads and writes, on a stream of its own."""
+    """One captured graph with its input and output memory, on its own stream."""
 
     def __init__(self, module: nn.Module, shape: tuple[int, ...], device: torch.device) -> None:
         self.device = device
@@ -62,7 +62,7 @@ class _Graph:
             self.stream.synchronize()
             self.logits, self.values = _pinned(logits), _pinned(values)
             self.graph = torch.cuda.CUDAGraph()
-            # Other threads may go on with the GPU meanwhile.
+            # Other threads may use the GPU meanwhile.
             with torch.cuda.graph(
                 self.graph, stream=self.stream, capture_error_mode="thread_local"
             ):
@@ -80,5 +80,5 @@ class _Graph:
 
 
 def _pinned(answer: Tensor) -> Tensor:
-    """Memory of the processor for an answer."""
+    """Pinned host memory for an output."""
     return torch.zeros(answer.shape, dtype=answer.dtype).pin_memory()

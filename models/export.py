@@ -1,9 +1,9 @@
-"""Networks for other programs: ONNX files that say what their numbers mean.
+"""Export: ONNX files that also describe their inputs and outputs, for other programs.
 
-An exported network takes ``observation`` [batch, *shape], for any batch, and answers with the
-arrays of `OUTPUTS`. Both are in the board's own frame, as environments give and take them: a game's
-canonical turn is in the file. Its file holds a JSON text beside the weights, see `metadata_of`.
-Every file is read back and compared with the network before it gets its name.
+An exported network takes ``observation`` [batch, *shape], for any batch size, and returns the
+arrays of `OUTPUTS`. Both are in the board's own frame, as in the environments: the file contains
+the canonical turn of the game. A JSON text in the file describes it, see `metadata_of`. Every file
+is read back and compared with the network before it is put in place.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .checkpoint import Checkpoint
 from .network import Output, expected_value
 from .onnx_graph import onnx_model
 
-#: How the names of the files end.
+#: Suffix of the files.
 SUFFIX = ".onnx"
 
-#: The largest difference from the network that a file may have, in any output.
+#: Largest accepted difference between the file's outputs and the network's.
 TOLERANCE = 1e-4
 
 INPUT = "observation"
 
-#: What an exported network answers, in this order. Games without points have no ``score``.
+#: The outputs of an exported network, in order. Games without points have no ``score``.
 OUTPUTS = {
     "policy_logits": "[batch, actions], logits of all actions, legal or not",
     "outcome": "[batch, 3], probabilities of a win, a draw and a loss for the observing player",
@@ -45,13 +45,13 @@ OUTPUTS = {
 
 _METADATA_KEY = "ludarium"
 _METADATA_FORMAT = 1
-_BATCH = 256  # observations that a file is tried on at a time
+_BATCH = 256  # batch size of the comparison
 
 Arrays = dict[str, np.ndarray]
 
 
 def metadata_of(checkpoint: Checkpoint, description: Mapping[str, Any]) -> dict[str, Any]:
-    """What an exported file says of itself.
+    """The metadata of an exported file.
 
     Args:
         checkpoint: the network.
@@ -79,7 +79,7 @@ def export_checkpoint(
     path: str | os.PathLike[str],
     observations: np.ndarray,
 ) -> dict[str, float]:
-    """Write a checkpoint's network to a file, once it is found to answer as the network does.
+    """Export a checkpoint's network, and compare the file with the network first.
 
     Args:
         checkpoint: the network, which is not changed.
@@ -167,7 +167,7 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
 
 
 class _InBoardFrame(nn.Module):
-    """A network that sees the canonical frame, for observations and actions in the board's own.
+    """Wraps a network of the canonical frame for observations and actions in the board's own frame.
 
     Args:
         network: it sees the board turned where an observation's entry ``upright`` is 0.
@@ -203,7 +203,7 @@ class _InBoardFrame(nn.Module):
 
 
 class _Answers(nn.Module):
-    """A network with the outputs that files have."""
+    """Module that returns the outputs of an exported file."""
 
     def __init__(self, network: nn.Module, has_score: bool) -> None:
         super().__init__()
@@ -217,7 +217,7 @@ class _Answers(nn.Module):
 
 
 def _outputs(description: Mapping[str, Any]) -> list[str]:
-    """Names of the outputs; a game without points does not train the score."""
+    """Names of the outputs; a game without points has no score."""
     return [name for name in OUTPUTS if name != "score" or description["max_score"]]
 
 
@@ -256,7 +256,7 @@ def _differences(module: nn.Module, exported: ExportedNetwork, observations: np.
 
 
 def _require_onnx() -> Any:
-    """``onnxruntime``, after a look whether ``onnx`` is there too."""
+    """Import ``onnxruntime``, and check that ``onnx`` is installed too."""
     try:
         import_module("onnx")
         return import_module("onnxruntime")

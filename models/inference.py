@@ -1,4 +1,4 @@
-"""Evaluating observations as fast as the machine allows."""
+"""Inference: evaluates observations with the backend that is fastest on this machine."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import torch
 from .backends import BACKENDS, FIXED_SIZE, Answer, Backend, prepare, usable_backends
 from .network import PolicyValueNetwork
 
-_SECONDS_OF_A_BACKEND = 0.2  # to find the fastest
-_TRIED = 8  # observations that a network is tried on after an update
-_ROUNDS = 5  # of measuring each, at least
-_CLEARLY = 1.1  # times as fast
-_WRONG = 0.2  # no number format makes so large an error of a value
+_SECONDS_OF_A_BACKEND = 0.2  # time to measure one backend
+_TRIED = 8  # observations to check the outputs after an update
+_ROUNDS = 5  # minimum number of measurements of each backend
+_CLEARLY = 1.1  # a backend must be this many times as fast to be preferred to a simpler one
+_WRONG = 0.2  # larger errors of a value are faults, not rounding
 _measured: dict[tuple, Backend] = {}
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Within it, this thread, and threads that use torch for the first time, use so many cores."""
+    """Context that sets torch's threads for this thread and threads that first use torch in it."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -37,7 +37,7 @@ def torch_threads(count: int) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far the answers of a backend are from those of the network as written, on average.
+    """Mean difference between a backend's outputs and those of PyTorch (``eager``).
 
     Attributes:
         policy: Kullback-Leibler divergence of the policies over all actions, in nats.
@@ -49,21 +49,19 @@ class Deviation:
 
 
 class InferenceEngine:
-    """A network that answers numpy observations.
+    """A network that evaluates numpy observations in a fast backend.
 
     Args:
         network: its weights are copied; call `update` after they change.
         observation_shape: of one observation.
-        batch: most observations that are evaluated at a time; more are split.
-        backend: one of `BACKENDS`, or ``"auto"`` to measure once per shape of network which is the
-            fastest here. Those that fail here, or answer something else than the network as
-            written, are left out with a warning. A simpler backend is preferred to one that is
-            not clearly faster.
+        batch: largest batch; more observations are split into several batches.
+        backend: one of `BACKENDS`, or ``"auto"`` to measure the fastest, once per shape of network.
+            ``auto`` skips, with a warning, backends that fail on this machine or whose outputs
+            differ from PyTorch's. It prefers a simpler backend to one that is not clearly faster.
         device: torch device.
-        examples: float32 [n, *observation_shape], some hundred observations of the kind that
-            will be asked about. The backend ``onnx-int8`` needs them; without them ``auto`` leaves
-            it out.
-        sizes: of batches that ``auto`` shall be fast for, the same for each; default: ``batch``.
+        examples: float32 [n, *observation_shape], some hundred typical observations. The backend
+            ``onnx-int8`` needs them for calibration; without them ``auto`` skips it.
+        sizes: batch sizes for which ``auto`` measures speed; default: ``batch``.
 
     Calling it is safe from several threads at once, with full batches; each call uses as many
     cores as torch was set to when the engine was made (ONNX backends), or is in the calling thread.
@@ -97,7 +95,7 @@ class InferenceEngine:
         self.update(network, examples)
 
     def update(self, network: PolicyValueNetwork, examples: np.ndarray | None = None) -> None:
-        """Take over the weights of ``network``; newer ``examples`` replace the ones before.
+        """Load the weights of ``network``; newer ``examples`` replace the old ones.
 
         Raises:
             ValueError: the network's answers are not finite.
@@ -111,16 +109,16 @@ class InferenceEngine:
         _check_finite(self(tried), self.backend)
 
     def deviation(self, observations: np.ndarray) -> Deviation:
-        """How far this backend is from the network as written, on float32 [n, *shape]."""
+        """Mean difference from PyTorch's outputs on float32 [n, *shape]."""
         exact = prepare(self._network, "eager", observations, self.device, self._threads)
         logits, values = (torch.from_numpy(answers) for answers in exact(observations))
         mine, my_values = (torch.from_numpy(answers) for answers in self(observations))
         policy, my_policy = logits.double().log_softmax(1), mine.double().log_softmax(1)
-        divergence = (policy.exp() * (policy - my_policy)).sum(1).clamp(min=0)  # but for rounding
+        divergence = (policy.exp() * (policy - my_policy)).sum(1).clamp(min=0)  # up to rounding
         return Deviation(float(divergence.mean()), float((values - my_values).abs().mean()))
 
     def _observations(self, size: int) -> np.ndarray:
-        """So many observations to try the network on: examples, or zeros and ones."""
+        """``count`` observations for checks: examples, or zeros and ones."""
         if self._examples is not None:
             return np.resize(self._examples, (size, *self._observation_shape))
         random = np.random.default_rng(0)
@@ -133,7 +131,7 @@ class InferenceEngine:
         return prepare(self._network, backend, examples, self.device, self._threads)
 
     def _prepared_for(self, backend: Backend, sizes: Sequence[int]) -> list[Answer]:
-        """What answers a batch of each of these sizes."""
+        """The network prepared for each of these batch sizes."""
         if backend in FIXED_SIZE:
             return [self._prepared(backend, size) for size in sizes]
         return [self._prepared(backend, max(sizes))] * len(sizes)
@@ -153,9 +151,9 @@ class InferenceEngine:
         return _measured[key]
 
     def _seconds(self, backends: list[Backend], sizes: Sequence[int]) -> dict[Backend, list[float]]:
-        """The best time of a batch of each size in each backend.
+        """Measure the best time of a batch of each size in each backend.
 
-        They take turns, so that a machine that is slow for a while is slow for all of them.
+        The backends take turns, so that a temporary slowdown of the machine affects all of them.
         """
         answers = self._working(backends, sizes)
         batches = [self._observations(size) for size in sizes]
@@ -175,10 +173,10 @@ class InferenceEngine:
     def _working(
         self, backends: list[Backend], sizes: Sequence[int]
     ) -> dict[Backend, list[Answer]]:
-        """Backends that answer as the network does, called once; warn of the others.
+        """Prepare the backends; keep those whose outputs agree with PyTorch's, warn of the others.
 
         Returns:
-            For each of them what answers a batch of each size.
+            For each working backend, the prepared network for each batch size.
         """
         observations = [self._observations(size) for size in sizes]
         (eager, *_) = self._prepared_for("eager", sizes)
@@ -195,10 +193,10 @@ class InferenceEngine:
                         of_sizes, observations, expected, strict=True
                     )
                 )
-            except Exception as failure:  # whatever a library that does not fit here raises
+            except Exception as failure:  # an unsuitable library may raise anything
                 problem = str(failure)[:300]
             else:
-                if error < _WRONG:  # which a NaN is not
+                if error < _WRONG:  # false for NaN
                     answers[backend] = of_sizes
                     continue
                 problem = f"values are wrong by {error:.2g}"
@@ -233,10 +231,10 @@ class InferenceEngine:
 
 
 def choose(seconds: Mapping[Backend, Sequence[float]]) -> Backend:
-    """The backend to take, from the seconds that batches of several sizes take in each.
+    """Choose a backend from the seconds per batch of each backend and batch size.
 
-    Each size counts the same, whatever its seconds. Of two backends the earlier one is taken unless
-    the later one is clearly faster.
+    Every batch size has the same weight. An earlier backend is preferred unless a later one is
+    clearly faster.
     """
     first, *others = seconds
     chosen = first
@@ -250,7 +248,7 @@ def choose(seconds: Mapping[Backend, Sequence[float]]) -> Backend:
 
 
 def _check_finite(answers: tuple[np.ndarray, np.ndarray], backend: Backend) -> None:
-    """Raise ``ValueError`` unless the answers of a backend are numbers."""
+    """Raise ``ValueError`` unless the outputs of a backend are finite."""
     if not all(np.isfinite(array).all() for array in answers):
         raise ValueError(
             f"the network's answers are not finite numbers (backend {backend}): its weights are "

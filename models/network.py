@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class NetworkShape:
-    """What a network must fit: taken from a game.
+    """The shape that a network must fit; a game determines it.
 
     Attributes:
         observation: (planes, height, width) or (features,).
@@ -34,12 +34,12 @@ class NetworkShape:
 
 
 class Output(NamedTuple):
-    """What a network says of B observations, from the observing player's side.
+    """A network's outputs for B observations, from the observing player's side.
 
     Attributes:
         policy: float [B, A], logits of all actions, legal or not.
         outcome: float [B, 3], logits of win, draw, loss.
-        score: float [B], final score as a share of the largest possible, in [-1, 1].
+        score: float [B], final score divided by the largest possible score, in [-1, 1].
     """
 
     policy: Tensor
@@ -48,13 +48,13 @@ class Output(NamedTuple):
 
 
 def expected_value(outcome: Tensor) -> Tensor:
-    """Win probability less loss probability [B] of outcome logits [B, 3]."""
+    """Win probability minus loss probability [B], from outcome logits [B, 3]."""
     probabilities = F.softmax(outcome, dim=1)
     return probabilities[:, 0] - probabilities[:, 2]
 
 
 class _Convolution(nn.Sequential):
-    """3 x 3 convolution, batch normalisation, and what comes ``after`` them."""
+    """3 x 3 convolution, batch normalisation, and the modules ``after`` them."""
 
     def __init__(self, inputs: int, outputs: int, *after: nn.Module) -> None:
         super().__init__(
@@ -84,7 +84,7 @@ class _Block(nn.Module):
 
 
 class _FlatPolicy(nn.Module):
-    """Logits of actions that have no place on the board: each looks at all of it."""
+    """Logits of actions without places on the board, from a dense layer over the whole board."""
 
     def __init__(self, inputs: int, num_actions: int) -> None:
         super().__init__()
@@ -168,11 +168,11 @@ class BoardNetwork(PolicyValueNetwork):
         return self.heads(self.trunk(observation))
 
     def trunk(self, observation: Tensor) -> Tensor:
-        """What the heads look at: [B, planes, height, width] -> [B, channels, height, width]."""
+        """Features for the heads: [B, planes, height, width] -> [B, channels, height, width]."""
         return self.blocks(self.stem(observation))
 
     def heads(self, x: Tensor) -> Output:
-        """Read off what `trunk` returned."""
+        """The outputs of the heads, from the features that `trunk` returned."""
         pooled = _pool(x)
         policy = self.policy(F.relu(self.policy_cells(x)), pooled)
         value_cells = F.relu(self.value_cells(x)).flatten(1)
@@ -247,7 +247,7 @@ SIZES: dict[int, dict[str, tuple[int, int]]] = {
 
 
 def network_size(shape: NetworkShape, size: str) -> tuple[int, int]:
-    """Channels and blocks that a named size has for the kind of network that fits ``shape``.
+    """Channels and blocks of a named size, for the kind of network that fits ``shape``.
 
     Raises:
         ValueError: there is no such size, or no network for such observations.
@@ -261,7 +261,7 @@ def network_size(shape: NetworkShape, size: str) -> tuple[int, int]:
 
 
 def build_network(shape: NetworkShape, channels: int, blocks: int) -> PolicyValueNetwork:
-    """A network with fresh random weights, of the kind that fits the observation.
+    """Make a network with fresh random weights, of the kind that fits the observation.
 
     Args:
         shape: of observations and actions.

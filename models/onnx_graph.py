@@ -1,9 +1,9 @@
-"""Networks as ONNX models.
+"""Converts networks to ONNX models.
 
-A network is run once, and what it does is written down operation by operation, with its weights:
-milliseconds, so that self-play can do it after every iteration. Networks that do something else
-than what is known here go to torch's exporter, which takes seconds: the graph that it makes is
-kept, and later weights are put into it by their names.
+The module runs the network once and records each operation, with its weights, as an ONNX node. This
+takes milliseconds, so self-play can do it after every iteration. Networks with operations that this
+module does not know go through torch's exporter, which takes seconds. Its graph is kept, and later
+weights are inserted by name.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from torch.overrides import TorchFunctionMode, resolve_name
 if TYPE_CHECKING:
     import onnx
 
-#: Operator set of what is written here: ONNX Runtime reads it from 1.12 on.
+#: Operator set of the models; ONNX Runtime reads it from version 1.12 on.
 _OPSET = 17
 _IR_VERSION = 8
-#: The first axis of input and outputs.
+#: Name of the first axis of input and outputs.
 _BATCH = "batch"
 
 
 class UnknownOperationError(ValueError):
-    """A network does something that has no counterpart here."""
+    """A network uses an operation that this module cannot convert."""
 
 
 def onnx_model(
@@ -91,7 +91,7 @@ def write_model(
 
 
 def with_normalisation_folded(module: nn.Module) -> nn.Module:
-    """A copy in evaluation mode, batch normalisation folded into the convolution before it."""
+    """A copy in evaluation mode, batch normalisation folded into the preceding convolution."""
     module = copy.deepcopy(module).eval().requires_grad_(False)
     for container in list(module.modules()):
         if not isinstance(container, nn.Sequential):
@@ -108,7 +108,7 @@ def with_normalisation_folded(module: nn.Module) -> nn.Module:
 
 
 class _Writer(TorchFunctionMode):
-    """Within it, every operation on tensors is also written down as ONNX nodes.
+    """Context in which every operation on tensors is also recorded as ONNX nodes.
 
     Args:
         module: the network, whose weights become initialisers.
@@ -138,7 +138,7 @@ class _Writer(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Do as torch does, and write it down."""
+        """Run torch's function and record it."""
         kwargs = kwargs or {}
         if func in _QUESTIONS:
             return func(*args, **kwargs)
@@ -166,7 +166,7 @@ class _Writer(TorchFunctionMode):
         return output
 
     def name_of(self, tensor: Tensor) -> str:
-        """The name of a tensor in the model; a weight is added to it when it is first needed."""
+        """The name of a tensor in the model; a weight is added when it is first used."""
         if id(tensor) not in self._names:
             if id(tensor) not in self._weights:
                 raise UnknownOperationError("it makes tensors of its own")
@@ -191,7 +191,7 @@ class _Writer(TorchFunctionMode):
         return self.constant(np.array(value, np.float32))
 
     def model(self, outputs: Mapping[str, Tensor]) -> onnx.ModelProto:
-        """What was written, with its outputs by name."""
+        """The recorded model, with its outputs by name."""
         from onnx import TensorProto, helper
 
         def described(name: str, tensor: Tensor) -> onnx.ValueInfoProto:
@@ -381,7 +381,7 @@ _OPERATIONS: dict[Callable, Callable] = {
     **dict.fromkeys((torch.amax, Tensor.amax), _reduced("ReduceMax")),
 }
 
-#: What a network may ask of a tensor, because the answer is the same for every batch.
+#: Attributes of tensors that a network may read, because they are the same for every batch.
 _QUESTIONS = {Tensor.dim, Tensor.ndim.__get__}  # type: ignore[attr-defined]
 
 
@@ -389,7 +389,7 @@ _QUESTIONS = {Tensor.dim, Tensor.ndim.__get__}  # type: ignore[attr-defined]
 
 
 def require_onnxscript(reason: str) -> None:
-    """Look whether torch's exporter finds what it needs.
+    """Check that torch's exporter finds its dependencies.
 
     Raises:
         ImportError: it does not.
@@ -454,7 +454,7 @@ def _with_weights(model: onnx.ModelProto, weights: Mapping[str, Tensor]) -> onnx
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps torch from saying what it does, and that torchvision is not installed."""
+    """Silences torch's messages, among them the one that torchvision is not installed."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""What a network for a game looks like: the shape that it must fit, and its architecture."""
+"""The network of a game: the shape that it must fit, and its architecture."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ludarium.models.network import network_size
 
 
 def network_shape(game: Game) -> NetworkShape:
-    """What a network for ``game`` must fit."""
+    """The shape that a network for ``game`` must fit."""
     places = None if game.action_places is None else tuple(game.action_places.tolist())
     return NetworkShape(game.observation_shape, game.num_actions, places)
 
 
 def chosen_architecture(game: Game, config: NetworkConfig) -> Architecture:
-    """The network for ``game`` that a configuration wants."""
+    """The architecture of the network that a configuration asks for."""
     if config.module is not None:
         return Architecture(dict(config.options), config.module)
     if config.channels is not None and config.blocks is not None:

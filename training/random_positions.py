@@ -1,4 +1,4 @@
-"""What networks see in random games: to measure networks and to fit their number formats."""
+"""Observations from random games, to compare networks and to calibrate number formats."""
 
 from __future__ import annotations
 

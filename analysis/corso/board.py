@@ -13,7 +13,7 @@ from ludarium.envs.engine.rule import record_dtype, table_record
 
 from .kernels import BUCKET, MOVES, PLIES, TAG_BITS, Cells
 
-#: More positions than anyone will search.
+#: A node limit that no search reaches.
 NO_LIMIT = 1 << 62
 
 #: Boards whose positions have keys that fit the table.
@@ -115,7 +115,7 @@ def board_record(size: int, entries: int, seed: int) -> np.ndarray:
 
 
 def new_workers(threads: int, eager: int) -> np.ndarray:
-    """Working room of the search, a record for each thread.
+    """Scratch space of the search, one record per thread.
 
     Fields: ``nodes``, positions searched so far; ``limit``, at how many a search ends; ``stop``,
     to be set to end a search; ``eager``, the gain from which on an expansion comes before

@@ -51,7 +51,7 @@ _TAG_SHIFT = 23
 _WORK_SHIFT = 17
 _CELL_SHIFT = 12
 _HIGH_SHIFT = 6
-_FIRST = 1 << 60  # rank of the move that the table knows
+_FIRST = 1 << 60  # rank of the transposition table's move
 _GAIN_SHIFT = 40  # ranks of good expansions are above all history, which is below 1 << 39
 _HISTORY_LIMIT = 1 << 38
 _FEWER_THAN_ANY = -64  # less than every value
@@ -220,7 +220,7 @@ def _list_moves(board, worker, ply, cells, known):
 
 @_inlined
 def _bring_forward(worker, ply, place, moves):
-    """Exchange the action at ``place`` with that of the highest rank from there on."""
+    """Swap the action of the highest rank from ``place`` on to ``place``."""
     top = place
     for other in range(place + 1, moves):
         if worker.rank[ply, other] > worker.rank[ply, top]:
@@ -237,7 +237,7 @@ def _bring_forward(worker, ply, place, moves):
 
 @_inlined
 def _praise(worker, kind, cell, open_cells):
-    """Note that an action decided a position: the more cells were open the more it counts."""
+    """Update the history heuristic: an action was best; it counts more with more open cells."""
     worker.history[kind, cell] += 1 << open_cells
     if worker.history[kind, cell] > _HISTORY_LIMIT:
         for each in range(worker.history.shape[1]):
@@ -361,7 +361,7 @@ def search(board, table, worker, cells, target, ply):
 
 @_compiled
 def recall(board, table, worker, cells):
-    """What is known of a position without a search: from its fixed cells and the table.
+    """Bounds of a position's value without a search: from its fixed cells and the table.
 
     Returns:
         The least and the greatest value that it can have, and the length in bits of the number

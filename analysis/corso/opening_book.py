@@ -42,11 +42,11 @@ _ENTRIES = 2 * _CELLS  # words of one position
 
 @dataclass(frozen=True)
 class BookMove:
-    """What an opening book says about a position.
+    """The entry of an opening book for a position.
 
     Attributes:
-        action: to play.
-        won: whether it wins; else every action loses.
+        action: the action to play.
+        won: whether the action wins; if not, every action loses.
     """
 
     action: int
@@ -55,7 +55,7 @@ class BookMove:
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at when an opening book was checked.
+    """Counts of the positions that the check of an opening book visited.
 
     Attributes:
         won: positions with an entry that says won.
@@ -238,7 +238,7 @@ def shipped_opening_book(game: Game) -> OpeningBook | None:
 
 
 def _at(show: Show | None, positions: list[Position]) -> Show | None:
-    """What to call while the solver searches positions: adds their ply."""
+    """A `Show` that adds the ply of the positions that the solver searches."""
     if show is None or not positions:
         return None
     stage = f"ply {max(position.ply for position in positions)}"
@@ -250,7 +250,7 @@ def _at(show: Show | None, positions: list[Position]) -> Show | None:
 
 
 def _replies(position: Position, advice: BookMove) -> list[Position]:
-    """What can come of an action: its end of the game, or the positions after each reply."""
+    """The outcomes of an action: the end of the game, or the position after each reply."""
     child = after(position, advice.action)
     if child.is_over:
         return [child]

@@ -12,11 +12,11 @@ from ..solution import Solution
 from .opening_book import shipped_opening_book
 from .solver import CorsoSolver
 
-#: Bytes that the table of the search may take; it is filled little by little.
+#: Size of the transposition table in bytes; the system provides memory as it fills.
 MEMORY = 1 << 28
-#: Positions that may be searched to find out who wins: half a minute.
+#: Node limit to find out who wins: about half a minute.
 OUTCOME_LIMIT = 1 << 26
-#: Positions that may be searched after that to find out by how much: a tenth of a second.
+#: Node limit to find out by how much after that: about a tenth of a second.
 LEAD_LIMIT = 1 << 18
 
 

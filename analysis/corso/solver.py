@@ -23,7 +23,7 @@ EAGER = 5
 
 @dataclass(frozen=True)
 class Known:
-    """What a solver knows of a position without a search.
+    """Bounds that a solver knows for a position without a search.
 
     Attributes:
         low: the mover can lead by at least so much at the end.
@@ -75,7 +75,7 @@ class CorsoSolver(Solver):
     def outcome(
         self, position: Position, limit: int | None = None, show: Show | None = None
     ) -> Answer:
-        """Who wins, without the lead; arguments as for `answer_all`."""
+        """Find out who wins, without the lead; arguments as for `answer_all`."""
         return self.answer(position, limit, show, leads=False)
 
     def at_least(self, position: Position, lead: int) -> bool:
@@ -85,7 +85,7 @@ class CorsoSolver(Solver):
         return self._bound(0, cells_of(self._checked(position)), lead) >= lead
 
     def recall(self, position: Position) -> Known:
-        """What is known of a position without a search, from its fixed cells and the table."""
+        """Bounds of a position's value without a search, from its fixed cells and the table."""
         if position.is_over:
             lead = _final_lead(position)
             return Known(lead, lead, 0)

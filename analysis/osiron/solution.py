@@ -57,7 +57,7 @@ def rule_set(game: Game) -> str:
 
 
 def table_path(rules: str) -> Path:
-    """Where the table for a rule set is kept unless told otherwise."""
+    """Default path of the table for a rule set."""
     return default_path(f"osiron-v{Osiron.version}-{rules}")
 
 
@@ -199,7 +199,7 @@ class OsironSolution(TableSolution):
         return values
 
     def decode(self, value: int) -> Value:
-        """What a number means: wins are ``WIN`` less the plies, losses the same below zero."""
+        """The `Value` of a number: ``WIN`` minus the plies for a win, the negative for a loss."""
         return Value((value > 0) - (value < 0), plies=WIN - abs(value) if value else None)
 
 

@@ -63,7 +63,7 @@ _WORK_SHIFT = 56
 _UPPER = -1 << 32  # the upper half of a word
 _LOWER = (1 << 32) - 1
 
-#: What the search keeps for each ply of the line of play that it is looking at.
+#: The search's stack frame for each ply of the current line of play.
 FRAME = record_dtype(
     ("check", np.int64),  # the key: what is compared,
     ("bucket", np.int64),  # and where the bucket begins
@@ -80,7 +80,7 @@ FRAME = record_dtype(
     ("chosen", np.int32),  # index of the action that is looked at
 )
 
-#: What it keeps for each action at each ply of that line.
+#: The entry for each action at each ply of that line.
 CHILD = record_dtype(
     ("check", np.int64),
     ("bucket", np.int64),
@@ -91,7 +91,7 @@ CHILD = record_dtype(
     ("disproof", np.int32),
 )
 
-#: What a thread keeps: the ply that it is at, and how many positions it has searched.
+#: The state of a thread: its current ply, and the number of positions searched.
 WORKER = record_dtype(("ply", np.int64), ("nodes", np.int64))
 
 
@@ -181,7 +181,7 @@ def keep(transpositions, frame, nodes):
 
 @part
 def note(child, low, high, proof, disproof, target):
-    """Note what is known of the position after an action."""
+    """Store what is known about the position after an action in its entry."""
     child.low = low
     child.high = high
     child.proof = 0 if low >= target else NEVER if high < target else proof
@@ -190,7 +190,7 @@ def note(child, low, high, proof, disproof, target):
 
 @part
 def expand(setting, line, words, ply, frame, children, target):
-    """List the legal actions of ``line[ply]`` with what is known of the positions after them.
+    """List the legal actions of ``line[ply]`` with what the table knows about their positions.
 
     An action by which its player gets what he wants answers the question, so it ends the list.
 
@@ -238,7 +238,7 @@ def expand(setting, line, words, ply, frame, children, target):
 
 @part
 def weigh(frame, children):
-    """Put together what is known of a position from its actions, and choose one to look at.
+    """Combine the proof numbers of a position's actions, and choose the action to search next.
 
     Returns:
         The second least of the numbers by which the mover chooses (how hard it is to get what he
@@ -287,10 +287,11 @@ def weigh(frame, children):
 
 @part
 def limit(frame, child, second, contested, below):
-    """Set how far to search the chosen action's position, which the frame ``below`` is of.
+    """Set the limits for the search of the chosen action's position, whose frame is ``below``.
 
-    Until another action looks better by a quarter, for each change of mind costs a search down to
-    where the last one was, or until the limits of the position above are reached.
+    The search stays with the action until another one looks better by a quarter, because every
+    change of action costs a search down to where the last one was. It also stops at the limits of
+    the position above.
     """
     rest_limit = frame.proof_limit if frame.mover else frame.disproof_limit
     if rest_limit < NEVER:
@@ -305,7 +306,7 @@ def limit(frame, child, second, contested, below):
 
 @kernel
 def begin(setting, line, words, workers, frames, children, target):
-    """Set out to search ``line[0]``, an unfinished position; see `search` for the arguments."""
+    """Start the search of ``line[0]``, an unfinished position; see `search` for the arguments."""
     _, _, _, bucket_mask, masks, factors = setting
     worker = workers[0]
     frame = frames[0]

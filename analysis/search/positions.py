@@ -15,9 +15,9 @@ from ludarium.training.agents import Agent, RandomAgent
 from ..answer import Answer, Value
 from .solver import EndgameSolver
 
-#: Positions that may be searched for each position unless told otherwise.
+#: Default node limit for each position.
 LIMIT = 1_000_000
-#: Random plies at the start of each game unless told otherwise.
+#: Default number of random plies at the start of each game.
 OPENING = 4
 
 _PATIENCE = 100  # games in a row without a position that is wanted
@@ -43,12 +43,12 @@ class LatePosition:
 
     @property
     def value(self) -> Value:
-        """What the position is worth to its mover."""
+        """The exact value for the player to move."""
         return Answer.best(self.actions.values()).low
 
     @property
     def best_actions(self) -> list[int]:
-        """The actions that are worth as much as the position; `value` says in what."""
+        """The actions that keep the exact value."""
         value = self.value
         return [action for action, answer in self.actions.items() if answer.low == value]
 

@@ -15,7 +15,7 @@ from ..answer import Value
 from ..solver import Solver
 from . import kernels
 
-#: Bytes of the table, unless told otherwise.
+#: Default size of the transposition table in bytes.
 MEMORY = 1 << 28
 
 _SHARE = 1 << 16  # positions that a thread searches between two looks at the limit
@@ -67,7 +67,7 @@ class EndgameSolver(Solver):
         return sum(room.nodes for room in self._rooms)
 
     def forget(self) -> None:
-        """Empty the table: what follows then takes as long as if it had been asked first."""
+        """Empty the table, so that later answers take as long as on a new solver."""
         self._table = np.zeros_like(self._table)
 
     def _nodes_of(self, thread: int) -> int:
@@ -116,7 +116,7 @@ class EndgameSolver(Solver):
         return int(room.frames["low"][0]), int(room.frames["high"][0])
 
     def _value(self, number: int) -> Value:
-        """What a number means that the search works with."""
+        """The `Value` that a number of the search stands for."""
         outcome = (number > 0) - (number < 0)
         if self.span == 1:
             return Value(outcome)
@@ -137,7 +137,7 @@ class EndgameSolver(Solver):
 
 
 class _Room:
-    """What a thread needs to search: room for one line of play."""
+    """Scratch space of a thread for one line of play."""
 
     def __init__(self, game: Game, words: int) -> None:
         plies = game.max_plies + 1

@@ -1,1 +1,1 @@
-"""What games on boards share: grids and their notation, pictures."""
+"""Shared code of games on boards: grids with their notation, and pictures."""

@@ -1,4 +1,4 @@
-"""Pictures: a game draws one SVG; here it becomes pixels or a window.
+"""Pictures: converts the SVG that a game draws to pixels, or shows it in a window.
 
 Needs the extra ``render`` (resvg for the pixels, pygame for the window and a font), imported
 only where used.
@@ -32,7 +32,7 @@ def file_letter(file: int) -> str:
 
 
 def svg_text(x: float, y: float, text: str, size: float, fill: str, anchor: str = "middle") -> str:
-    """A line of text whose middle height is at ``y``."""
+    """A line of text, vertically centred on ``y``."""
     return (
         f'<text x="{x:g}" y="{y + 0.36 * size:g}" font-size="{size:g}" fill="{fill}" '
         f'text-anchor="{anchor}">{text}</text>'
@@ -111,7 +111,7 @@ class Window:
         return vars(self) | {"_surface": None, "_clock": None}
 
     def show(self, svg: str) -> None:
-        """Draw, let the window system breathe, and wait for the frame's time to pass."""
+        """Draw, process the window's events, and wait for the frame's time to pass."""
         pygame = _pygame()
         image = pixels(svg)
         size = image.shape[1], image.shape[0]

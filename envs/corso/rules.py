@@ -32,7 +32,7 @@ NUM_PLANES = 5
 def state_dtype(cells: int) -> np.dtype:
     """The position: what each cell holds, and how many of them are open.
 
-    ``wave`` is working room for a chain reaction, all zero between plies.
+    ``wave`` is scratch space for a chain reaction, all zero between plies.
     """
     return engine.state_dtype(
         ("open_cells", np.int8),

@@ -1,1 +1,1 @@
-"""The engine: one of each face (position, PettingZoo, batch, Gymnasium, picture) for any game."""
+"""The engine: turns any game's rules into positions, environments, batches and pictures."""

@@ -1,8 +1,9 @@
-"""What can be found wrong with a game: at once when it is made, and by playing it (`check_game`).
+"""Checks of a new game: some run whenever a game is made, others play it (`check_game`).
 
-`check_description` and `check_rules` compile and play nothing, and take a millisecond or few; every
-`Game` runs them when it is made. They find what compiled code would not: it reads and writes out
-of bounds without a word, and of a misspelt field says no more than its name.
+`check_description` and `check_rules` neither compile nor play anything, and take a few
+milliseconds; every `Game` runs them when it is made. They find errors that compiled code does not
+report: it reads and writes out of bounds silently, and for a misspelt field it only prints the
+field's name.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _ARGUMENTS = {
     **{"score": 2, "may_end": 2, "is_turned": 3},
 }
 _NEEDED = ("init", "is_legal", "step", "observe")
-_MOST_ACTIONS = 2**15 - 1  # search trees keep their numbers in two bytes
+_MOST_ACTIONS = 2**15 - 1  # search trees store action numbers in two bytes
 _MOST_PLIES = 2**31 - 1
 _WHOLE_NUMBERS = {
     "num_actions": (1, _MOST_ACTIONS),
@@ -181,7 +182,7 @@ class _Use:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What the source of rules says: see `_read_rules`."""
+    """Result of reading the source of the rules: see `_read_rules`."""
 
     file: str
     uses: tuple[_Use, ...]
@@ -274,7 +275,7 @@ def _field(node: ast.expr, states: set[str]) -> str:
 
 
 def compile_error(game: Game, error: Exception) -> ValueError:
-    """The many lines of numba's error in two: which rule function, where, and what to do."""
+    """Shorten numba's error to two lines: which rule function, where, and what to do."""
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     reason = next(

@@ -131,11 +131,11 @@ class KernelCache:
         """It is."""
 
     def disable(self) -> None:
-        """Neither keep nor find anything from now on."""
+        """Stop loading and saving compiled kernels."""
         self._folders = []
 
     def flush(self) -> None:
-        """Forget nothing: a file stands for the same code for ever."""
+        """Do nothing: a file name always stands for the same code."""
 
     def _folder(self) -> Path | None:
         return next(filter(_is_writable, self._folders), None)

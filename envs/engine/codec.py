@@ -1,8 +1,8 @@
-"""`Codec`: how networks see positions, and how what they answer is read.
+"""`Codec`: encodes positions for networks, and decodes the networks' outputs.
 
-A network is shared by both players, so it sees every position as its mover does: in the canonical
-turn of the game (`CanonicalTurn`), where it has one, and in one of the game's symmetries, where
-those are asked for. Observation, legal actions and action numbers are always in the same frame.
+Both players share one network, so it sees every position from the side of its player to move: in
+the canonical frame, if the game has a `CanonicalTurn`, and optionally in one of the game's
+symmetries. Observation, action mask and action numbers are always in the same frame.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CanonicalTurn:
-    """How the board is turned for a player who is to play in the same direction as the other.
+    """The turn of the board after which both players play in the same direction.
 
     The rule function ``is_turned(tables, state, player)`` says for whom. Both permutations undo
     themselves, so they lead from the board's frame to the canonical one and back:
@@ -45,7 +45,7 @@ class CanonicalTurn:
 
 @dataclass(frozen=True)
 class Encoded:
-    """N positions as networks see them, from the sides of their players to move.
+    """N encoded positions, each from the side of its player to move.
 
     Attributes:
         observations: float32 [N, *observation_shape].
@@ -58,22 +58,22 @@ class Encoded:
     actions: np.ndarray
 
     def decode(self, chosen: np.ndarray) -> np.ndarray:
-        """The game's numbers int64 [N] of the network's actions [N]."""
+        """The game's action numbers int64 [N] of the network's actions [N]."""
         return np.take_along_axis(self.actions, chosen[:, None], axis=1)[:, 0].astype(np.int64)
 
     def encode_policies(self, policies: np.ndarray) -> np.ndarray:
-        """What is said of actions [N, A] in the game's numbers, in the network's."""
+        """Policies or logits [N, A] from the game's action numbers to the network's."""
         return np.take_along_axis(policies, self.actions, axis=1)
 
     def decode_policies(self, policies: np.ndarray) -> np.ndarray:
-        """What is said of actions [N, A] in the network's numbers, in the game's."""
+        """Policies or logits [N, A] from the network's action numbers to the game's."""
         decoded = np.empty_like(policies)
         np.put_along_axis(decoded, self.actions, policies, axis=1)
         return decoded
 
 
 class Codec:
-    """Turns positions of one game into what networks see.
+    """Encodes positions of one game for networks.
 
     Args:
         game: the rules.

@@ -1,4 +1,4 @@
-"""How parts and kernels become machine code: parts are linked into kernels, and optimised there.
+"""Compiles parts and kernels to machine code; parts are linked into kernels and optimised there.
 
 numba compiles each function on its own: it optimises a callee, makes machine code and two wrappers
 of it, then optimises the same code again in every caller. A kernel here has dozens of callees that
@@ -75,7 +75,7 @@ class _PartLibrary(JITCodeLibrary):
         self.alone = _Alone(self)
 
     def all_parts(self) -> list[Any]:
-        """What a kernel links for this part: itself and all that it calls, each once."""
+        """The libraries that a kernel links for this part: itself and its callees, each once."""
         found: dict[Any, None] = {}
         waiting = [self]
         while waiting:

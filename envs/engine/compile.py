@@ -99,7 +99,7 @@ def specialise(templates: ModuleType, rules: ModuleType) -> SimpleNamespace:
 
 
 def _fill_in(rules: ModuleType) -> ModuleType:
-    """The rule module with every function that kernels call, each compiled as a `leaf`."""
+    """The rule module with every optional function present, each compiled as a `leaf`."""
     filled_in = ModuleType(rules.__name__)
     vars(filled_in).update(rule_module.DEFAULTS | vars(rules))
     for name in ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end"):
@@ -168,7 +168,7 @@ def _is_compiled(value: Any) -> bool:
 
 
 class _Announcer(event.Listener):
-    """Says once per process and game that compiling takes a while."""
+    """Prints once per process and game that compilation takes some time."""
 
     def __init__(self) -> None:
         self.announced: set[str] = set()
@@ -188,7 +188,7 @@ class _Announcer(event.Listener):
             )
 
     def on_end(self, event: event.Event) -> None:
-        """Nothing to say."""
+        """Do nothing."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the numbers of a game mean, as data for programs that do not have its code."""
+"""Describes the observations and actions of a game as data, for programs without its code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .game import Game
 
 
 def describe_game(game: Game) -> dict[str, Any]:
-    """Observation and actions of a game with its options, fit for JSON.
+    """Observation and actions of a game with its options, as JSON values.
 
     Returns:
         - ``game``, ``title``, ``credit``, ``version``, ``options``: which game it is;

@@ -1,4 +1,4 @@
-"""Reading files that may come from a stranger: bounded in size, depth and kind.
+"""Reads files that may come from a stranger, with limits on size, depth and type.
 
 Every reader of this project goes through this module, but for those of networks, which know no
 games and take the same care: nothing is taken on trust from a name or from what a file says of
@@ -37,7 +37,7 @@ def open_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> Bi
     Args:
         path: of the file.
         limit: most bytes that it may have.
-        what: it should be, for errors: ``a game record``.
+        what: what the file should be, for errors: ``a game record``.
 
     Raises:
         FileNotFoundError: there is none.
@@ -85,12 +85,12 @@ def _too_large(name: str, what: str, size: str, limit: int) -> str:
 
 
 def load_json(text: str | bytes, what: str, depth: int = _MOST_DEPTH) -> Any:
-    """What a JSON text says.
+    """Parse a JSON text.
 
     Args:
         text: of a size that was checked; bytes are UTF-8.
-        what: it should be, for errors: ``the game record game.json``.
-        depth: most lists and objects within each other.
+        what: what the text should be, for errors: ``the game record game.json``.
+        depth: deepest accepted nesting of lists and objects.
 
     Raises:
         ValueError: it is no JSON, too deep, or has a number that is not finite or has more than
@@ -107,7 +107,7 @@ def load_json(text: str | bytes, what: str, depth: int = _MOST_DEPTH) -> Any:
 
 
 def read_json_file(path: str | os.PathLike[str], limit: int, what: str) -> Any:
-    """What a JSON file says; `open_regular_file` and `load_json` name arguments and errors."""
+    """Parse a JSON file; `open_regular_file` and `load_json` document arguments and errors."""
     content = read_regular_file(path, limit, what)
     return load_json(content, f"{what} in {quoted(os.fspath(path), 100)}")
 

@@ -1,6 +1,6 @@
-"""`Game`: what a game's room fills in, and what every face of the engine reads.
+"""`Game`: the base class that a game's package implements and every part of the engine uses.
 
-A room is a folder with ``rules.py`` (the rule functions), ``board.py`` (the subclass of
+A game's package is a folder with ``rules.py`` (the rule functions), ``board.py`` (the subclass of
 `Game`: geometry, text, symmetries, picture) and a README. ``docs/new-game.md`` builds one
 step by step.
 """
@@ -29,7 +29,7 @@ from .text import GameText
 
 @dataclass(frozen=True)
 class Symmetries:
-    """Relabellings of a game that change nothing that matters, for data augmentation.
+    """Symmetries of a game, relabellings that do not change it, for data augmentation.
 
     Row ``s`` of a table gathers: ``transformed = original[table[s]]``. Row 0 is the identity.
 
@@ -40,8 +40,8 @@ class Symmetries:
         observation: int32[symmetries, observation size], for the flattened observation.
         kind: the kind of each of the positions in a structured array [N], int[N]; needed with
             several kinds.
-        as_other: int[symmetries], where a row treats one's own things and the opponent's
-            differently: the row by which the opponent sees the same relabelling. None: the same.
+        as_other: int[symmetries], for each row the row of the same symmetry from the opponent's
+            side; needed if a row treats own and opposing features differently. None: the same row.
     """
 
     actions: np.ndarray
@@ -180,7 +180,7 @@ class Game(GameText):
         self.kernels = specialise(kernel_templates, self.rules)
 
     def _check(self) -> None:
-        """Refuse what is wrong with a game as far as it shows at once; `check_game` plays it."""
+        """Raise ``ValueError`` for errors that show without playing; `check_game` finds others."""
         check_description(self)
         check_rules(self)
 
@@ -207,7 +207,7 @@ class Game(GameText):
             turned_actions=np.asarray(actions, np.int32),
         )
 
-    # What a room fills in.
+    # What a game implements.
 
     @abstractmethod
     def setup(self) -> None:
@@ -251,7 +251,7 @@ class Game(GameText):
         """
         raise NotImplementedError(f"cells of {self.name} have no owners")
 
-    # What the engine makes of it.
+    # What the engine adds.
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
@@ -274,7 +274,7 @@ class Game(GameText):
         return Position(self, seed)
 
     def new_states(self, count: int) -> np.ndarray:
-        """Room for ``count`` positions, zeroed: structured array [count]."""
+        """Allocate ``count`` zeroed positions: structured array [count]."""
         return np.zeros(count, self.state_dtype)
 
     def parse_action(self, state: np.record, mask: np.ndarray, text: str) -> int:

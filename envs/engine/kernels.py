@@ -28,7 +28,7 @@ _TRIES = 12  # draws before a random legal action is found by counting instead
 
 
 def rows(array: np.ndarray) -> np.ndarray:
-    """The same memory as N records, ``rows(array)[i].row`` being ``array[i]``.
+    """The same memory as N records; ``rows(array)[i].row`` is ``array[i]``.
 
     So compiled code knows the shape of a row, and a row has no reference count: together that
     makes the batch kernels twice as fast.
@@ -256,7 +256,7 @@ def first_illegal(masks, actions):
 
 @part
 def clear_results(rewards, terminated, truncated, begin, end):
-    """Note that games ``begin`` to ``end`` go on."""
+    """Clear the results of games ``begin`` to ``end``."""
     for i in range(begin, end):
         rewards[i].row[0] = 0
         rewards[i].row[1] = 0
@@ -266,7 +266,7 @@ def clear_results(rewards, terminated, truncated, begin, end):
 
 @part
 def note_result(outcome, rewards, terminated, truncated, i):
-    """Note how game ``i`` ended."""
+    """Write the result of game ``i``."""
     rewards[i].row[0] = reward(outcome, 0)
     rewards[i].row[1] = reward(outcome, 1)
     terminated[i] = outcome != TRUNCATED

@@ -1,4 +1,4 @@
-"""Foreign values and texts in error messages: short and on one line, whatever they are."""
+"""Foreign values and texts in error messages: shortened, and on one line."""
 
 from __future__ import annotations
 

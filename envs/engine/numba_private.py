@@ -1,4 +1,4 @@
-"""What this package uses of numba beyond its documented interface, in one place.
+"""The parts of numba outside its documented interface that this package uses.
 
 Each name is looked for on import. Where one is gone, the error says which, and which versions of
 numba have it.

@@ -71,7 +71,7 @@ def ply_cap(value: Any) -> int | None:
 
 
 def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """All options of a game, the given ones checked, the others at their defaults."""
+    """Check the given options of a game, and add the defaults of the others."""
     known = {option.name: option for option in options}
     for name, value in given.items():
         if name not in known:
@@ -86,7 +86,7 @@ def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]
 
 
 def check_stored(options: Sequence[Option], given: Any) -> dict[str, Any]:
-    """Options out of a file, which may come from a stranger, so far that a game may check them.
+    """Check options from a file, which may come from a stranger, before a game checks them.
 
     Raises:
         ValueError: they are no mapping by name, or one of them names a file to read.

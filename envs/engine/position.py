@@ -1,4 +1,4 @@
-"""One position of a game, to play on from Python: what environments and tools hold."""
+"""`Position`: one position of a game, for environments and tools that play from Python."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NO_RNG = np.ones((1, 2), np.int64)
 
 
 def contents_of(state: np.void | np.ndarray) -> bytes:
-    """What is in the record of a position, or in those of an array of positions.
+    """The content of a position's record, or of an array of records, as bytes.
 
-    Equal bytes for equal positions of one game. The records' own bytes are not, for numpy leaves
-    out the padding between fields when it copies.
+    Equal positions of a game have equal bytes. The bytes of the records themselves may differ,
+    because numpy does not copy the padding between fields.
     """
     return b"".join(state[name].tobytes() for name in state.dtype.names or ())
 
@@ -179,7 +179,7 @@ class Position:
         return self.outcome
 
     def refusal(self, action: Any) -> str:
-        """What is wrong with an action that is not legal here."""
+        """Why an action is not legal here, as an error."""
         try:
             number = operator.index(action)
         except TypeError:

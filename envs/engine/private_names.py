@@ -1,4 +1,4 @@
-"""Names of other packages that are not documented for users, and so may be gone one day."""
+"""Undocumented names of other packages, which may disappear in a later version."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PrivateNames:
         return found
 
     def missing(self, name: str) -> ImportError:
-        """The error that says that a name is not there."""
+        """The error for a name that does not exist."""
         return ImportError(
             f"{self.distribution} {metadata.version(self.distribution)} has no {name}, which "
             f"ludarium needs; install a version that has it: pip install '{self.requirement}'"

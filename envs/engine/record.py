@@ -38,7 +38,7 @@ def make_record(game: Game, seed: int, moves: Sequence[str], position: Position)
 
 
 def read_record_file(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a file of a game record holds; `check_record` says whether it is one.
+    """Read the mapping in a game record's file; `check_record` validates it.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -90,7 +90,7 @@ def check_record(record: Any, games: Mapping[str, type[Game]]) -> tuple[Game, in
 
 
 def _replay(position: Position, moves: Sequence[Any]) -> list[int]:
-    """Action numbers of the moves, which are played."""
+    """Play the moves; return their action numbers."""
     actions = []
     for number, text in enumerate(moves, 1):
         if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""What rule functions are written with: the decorator, the outcomes, random numbers.
+"""The building blocks of rule functions: the decorator, outcomes, random numbers.
 
 A rule function works on one position and is compiled three ways (plain Python, numba on the
 CPU, numba-cuda), so inside it there is no allocation, no exception, no array expression, no
@@ -64,7 +64,7 @@ def table_record(**values: object) -> np.ndarray:
 
 
 def extended_record(record: np.ndarray, **values: object) -> np.ndarray:
-    """What `table_record` gave, with more fields."""
+    """The record that `table_record` returned, with more fields."""
     known = {name: record[name][0] for name in record.dtype.names or ()}
     return table_record(**known, **values)
 

@@ -1,4 +1,4 @@
-"""`GameText`: what a game tells people in a terminal, beside its board."""
+"""`GameText`: what a game prints in a terminal besides its board."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESULTS = {
 
 
 class GameText(ABC):
-    """The texts of a game that are the same for all, and the places where a game says more.
+    """The texts that all games share, with hooks for a game's own texts.
 
     Class attributes:
         terminal_commands: (usage, explanation) of each command that `terminal_help` answers.
@@ -38,7 +38,7 @@ class GameText(ABC):
         It is for people only: programs read the state.
         """
 
-    # What a game may say.
+    # Hooks that a game may override.
 
     def marks(self, state: np.record, player: int) -> str:
         """How `board_text` shows what belongs to ``player``, such as ``O, o``; or nothing."""
@@ -49,13 +49,13 @@ class GameText(ABC):
         return None
 
     def to_do(self, state: np.record) -> str:
-        """What the player to move has to do, such as ``place the second token``."""
+        """The next task of the player to move, such as ``place the second token``."""
         return "move"
 
     def terminal_text(self, state: np.record) -> str:
-        """What to print before each move of a person: `board_text` without what is told on demand.
+        """The text before each move of a person: `board_text`, or a shorter text.
 
-        Only where a game has much to tell, and answers the rest in `terminal_help`.
+        Games with a lot of text override this, and show the rest through `terminal_help`.
         """
         return self.board_text(state)
 
@@ -74,7 +74,7 @@ class GameText(ABC):
         """
         return None
 
-    # What is made of it.
+    # Texts made from them.
 
     def standing(self, state: np.record) -> str:
         """Whose turn it is or how the game ended, whose marks are which, points: one line."""

@@ -1,4 +1,4 @@
-"""Threads for compiled kernels, which leave the GIL: one standing team, two ways to share work.
+"""Threads for compiled kernels, which release the GIL: one pool, two ways to share work.
 
 - `split` cuts a range into even parts, one for each thread. The caller does the first part. The
   threads wait for each other's locks and for nothing else, because some callers split thousands of
@@ -104,7 +104,7 @@ def take_turns(
 
 
 class _Turns(Generic[Result]):
-    """One call of `take_turns`: part 0 of its work is to watch, the others take tasks."""
+    """One call of `take_turns`: part 0 watches, the other parts take tasks."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class _Turns(Generic[Result]):
 
 
 class _Worker(threading.Thread):
-    """Waits for a share, does it, says so, again and again."""
+    """A thread that waits for a share of work, does it, reports, and waits again."""
 
     def __init__(self) -> None:
         super().__init__(name="ludarium worker", daemon=True)
@@ -210,7 +210,7 @@ class _Worker(threading.Thread):
 
 
 class _Team:
-    """The workers of this process, engaged when first needed."""
+    """The worker threads of this process, started when first needed."""
 
     def __init__(self) -> None:
         self.is_free = threading.Lock()
@@ -238,7 +238,7 @@ _team = _Team()
 
 
 def _forget_team() -> None:
-    """A forked child has none of its parent's threads."""
+    """Drop the threads in a forked child, which has none of its parent's threads."""
     global _team
     _team = _Team()
 

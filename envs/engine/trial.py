@@ -1,4 +1,4 @@
-"""`check_game`: plays random games of a new game and reports what is wrong with it."""
+"""`check_game`: plays random games of a new game and reports its errors."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .rule import DEFAULTS, ONGOING, TRUNCATED, seed_rng
 _DEFAULTS = {name: getattr(rule, "py_func", rule) for name, rule in DEFAULTS.items()}
 _NOTHING = 777.0  # stands in an observation where nothing was written
 _IN_FULL = 3  # games in which texts are checked too, and which compiled code plays again
-_MOST_SYMMETRIES = 32  # of which each plays one game
+_MOST_SYMMETRIES = 32  # symmetries that are tested, each in one game
 
 
 def check_game(game: Game, games: int = 50, seed: int = 0) -> list[str]:
-    """What is wrong with a game, found by playing it at random; an empty list if nothing is.
+    """Find errors of a game by playing it at random; returns an empty list if there are none.
 
     Rules run as plain Python, where an index out of bounds is an error and not a wrong answer. At
     the end compiled code plays a few of the games again. What can be seen without playing is
@@ -70,7 +70,7 @@ class _Trial:
             self.faults.setdefault(kind, f"{message}{self._where}")
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """What a rule function returns.
+        """Call a rule function.
 
         Raises:
             _FaultError: it raised an error, which is noted.
@@ -84,7 +84,7 @@ class _Trial:
             raise _FaultError from None
 
     def _told(self, error: Exception) -> str:
-        """An error, and the last line of the game's own code that it went through."""
+        """An error, and the last line of the game's own code in its traceback."""
         frames = traceback.extract_tb(error.__traceback__)
         files = (self.game.rules.__file__, inspect.getfile(type(self.game)))
         own = [frame for frame in frames if frame.filename in files] or frames

@@ -142,7 +142,7 @@ def init(tables, state, rng):
 
 @rule
 def is_legal(tables, state, action):
-    """What the phase allows is worked out once for each position."""
+    """Look the action up in ``open``, which is computed once for each position."""
     return state.open[action] != 0
 
 
@@ -343,7 +343,7 @@ def _open_actions(tables, state):
 
 @rule
 def _end_game(tables, state):
-    """Whoever alone has a block over the top loses if that decides; else points decide."""
+    """End the game: a lone block over the top loses if that decides, else points decide."""
     lead = score(tables, state)
     if tables.topple & (state.over[0] != state.over[1]):
         lead = int(state.over[1]) - int(state.over[0])

@@ -110,7 +110,7 @@ def init(tables, state, rng):
 
 @rule
 def is_legal(tables, state, action):
-    """What is playable has been found out at the end of the last ply."""
+    """Look the action up in ``open``, which the last ply has computed."""
     return (state.open[action] & PLAYABLE) != 0
 
 

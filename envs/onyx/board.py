@@ -161,7 +161,7 @@ class Onyx(Game):
     # Symmetries.
 
     def _actions_at(self, places: np.ndarray) -> np.ndarray:
-        """For each action the one whose point is at ``places[its place]``; the swap stays."""
+        """For each action, the action whose point is at ``places[its place]``; the swap stays."""
         number = {place: point for point, place in enumerate(self.places)}
         return np.array([*(number[place] for place in places[self.places]), self.swap])
 

@@ -65,7 +65,7 @@ def state_dtype(size: int, squares: int) -> np.dtype:
     - ``open``: whether each action may be played, except that the game may be over;
     - ``occupied``: how many corners of each square have stones;
     - ``board``: what each place holds;
-    - ``wave``: working room for walks along chains, all zero between plies.
+    - ``wave``: scratch space for walks along chains, all zero between plies.
     """
     corners = size**2
     return engine.state_dtype(
@@ -134,7 +134,7 @@ def observe(tables, state, player, planes):
 
 @rule
 def is_turned(tables, state, player):
-    """For H, which then joins bottom to top as V does."""
+    """True for the player of H, who joins bottom to top as V does once the board is turned."""
     return player != state.v_player
 
 

@@ -246,7 +246,7 @@ class Osiron(Game):
         return f"move, but not {NAMES[lower]}-{NAMES[higher]}"
 
     def symmetries(self) -> Symmetries:
-        """Those of the hexagon that leave each player's excluded circles where they are."""
+        """The symmetries of the hexagon that keep each player's excluded circles in place."""
         images = [
             image
             for image in HEXAGON
@@ -289,7 +289,7 @@ def _set_of_circles(circles: Iterable[int]) -> int:
 
 
 def _circles_around(circles: set[int]) -> list[int]:
-    """For each space the set of those of ``circles`` that it lies in."""
+    """For each space, the circles among ``circles`` that contain it, as a set."""
     return [
         _set_of_circles(circle for circle in circles if space in CIRCLE_SPACES[circle])
         for space in range(SPACES)

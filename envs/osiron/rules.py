@@ -160,7 +160,7 @@ def observe(tables, state, player, planes):
 
 @rule
 def score(tables, state):
-    """A guess at who is ahead: each piece more in a circle that counts doubles its worth."""
+    """Estimate who is ahead: each further piece in a circle that counts doubles its weight."""
     lead = 0
     for player in range(2):
         around = pieces_around(int(state.light_around), player)
@@ -172,7 +172,7 @@ def score(tables, state):
 
 @rule
 def is_turned(tables, state, player):
-    """For the dark player: the board turned by half, and its own pieces where light's began."""
+    """True for the dark player, who sees the board turned by half, as light sees it."""
     return player == 1
 
 

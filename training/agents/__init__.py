@@ -1,10 +1,10 @@
-"""Players of the games, from random to trained: one interface, made by name.
+"""Players of the games, from random to trained, with one interface.
 
-    agent = make_agent("uct:1000", game)     # `names` says what may be written
+    agent = make_agent("uct:1000", game)     # module `names` documents the names
     action = agent.choose(position)          # one position
     actions = agent.actions(states)          # many at once
 
-Nothing here imports torch, unless a trained agent is made.
+Only a trained agent imports torch, and only when it is made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Agent`: what every player of the games has in common, and what makes one for a game."""
+"""`Agent`, the interface of every player, and `AgentFactory`, which makes one for a game."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Agent(ABC):
         self.restart(seed)
 
     def restart(self, seed: Seed = None) -> None:
-        """Begin the random numbers anew; ``None`` takes fresh ones from the system."""
+        """Reseed the random numbers; ``None`` takes a fresh seed from the system."""
         self._random = np.random.default_rng(seed)
 
     @abstractmethod
     def actions(self, states: np.ndarray) -> np.ndarray:
-        """An action for the player to move of each position, all decided together.
+        """Choose an action for the player to move in each position, all in one call.
 
         Args:
             states: structured array [N] of ``game.state_dtype``; it is not changed.
@@ -45,11 +45,11 @@ class Agent(ABC):
             int64[N], a legal action for each position, -1 where the game is over.
 
         Raises:
-            ValueError: ``states`` is no such array.
+            ValueError: ``states`` is not such an array.
         """
 
     def choose(self, position: Position) -> int:
-        """An action for the player to move in ``position``.
+        """Choose an action for the player to move in ``position``.
 
         Raises:
             ValueError: the game is over, or it is not the game that this agent plays.
@@ -64,10 +64,9 @@ class Agent(ABC):
         return f"<agent {self.name} for {self.game}>"
 
     def _check(self, states: np.ndarray) -> np.ndarray:
-        """``states`` as the compiled functions want them: contiguous, writable, of an aligned type.
+        """The positions as compiled functions need them: contiguous, writable, of an aligned dtype.
 
-        A type that was read from a file has lost its aligned flag, and equals the game's all
-        the same.
+        A dtype that was read from a file has lost its aligned flag, although it equals the game's.
         """
         if not isinstance(states, np.ndarray) or states.dtype != self.game.state_dtype:
             kind = getattr(states, "dtype", type(states).__name__)
@@ -82,7 +81,7 @@ class Agent(ABC):
 
 
 class AgentFactory(ABC):
-    """What the name of an agent stands for, before there is a game: makes the agent for one."""
+    """Makes an agent for a game that is given later; parsing an agent's name returns one."""
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
         """The game that a trained agent plays, with its own options but for the given ones.

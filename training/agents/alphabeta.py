@@ -1,4 +1,4 @@
-"""Agents that look a fixed number of plies ahead and trust the score: alpha-beta, and greedy."""
+"""Agents that search a fixed number of plies and trust the game's score: alpha-beta, greedy."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .kernels import alphabeta as templates
 DEFAULT_DEPTH = 4
 MOST_DEPTH = 64
 
-#: A position is won for player 0 in n plies where its value is ``WIN - n``, for player 1 where
-#: it is ``n - WIN``; every score is far smaller.
+#: A win of player 0 in n plies has the value ``WIN - n``, one of player 1 ``n - WIN``; every score
+#: is far smaller.
 WIN = templates.WIN
 
 
 @dataclass(frozen=True)
 class AlphaBetaResult:
-    """What the searches of N positions found.
+    """Results of the searches of N positions.
 
     Attributes:
         actions: int64[N], a random one of the best actions; -1 where the game is over.
@@ -40,16 +40,16 @@ class AlphaBetaResult:
 class AlphaBetaAgent(Agent):
     """Plays a best action by minimax to ``depth`` plies, by alpha-beta (see the kernel's sources).
 
-    Positions at the horizon are worth their score; finished games are worth more than any
-    score, a win more the sooner and a loss less the later it comes. Equally good actions are
-    drawn from at random.
+    The value of a position at the horizon is its score. A finished game counts more than any
+    score: a win is better the sooner it comes, a loss is better the later it comes. The agent
+    draws uniformly from equally good actions.
 
     Args:
         game: the rules.
         depth: plies to look ahead.
         seed: of the choice among equally good actions.
-        threads: how many positions are searched at the same time; by default as many as there
-            are cores. What is chosen does not depend on it.
+        threads: number of positions searched in parallel; default: one per core. The chosen
+            actions do not depend on it.
         name: how tables name it.
 
     Raises:
@@ -127,7 +127,7 @@ class AlphaBetaAgent(Agent):
 
 
 class GreedyAgent(AlphaBetaAgent):
-    """Looks one ply ahead: wins if it can, else takes the best score, at random among equals.
+    """Looks one ply ahead: wins if it can, else takes the best score; ties at random.
 
     Raises:
         ValueError: the game's rules have no ``score``.

@@ -1,6 +1,6 @@
-"""Trained agents as files: which file a name means, and whether it fits a game.
+"""Trained agents in checkpoint files: which file a name means, and whether it fits a game.
 
-Imports torch only where a file is opened, so that what merely lists agents starts at once.
+Imports torch only when a file is opened, so that commands that merely list agents start fast.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class TrainedAgent(AgentFactory):
     @property
     @abstractmethod
     def label(self) -> str:
-        """How tables name the agent, but for its simulations."""
+        """The agent's name in tables, without its simulations."""
 
     @abstractmethod
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The file; of several that come along, the one for these options of the game.
+        """The checkpoint file; of several shipped ones, the one for these options of the game.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: there is no such file.
         """
 
     def choose_game(self, options: dict[str, Any]) -> Game:
@@ -70,7 +70,7 @@ class TrainedAgent(AgentFactory):
 
 @dataclass(frozen=True)
 class ShippedAgent(TrainedAgent):
-    """Makes the trained agent of a game that comes along.
+    """Makes the shipped agent of a game.
 
     Attributes:
         name: of the game.
@@ -88,7 +88,7 @@ class ShippedAgent(TrainedAgent):
         path = shipped_agent(self.name, options)
         if path is None:
             raise FileNotFoundError(
-                f"no trained agent of {self.name} comes along; train one with "
+                f"there is no shipped agent of {self.name}; train one with "
                 f"`ludarium train {self.name}`, or take another agent (uct:1000)"
             )
         return path
@@ -131,7 +131,7 @@ def check_fits(checkpoint: Checkpoint, game: Game, name: str) -> None:
 
 
 def find_checkpoint(path: Path) -> Path:
-    """The checkpoint file that a path means: itself, or ``agent.safetensors`` in a run's folder.
+    """The checkpoint file at a path: the file itself, or a run folder's agent.safetensors.
 
     Raises:
         FileNotFoundError: there is none.
@@ -143,12 +143,12 @@ def find_checkpoint(path: Path) -> Path:
 
 
 def holds_checkpoint(path: str) -> bool:
-    """Whether a text may be meant as a trained agent: as a file, or as the folder of a run."""
+    """Whether a path may be a trained agent: a checkpoint file or a run's folder."""
     return os.path.isfile(path) or os.path.isfile(os.path.join(path, _LATEST))
 
 
 def shipped_agents(game: str) -> list[Path]:
-    """The trained agents of a game that come with the package: the usual one first."""
+    """The shipped agents of a game; the default one first."""
     with as_file(files("ludarium.models").joinpath("shipped")) as folder:
         usual = Path(folder, f"{game}{_SUFFIX}")
         others = sorted(Path(folder).glob(f"{game}-*{_SUFFIX}"))
@@ -156,10 +156,10 @@ def shipped_agents(game: str) -> list[Path]:
 
 
 def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | None:
-    """The trained agent of a game that comes with the package, if there is one.
+    """The shipped agent of a game for these options; None if the game has no shipped agent.
 
-    Of several it is the one whose options agree with most of ``options``, the usual one before
-    others that agree with as many.
+    Of several agents it is the one whose options agree with most of ``options``; in a tie the
+    default one comes first.
     """
     agents = shipped_agents(game)
     if len(agents) < 2 or not options:
@@ -174,9 +174,9 @@ def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | No
 
 
 def telling_options(game: str) -> dict[Path, dict[str, Any]]:
-    """For each agent of a game that comes along, the options by which it is asked for.
+    """For each shipped agent of a game, the options that select it.
 
-    These are all that differ from the game's defaults, or among the agents.
+    These are the options that differ from the game's defaults or between the shipped agents.
     """
     from ludarium.models import checkpoint_options
 

@@ -1,14 +1,15 @@
-"""Agents by name: one grammar, wherever an agent is asked for.
+"""Agents by name: one grammar for all places that take an agent.
 
-That is `make_agent`, and so every command of the command line, Gymnasium's ``opponent=``,
-``evaluation.against`` of a configuration, and ratings. A name is read as the first of
+These are `make_agent` and, through it, every command of the command line, Gymnasium's
+``opponent=``, ``evaluation.against`` of a configuration, and ratings. The first of these that
+matches is taken:
 
 1. a kind: ``KIND`` or ``KIND:ARGUMENT``, such as ``uct:1000``; `agent_kinds` lists them;
-2. the name of a game, ``GAME`` or ``GAME:SIMULATIONS``: the trained agent that comes along;
+2. the name of a game, ``GAME`` or ``GAME:SIMULATIONS``: the game's shipped agent;
 3. a path, ``PATH`` or ``PATH:SIMULATIONS``: a checkpoint, or the folder of a run.
 
-A file called like a kind or a game is therefore written ``./uct`` or ``./corso``; a warning says so
-where a checkpoint or a run is hidden in this way.
+So a file with the name of a kind or a game must be written ``./uct`` or ``./corso``. If such a file
+is a checkpoint or a run, a warning says so.
 
 Another package adds a kind by an entry point, whose name is the word before the colon. It names an
 `AgentKind`, or a function of a game and a seed that makes the agent, such as a subclass of `Agent`:
@@ -79,24 +80,24 @@ class _AnyGameAgent(AgentFactory):
 
 
 def make_agent(spec: str, game: Game, seed: Seed = None) -> Agent:
-    """The agent that a name stands for, see this module.
+    """Make the agent that a name means; this module documents the names.
 
     Args:
         spec: such as ``random``, ``greedy``, ``uct:1000``, ``alphabeta:4``, ``perfect``, ``corso``,
             ``shipped:corso:128``, ``runs/corso``, ``agent.safetensors:128``.
-        game: the rules that it shall play by.
+        game: the rules that it plays by.
         seed: of its random numbers; ``None`` takes fresh ones from the system.
 
     Raises:
         ValueError: ``spec`` names no agent, its number is out of range, or the agent cannot
             play ``game``; the message says what is accepted.
-        FileNotFoundError: no trained agent of the game comes along, or the folder has none.
+        FileNotFoundError: the game has no shipped agent, or the folder has no agent.
     """
     return read_agent(spec).make(game, seed)
 
 
 def read_agent(spec: str) -> AgentFactory:
-    """What makes the agent that a name stands for; nothing is loaded yet.
+    """Parse an agent's name into an `AgentFactory`, without loading anything.
 
     Raises:
         ValueError: ``spec`` names no agent; the message says what is accepted.
@@ -125,7 +126,7 @@ def read_agent(spec: str) -> AgentFactory:
 
 
 def read_trained_agent(spec: str) -> TrainedAgent:
-    """Like `read_agent`, for what needs a network.
+    """Parse an agent's name like `read_agent`, but accept only agents with a network.
 
     Raises:
         ValueError: ``spec`` names no trained agent.
@@ -157,7 +158,7 @@ def agent_kinds() -> dict[str, AgentKind]:
 
 
 def accepted() -> str:
-    """What may be written for an agent, as the end of an error's sentence."""
+    """The accepted names, as the end of an error message."""
     usages = [kind.usage for kind in _KINDS.values()] + list(_installed_kinds())
     forms = ", ".join([*usages, *(usage for usage, _ in FORMS_WITHOUT_KIND)])
     return f"accepted: {forms} (`ludarium agents` explains them)"
@@ -241,7 +242,7 @@ def _read_number(text: str) -> int:
 
 
 def _warn_of_hidden_files(spec: str, word: str) -> None:
-    """Say so where a checkpoint or a run is called like what was asked for."""
+    """Warn if a checkpoint or a run has the same name as the agent that was asked for."""
     for name in dict.fromkeys([spec, word]):
         if holds_checkpoint(name):
             warnings.warn(
@@ -251,12 +252,12 @@ def _warn_of_hidden_files(spec: str, word: str) -> None:
             )
 
 
-#: Forms of a name that begin with no kind's word, with their explanations.
+#: Names of agents that do not begin with a kind, with their explanations.
 FORMS_WITHOUT_KIND = (
-    ("GAME[:SIMULATIONS]", "the same in short, such as corso or corso:128"),
+    ("GAME[:SIMULATIONS]", "short for shipped:GAME, such as corso or corso:128"),
     (
         "PATH[:SIMULATIONS]",
-        "a checkpoint (.safetensors) or the folder of a run; ./uct where a file is called like "
+        "a checkpoint (.safetensors) or the folder of a run; ./uct for a file with the name of "
         "another agent",
     ),
 )
@@ -266,7 +267,9 @@ _KINDS = {
         "random", "uniformly random legal actions", _without_argument("random", RandomAgent)
     ),
     "greedy": AgentKind(
-        "greedy", "the best score after one ply", _without_argument("greedy", GreedyAgent)
+        "greedy",
+        "the action with the best score after one ply",
+        _without_argument("greedy", GreedyAgent),
     ),
     "uct": AgentKind(
         "uct[:PLAYOUTS]",
@@ -280,8 +283,8 @@ _KINDS = {
     ),
     "shipped": AgentKind(
         "shipped:GAME[:SIMULATIONS]",
-        "the trained agent that comes along, of several the one for the game's options; "
-        f"{DEFAULT_SIMULATIONS} simulations for each move by default, 0: the network alone",
+        "the shipped agent of a game, for its options; "
+        f"{DEFAULT_SIMULATIONS} simulations per move by default, 0: the policy without search",
         _read_shipped,
     ),
 }

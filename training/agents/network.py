@@ -23,12 +23,12 @@ _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched t
 
 
 class NetworkAgent(Agent):
-    """Plays what a Gumbel AlphaZero search with the network finds best, without noise.
+    """Plays the best action of a Gumbel AlphaZero search with a network, without root noise.
 
     Args:
         game: the rules.
         network: with its weights.
-        simulations: for each move; 0 plays the network's favourite without search.
+        simulations: per move; 0 plays the most probable action of the policy, without search.
         name: how tables name it.
         seed: not used; the agent always plays the same.
         backend: see `ludarium.models.InferenceEngine`.
@@ -59,7 +59,7 @@ class NetworkAgent(Agent):
         self._search: Search | None = None
         if simulations:
             settings = SearchSettings(simulations=simulations)
-            # What it remembers must not change what it plays, not even in the last bits.
+            # Cached outputs must equal fresh ones bit for bit, or the cache would change moves.
             cache = _CACHE_MEGABYTES if self._engine.backend in BATCH_INVARIANT else 0.0
             self._search = Search(game, settings, self._batch, seed=0, cache=cache)
 
@@ -67,7 +67,7 @@ class NetworkAgent(Agent):
     def from_checkpoint(
         cls, checkpoint: Checkpoint, game: Game, simulations: int, name: str, seed: Seed = None
     ) -> NetworkAgent:
-        """The agent of a checkpoint.
+        """Make the agent of a checkpoint.
 
         Raises:
             ValueError: the checkpoint is of another game, of other options that change its
@@ -77,7 +77,7 @@ class NetworkAgent(Agent):
         return cls(game, checkpoint.network, simulations, name, seed)
 
     def without_search(self) -> NetworkAgent:
-        """The same network, which plays its favourite action."""
+        """The same network as an agent that plays the most probable action, without search."""
         twin = copy.copy(self)
         twin.simulations, twin._search = 0, None
         twin.name = f"{self.name} without search"
@@ -97,7 +97,7 @@ class NetworkAgent(Agent):
         return chosen
 
     def search(self, states: np.ndarray) -> SearchResult:
-        """What the search finds in positions, none of them finished; see `Search.run`.
+        """Search unfinished positions; see `Search.run`.
 
         Raises:
             ValueError: a position is finished, or the agent plays without search.
@@ -107,7 +107,7 @@ class NetworkAgent(Agent):
         return self._search.run(self._check(states), self._engine)
 
     def evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the network alone says of positions, none of them finished.
+        """Evaluate unfinished positions with the network alone.
 
         Args:
             states: structured array [N] of ``game.state_dtype``.

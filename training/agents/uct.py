@@ -1,4 +1,4 @@
-"""An agent that searches with UCT and random playouts: strong for its simplicity, no network."""
+"""An agent that searches with UCT and random playouts, without a network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .kernels import uct as templates
 DEFAULT_PLAYOUTS = 1000
 MOST_PLAYOUTS = 10_000_000
 
-#: Weight of UCB1's exploration term where results are +1, 0 and -1. Measured on Corso 5x5 with
+#: Exploration constant of UCB1 for results of +1, 0 and -1. Measured on Corso 5x5 with
 #: 1,000 playouts, 1,500 games for each pair: 0.7 scored 54.6 % against the others, 1.0 51.7 %,
 #: 0.5 49.5 %, 1.4 44.2 %.
 EXPLORATION = 0.7
@@ -27,7 +27,7 @@ _PLAYOUTS_AT_ONCE = 200_000  # between chances to stop with Ctrl-C
 
 @dataclass(frozen=True)
 class UCTResult:
-    """What the searches of N positions found.
+    """Results of the searches of N positions.
 
     Attributes:
         actions: int64[N], the most visited action, ties broken at random; -1 where the game
@@ -50,8 +50,8 @@ class UCTAgent(Agent):
         playouts: random games for each decision.
         seed: of the playouts and of the order in which actions are tried.
         exploration: weight of the exploration term.
-        threads: how many positions are searched at the same time; by default as many as there
-            are cores. What is chosen does not depend on it.
+        threads: number of positions searched in parallel; default: one per core. The chosen
+            actions do not depend on it.
 
     Raises:
         ValueError: ``playouts``, ``exploration`` or ``threads`` is out of range.
@@ -84,7 +84,7 @@ class UCTAgent(Agent):
         self._work = game.new_states(workers)
 
     def search(self, states: np.ndarray) -> UCTResult:
-        """Search each position anew.
+        """Search each position from scratch.
 
         Raises:
             ValueError: ``states`` is not a structured array [N] of the game's positions.

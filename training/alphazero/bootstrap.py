@@ -1,8 +1,8 @@
-"""First positions to learn from: games of UCT with random playouts against itself.
+"""Bootstrap: the first training positions, from games of UCT with random playouts.
 
-An untrained network knows less than random playouts do, and costs more; so the first games
-come from them (Wang, Preuss and Plaat, "Warm-Start AlphaZero Self-Play Search Enhancements",
-2020). Nothing but the rules goes in.
+An untrained network plays worse than random playouts and costs more, so the first games come from
+playouts (Wang, Preuss and Plaat, "Warm-Start AlphaZero Self-Play Search Enhancements", 2020). They
+use no knowledge beyond the rules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ludarium.training.evaluation.openings import draw_openings
 
 from .samples import join_samples, sample_dtype
 
-_GAMES = 128  # side by side
+_GAMES = 128  # games played in parallel
 
 
 def bootstrap_samples(
@@ -32,18 +32,18 @@ def bootstrap_samples(
     dtype: np.dtype | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> np.ndarray:
-    """Samples from whole games, as many as the configuration asks for or a few more.
+    """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
 
-    Policy targets are the shares of the playouts; moves are drawn from them, so that games
-    differ.
+    The policy target is the distribution of the playouts over the root actions. Moves are drawn
+    from the same distribution, so that games differ.
 
     Args:
         game: the rules.
-        config: how many positions, and how many playouts for each.
-        opening_plies: games start with up to so many random plies.
-        seed: of everything.
-        dtype: of the samples, from `sample_dtype`; by default the plain one.
-        progress: is called with the number of new positions, now and then.
+        config: number of positions, and playouts per move.
+        opening_plies: each game starts with a random number of random plies, from 0 to this.
+        seed: of all random numbers.
+        dtype: of the samples, from `sample_dtype`; default: without optional fields.
+        progress: called from time to time with the number of new positions.
 
     Returns:
         Structured array [N].

@@ -18,15 +18,16 @@ from ludarium.models.network import BoardNetwork, OwnershipNetwork, PolicyValueN
 
 from .samples import Batch
 
-#: Policy, outcome, score and ownership loss.
+#: The policy, outcome, score and ownership losses.
 Terms = tuple[Tensor, ...]
 
 
 @dataclass
 class Losses:
-    """Means over some learner steps; ``policy`` is the cross-entropy over the target's own.
+    """Mean losses over the learner steps so far.
 
-    Positions of resigned games count as 0 in ``score`` and ``ownership``.
+    ``policy`` is the cross-entropy minus the entropy of the target (the KL divergence). Positions
+    of resigned games count as 0 in ``score`` and ``ownership``.
     """
 
     policy: float = 0.0
@@ -45,22 +46,23 @@ class Losses:
 
 
 class Learner:
-    """AdamW with warm-up and cosine decay, and a running average of the weights.
+    """Trains the network (AdamW, learning-rate warm-up, cosine decay) and keeps an EMA of it.
 
-    A batch is shared out between ``workers`` threads, each with one torch thread and its own
-    copy of the normalisation statistics: for small networks that is faster than sharing out
-    every layer, and does not stall when a core is busy elsewhere.
+    Each batch is split between ``workers`` threads. Each thread runs one torch thread and has its
+    own copy of the batch-normalisation statistics. For small networks this is faster than splitting
+    every layer, and it does not stall when another process uses a core.
 
-    With an ``ownership_weight`` a head for ownership learns along; the EMA network has none.
+    With an ``ownership_weight`` above 0 the network trains with an additional ownership head; the
+    EMA network does not have that head.
 
     Attributes:
-        network: the network that learns.
-        ownership: the head for ownership, if there is one.
-        ema_network: exponential moving average of the network, which plays.
-        step: gradient steps taken.
+        network: the network that is trained.
+        ownership: the ownership head, or None.
+        ema_network: exponential moving average (EMA) of the network; self-play uses it.
+        step: gradient steps done.
 
     Raises:
-        ValueError: ownership is to be learnt by a network that sees no board.
+        ValueError: ``ownership_weight`` is above 0, but the network is not a `BoardNetwork`.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class Learner:
         )
 
     def learning_rate(self, progress: float) -> float:
-        """Learning rate when ``progress`` of the run is over."""
+        """Learning rate at ``progress`` (0 to 1) of the run."""
         config = self.config
         warm = min(1.0, (self.step + 1) / max(1, config.warmup_steps))
         cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
@@ -113,7 +115,7 @@ class Learner:
         return warm * (config.final_learning_rate + span * cosine)
 
     def learn(self, batch: Batch, progress: float, losses: Losses) -> None:
-        """One gradient step."""
+        """Do one gradient step on a batch and add its losses to ``losses``."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(progress)
         for replica in self._replicas[1:]:
@@ -127,7 +129,7 @@ class Learner:
         results = list(self._pool.map(self._gradients, self._replicas, parts))
         weights = [len(part.scores) / len(batch.scores) for part in parts]
         for index, parameter in enumerate(self._learning.parameters()):
-            # The fused step takes numbers as they lie in memory: gradients must lie as weights do.
+            # The fused step ignores strides: gradients must have the memory layout of the weights.
             parameter.grad = torch.zeros_like(parameter)
             for (gradients, _), weight in zip(results, weights, strict=True):
                 parameter.grad.add_(gradients[index], alpha=weight)
@@ -143,7 +145,7 @@ class Learner:
         )
 
     def _gradients(self, network: nn.Module, batch: Batch) -> tuple[list[Tensor], Terms]:
-        """Gradients of the loss on a part of a batch, and the terms of the loss."""
+        """Gradients of the loss on one part of a batch, and the loss terms."""
         if len(self._replicas) > 1:
             torch.set_num_threads(1)
         tensors = [torch.from_numpy(array).to(self.device) for array in batch]
@@ -171,9 +173,10 @@ class Learner:
 
     @torch.no_grad()
     def _average(self) -> None:
-        """Average the replicas' statistics, then move the EMA's weights.
+        """Average the replicas' batch-normalisation statistics, then update the EMA network.
 
-        Early on the average is over fewer steps.
+        In the first steps the EMA decay is smaller, so that the random initial weights fade
+        quickly.
         """
         buffers = zip(*(replica.buffers() for replica in self._replicas), strict=True)
         for first, *others in buffers:
@@ -189,12 +192,12 @@ class Learner:
                 average.copy_(weight)
 
     def close(self) -> None:
-        """End the worker threads."""
+        """Stop the worker threads."""
         self._pool.shutdown()
 
 
 def _sharing_weights(network: nn.Module) -> nn.Module:
-    """A copy of a network with the very same parameters, but buffers of its own."""
+    """A copy of a network that shares its parameters but has its own buffers."""
     twin = copy.deepcopy(network)
     for ours, theirs in zip(twin.modules(), network.modules(), strict=True):
         for name, parameter in theirs._parameters.items():
@@ -208,7 +211,7 @@ def _copy_statistics(source: nn.Module, target: nn.Module) -> None:
 
 
 def _weighted_sum(values: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-    """Sum in a fixed order, so that threads do not change the result."""
+    """Sum in a fixed order, so that the result does not depend on the threads' timing."""
     total = values[0] * weights[0]
     for value, weight in zip(values[1:], weights[1:], strict=True):
         total += value * weight

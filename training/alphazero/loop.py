@@ -1,7 +1,7 @@
-"""The AlphaZero loop: play, learn, evaluate, save, again.
+"""The AlphaZero training loop; `Trainer` adds evaluation and saving.
 
-Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
-through self-play" (2018), with Gumbel search and the changes named in the configuration.
+Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through
+self-play" (2018), with Gumbel search and the changes named in the configuration.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from .resignation import TRIAL, Calibration, false_positive_rate
 from .samples import BatchMaker, sample_dtype
 from .self_play import SelfPlay, SelfPlayResult, choose_threads
 
-#: Observations from which the ranges of integer networks are taken.
+#: Observations that calibrate the activation ranges of the int8 backend.
 _EXAMPLES = 512
 
-#: Losses are of policy, result (win, draw, loss) and score.
+#: Columns of the table; ``policy``, ``result`` (win, draw, loss) and ``score`` are losses.
 COLUMNS = (
     Column("run", 5, lambda m: f"{100 * m['progress']:.0f} %"),
     Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
@@ -65,7 +65,7 @@ class AlphaZeroTrainer(Trainer):
     config: AlphaZeroConfig
 
     def check_config(self) -> None:
-        """Only cells that have owners can be learnt about."""
+        """Refuse ownership training in games whose cells have no owners."""
         weight = self.config.learner.ownership_weight
         if weight and not self.game.has_owners:
             raise ValueError(
@@ -74,7 +74,7 @@ class AlphaZeroTrainer(Trainer):
             )
 
     def build(self, saved: State | None) -> None:
-        """Make network, learner, self-play, replay, and the engine that self-play asks."""
+        """Make the network, the learner, self-play, the replay buffer and the inference engine."""
         config = self.config
         seeds = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
@@ -117,26 +117,26 @@ class AlphaZeroTrainer(Trainer):
 
     @property
     def player(self) -> PolicyValueNetwork:
-        """The network that plays: the EMA of the one that learns, once it has passed the gate."""
+        """The network that plays: the EMA network, or the last one that passed the gate."""
         return self._player
 
     @property
     def step(self) -> int:
-        """Gradient steps."""
+        """Gradient steps done."""
         return self.learner.step
 
     @property
     def resources(self) -> str:
-        """Device, number of workers, and backend of the network."""
+        """Device, number of workers, and inference backend."""
         return f"{self.device}, {self.self_play.threads} workers, network {self.engine.backend}"
 
     @property
     def match_backend(self) -> str:
-        """The engine's, but networks as they are, not in integers."""
+        """Backend for evaluation matches: that of self-play, but float32 in place of int8."""
         return "onnx" if self.engine.backend == "onnx-int8" else self.engine.backend
 
     def play_and_learn(self) -> dict[str, Any]:
-        """Self-play (at first: games by playouts), then gradient steps on the replay."""
+        """Self-play (bootstrap games in the first iteration), then gradient steps."""
         config, progress = self.config, self.progress
         resign_threshold = self.resign_threshold
         started = time.perf_counter()
@@ -152,7 +152,7 @@ class AlphaZeroTrainer(Trainer):
         return metrics | resignation
 
     def update_players(self) -> dict[str, Any]:
-        """Give self-play the EMA network, if there is no gate or it passes."""
+        """Load the EMA network into the inference engine, if it passes the gate."""
         gate = self._pass_gate()
         examples = self._examples()
         self.engine.update(self.player, examples)
@@ -178,7 +178,7 @@ class AlphaZeroTrainer(Trainer):
         return SelfPlayResult(samples, positions=len(samples), simulations=simulations)
 
     def _play(self, progress: float) -> SelfPlayResult:
-        """Self-play with the network that plays."""
+        """Run one iteration of self-play with the network that plays."""
         self.reporter.begin("self-play", self.config.self_play.positions)
         return self.self_play.play(
             search_settings(self.config, progress),
@@ -189,14 +189,14 @@ class AlphaZeroTrainer(Trainer):
 
     @property
     def resign_threshold(self) -> float:
-        """The value at which players give up."""
+        """The root value at or below which a player resigns."""
         return NEVER_RESIGN if self.calibration is None else self.calibration.threshold
 
     def _calibrate(self, result: SelfPlayResult, resign_threshold: float) -> dict[str, Any]:
-        """Choose the next threshold: metrics of the one that was played with, for the log.
+        """Update the resignation threshold; return metrics of the one that was used, for the log.
 
-        Wrong ones are among those who would have resigned in games where nobody could: these
-        games had no part in the choice.
+        The fraction of wrong resignations is measured in games of this iteration where resignation
+        was disabled. These games had no part in the choice of the threshold that was used.
         """
         if self.calibration is None:
             return {}
@@ -209,7 +209,7 @@ class AlphaZeroTrainer(Trainer):
         return metrics if wrong is None else metrics | {"resign_false_positive_rate": wrong}
 
     def _learn(self, samples: np.ndarray, replay_ratio: float, progress: float) -> Losses:
-        """Learn from the replay, each new position ``replay_ratio`` times on average."""
+        """Gradient steps: each new position is sampled ``replay_ratio`` times on average."""
         window = self.config.replay.first + progress * (
             self.config.replay.last - self.config.replay.first
         )
@@ -226,7 +226,7 @@ class AlphaZeroTrainer(Trainer):
         return losses
 
     def _pass_gate(self) -> dict[str, Any]:
-        """Have the EMA network play from now on if it is good enough: metrics for the log."""
+        """If the EMA network wins the gate match, let it play from now on; metrics for the log."""
         gate = self.config.gate
         if not gate.games:
             return {}
@@ -249,7 +249,7 @@ class AlphaZeroTrainer(Trainer):
         return {"gate_score": match.score, "gate_passed": int(passed)}
 
     def _examples(self) -> np.ndarray:
-        """Observations for the engine, the same whenever this iteration is come to."""
+        """Example observations for the engine; the same for the same iteration of a run."""
         if not len(self.replay):
             return random_observations(self.game, _EXAMPLES, self.config.seed)
         rng = np.random.default_rng([self.config.seed, self.iteration])
@@ -263,7 +263,7 @@ class AlphaZeroTrainer(Trainer):
         learn_seconds: float,
         progress: float,
     ) -> dict[str, Any]:
-        """What an iteration gave, for the log."""
+        """Metrics of an iteration, for the log."""
         return {
             "step": self.learner.step,
             "simulations_per_move": self.config.self_play.simulations_at(progress),
@@ -311,7 +311,7 @@ class AlphaZeroTrainer(Trainer):
         )
 
     def restore(self, state: State) -> None:
-        """Take over what `state` gave."""
+        """Load a state that `state` returned."""
         description, tensors, learner = state.description, state.tensors, self.learner
         learner.step = description["step"]
         self.rng.bit_generator.state = description["rng"]
@@ -329,13 +329,13 @@ class AlphaZeroTrainer(Trainer):
         self.engine.update(self.player, self._examples())
 
     def close(self) -> None:
-        """End the worker threads."""
+        """Stop the worker threads."""
         super().close()
         self.learner.close()
 
 
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:
-    """Search settings of self-play when ``progress`` of the run is over."""
+    """Search settings of self-play at ``progress`` (0 to 1) of the run."""
     play = config.self_play
     gumbel = play.algorithm == "gumbel"
     noise = play.noise if play.noise is not None else (1.0 if gumbel else 0.25)

@@ -1,4 +1,4 @@
-"""The replay: the latest positions, which the learner draws its batches from."""
+"""The replay buffer: the latest positions, from which the learner draws its batches."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 
 
 class Replay:
-    """A ring buffer of positions, made in full at once; the system gives memory as it fills.
+    """A ring buffer of positions.
 
-    How many positions are kept, the window, may change with every `add`. Positions come in chunks,
-    one for each iteration, and leave in the order in which they came.
+    The buffer is allocated at full capacity; the system provides the memory as it fills. The
+    window, the number of positions that are kept, may change with every `add`. Each `add` adds a
+    chunk, the positions of one iteration; the oldest positions leave first.
 
     Args:
         dtype: of the positions, from `samples.sample_dtype`.
@@ -23,7 +24,7 @@ class Replay:
             one only its latest positions may be left.
 
     Raises:
-        ValueError: there is no memory for so many positions.
+        ValueError: there is not enough memory for ``capacity`` positions.
     """
 
     def __init__(self, dtype: np.dtype, capacity: int) -> None:
@@ -43,11 +44,11 @@ class Replay:
         return self._length
 
     def __getitem__(self, places: np.ndarray) -> np.ndarray:
-        """Positions by their places int64 [N], 0 the oldest; a copy, structured [N]."""
+        """A copy of the positions at indices int64 [N], 0 the oldest; structured [N]."""
         return self._ring[(self._start + places) % len(self._ring)]
 
     def add(self, iteration: int, samples: np.ndarray, window: int) -> None:
-        """Take in what an iteration played, and keep the latest ``window`` positions.
+        """Add the positions of an iteration, and keep the latest ``window`` positions.
 
         Args:
             iteration: its number.
@@ -64,7 +65,7 @@ class Replay:
         self.chunks.append((iteration, len(samples)))
 
     def _forget(self, count: int) -> None:
-        """Let go of so many of the oldest positions; of none if ``count`` is negative."""
+        """Drop ``count`` of the oldest positions; none if ``count`` is negative."""
         count = max(0, count)
         self._start = (self._start + count) % len(self._ring)
         self._length -= count
@@ -75,11 +76,11 @@ class Replay:
             count -= min(count, length)
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """``count`` positions, drawn uniformly and with replacement; structured [count]."""
+        """Sample ``count`` positions uniformly, with replacement; structured [count]."""
         return self[rng.integers(self._length, size=count)]
 
     def restore(self, chunks: list[tuple[int, int]], load: Callable[[int], np.ndarray]) -> None:
-        """Fill an empty buffer with what ``chunks`` were of another one.
+        """Fill an empty buffer with the chunks of a saved one.
 
         Args:
             chunks: as the attribute; the oldest first.

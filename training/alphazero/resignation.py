@@ -1,9 +1,9 @@
-"""When self-play gives up lost games, and how often that is wrong.
+"""Resignation in self-play: its threshold, and how often it is wrong.
 
 As in AlphaGo Zero (Silver et al., "Mastering the game of Go without human knowledge", 2017,
-methods): a player resigns once the search's value of a position is as low as a threshold. Some
-games, drawn when they start, are played to the end whatever happens: they tell how often a
-player who would have resigned did not lose, and so where the threshold may be.
+methods), a player resigns once the search's root value falls to a threshold. In a random fraction
+of the games resignation is disabled, and these are played to the end. They show how often a player
+who would have resigned did not lose, and the threshold is chosen from that.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .kernels.self_play import NEVER_RESIGN
 #: view, and whether he lost.
 TRIAL = np.dtype([("lowest", np.float32), ("lost", np.bool_)])
 
-_FEWEST = 200  # trials before anybody resigns
-_MOST = 2000  # the latest ones count, for the network changes
+_FEWEST = 200  # trials needed before resignation starts
+_MOST = 2000  # number of latest trials used: the network changes
 
 
 class Calibration:
-    """Chooses the threshold from the latest trials.
+    """Chooses the resignation threshold from the latest trials.
 
     Args:
-        accepted: the largest share of resignations that may be wrong.
+        accepted: the largest fraction of resignations that may be wrong.
 
     Attributes:
         trials: structured [T] of `TRIAL`, the latest last.
@@ -35,14 +35,14 @@ class Calibration:
         self.trials = np.zeros(0, TRIAL)
 
     def add(self, trials: np.ndarray) -> None:
-        """Take in new trials and forget the oldest."""
+        """Add new trials and drop the oldest."""
         self.trials = np.concatenate([self.trials, trials])[-_MOST:]
 
     @property
     def threshold(self) -> float:
-        """The highest value at which few enough of the trials' resignations were wrong.
+        """The highest threshold at which at most ``accepted`` of the resignations would be wrong.
 
-        It is never above 0, and `NEVER_RESIGN` while there are too few trials.
+        It is never above 0, and it is `NEVER_RESIGN` while there are too few trials.
         """
         if len(self.trials) < _FEWEST:
             return NEVER_RESIGN

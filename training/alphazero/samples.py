@@ -1,4 +1,4 @@
-"""Positions to learn from: what is stored of each, and batches for the learner."""
+"""Training samples: what is stored of each position, and batches for the learner."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
 
 
 def sample_dtype(game: Game, ownership: bool = False, resignation: bool = False) -> np.dtype:
-    """One position: its record, policy target, the search's value, and how its game ended.
+    """Dtype of one sample: position, policy target, search value, and the result of its game.
 
-    ``search_value`` is in the mover's view, ``score`` in player 0's. With ``ownership`` there are
-    ``owners`` too, of each cell at the end: see `Game.owners`. With ``resignation`` games may have
-    been ``resigned``; then there is an outcome, but score and owners are unknown, and 0.
+    ``search_value`` is in the view of the player to move, ``score`` in player 0's. With
+    ``ownership`` there is also ``owners``, the owner of each cell at the end of the game, see
+    `Game.owners`. With ``resignation`` there is also ``resigned``: a resigned game has an outcome,
+    but its score and owners are unknown and stored as 0.
     """
     fields: list[tuple] = [
         ("state", game.state_dtype),
@@ -34,7 +35,7 @@ def sample_dtype(game: Game, ownership: bool = False, resignation: bool = False)
 
 
 def join_samples(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Samples one after the other, of the same dtype; by itself numpy would pack the fields."""
+    """Concatenate samples of one dtype; plain np.concatenate would drop the fields' padding."""
     return np.concatenate(parts, dtype=parts[0].dtype)
 
 

@@ -1,10 +1,10 @@
-"""Self-play on all cores: groups of games, which the cores take further in turns.
+"""Self-play on all cores: groups of games, which a pool of threads advances in turns.
 
-A step of a group is the network for the leaves that its games wait for, then the compiled games
-until each waits again. While one core is in the trees of a group, another is in the network for
-the next, and there is one group more than there are cores: a core always takes the one that is
-furthest behind. So all come to the end of their chunk together, however fast each core is, and
-no core waits for another. What a group plays depends on its seed alone.
+One step of a group evaluates the leaves that its games wait for, then runs the compiled games until
+each waits for the network again. There is one group more than there are threads, and a free thread
+always takes the group that is furthest behind. So all groups finish an iteration at the same time,
+however fast each core is, and no thread waits for another: while one runs the network for a group,
+others run the search trees of their groups. The games of a group depend on its seed only.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from .kernels.self_play import (
 from .resignation import TRIAL
 from .samples import join_samples, sample_dtype
 
-_LEAST_BATCH_OF_A_GPU = 64  # fewer positions take it no less time
+_LEAST_BATCH_OF_A_GPU = 64  # smaller batches are not faster
 
 
 def choose_threads(config: SelfPlayConfig, device: str) -> int:
-    """As many as there are cores, if not given; on a GPU fewer where batches would be small."""
+    """Number of threads: one per core by default; fewer on a GPU where batches would be small."""
     if config.workers is not None:
         return config.workers
     if device == "cpu":
@@ -60,7 +60,7 @@ def choose_threads(config: SelfPlayConfig, device: str) -> int:
 
 @dataclass(frozen=True)
 class SelfPlayResult:
-    """What a chunk of self-play gave.
+    """The result of one iteration of self-play.
 
     Attributes:
         samples: structured array (``samples.sample_dtype``) of positions of ended games.
@@ -69,8 +69,8 @@ class SelfPlayResult:
         positions: positions searched, and so recorded.
         simulations: simulations done.
         evaluations: positions that the network evaluated.
-        hits: evaluations that the cache had instead.
-        resigned: games that a player gave up.
+        hits: evaluations that came from the cache.
+        resigned: games that ended by resignation.
         trials: structured array (``resignation.TRIAL``), both players of each ended game in which
             nobody could resign; none without resignation.
     """
@@ -87,7 +87,7 @@ class SelfPlayResult:
 
     @classmethod
     def join(cls, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
-        """What several gave; samples in their order."""
+        """Join the results of several groups; the samples keep their order."""
         counts = {
             each.name: sum(getattr(result, each.name) for result in results)
             for each in fields(cls)
@@ -101,13 +101,13 @@ class SelfPlayResult:
 
 
 class Group:
-    """Games played side by side, one batch for the network.
+    """Games played in parallel; together they are one batch for the network.
 
     `begin` a chunk, `step` until it `is_full`, `collect`.
 
     Args:
         game: the rules.
-        config: games side by side, positions to search in one chunk, random plies that
+        config: games in parallel, positions to search per iteration, random plies that
             games start with, and megabytes for the network's answers, all of this group alone;
             and the share of games in which nobody resigns.
         settings: of the search, with the most simulations that will be asked for.
@@ -154,11 +154,11 @@ class Group:
 
     @property
     def log(self) -> Log:
-        """What the games of this chunk left behind."""
+        """What the games have logged in this iteration."""
         return self.games.log
 
     def begin(self, settings: SearchSettings, resign_at: float = NEVER_RESIGN) -> None:
-        """Begin a chunk of as many positions as the log holds; games of the one before go on.
+        """Begin an iteration of as many positions as the log holds; unfinished games continue.
 
         The network may be another one, so the cache starts empty. A player whose search gives
         him the value ``resign_at`` or less resigns.
@@ -172,7 +172,7 @@ class Group:
         self.is_full = False
 
     def step(self, evaluate: Evaluator) -> None:
-        """Evaluate what the games wait for, and play on until each waits again."""
+        """Evaluate the waiting leaves, and play on until each game waits for the network again."""
         logits, values = evaluate(self.observations)
         self.is_full = self.kernels.play_on(
             self.game.tables, self.games, self.settings, logits, values
@@ -180,11 +180,11 @@ class Group:
 
     @property
     def positions(self) -> int:
-        """Positions searched in this chunk."""
+        """Positions searched so far in this iteration."""
         return int(self.log.counts[POSITIONS])
 
     def collect(self) -> SelfPlayResult:
-        """End the chunk: positions whose games have ended get the result, the others wait."""
+        """End the iteration: return the positions of finished games, and keep the others."""
         log, positions = self.log, self.positions
         fresh: Any = np.zeros(positions, self.pending.dtype)
         fresh["state"] = log.states[:positions]
@@ -222,7 +222,7 @@ class Group:
         )
 
     def _trials(self, ended: int) -> np.ndarray:
-        """Both players of the games in which nobody could resign; none if nobody ever does."""
+        """Resignation trials: both players of the games in which resignation was disabled."""
         log = self.log
         free = np.flatnonzero(log.ended_free[:ended]) if self.resigns else np.zeros(0, np.int64)
         trials = np.zeros((len(free), 2), TRIAL)
@@ -231,7 +231,7 @@ class Group:
         return trials.ravel()
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that `restore` needs to go on exactly where this group is."""
+        """Everything that `restore` needs to continue exactly here."""
         arrays = {f"tree.{name}": array for name, array in self.games.tree._asdict().items()}
         arrays |= {
             "counts": self.log.counts,
@@ -247,10 +247,10 @@ class Group:
         return arrays
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` gave.
+        """Load what `state` returned.
 
         Raises:
-            ValueError: it is of another kind of games.
+            ValueError: the state is of another game or other settings.
         """
         for name, array in self.state().items():
             fits = array.shape == arrays[name].shape or name in ("pending", "pending_games")
@@ -266,7 +266,7 @@ class Group:
 
 
 def _new_log(game: Game, positions: int) -> Log:
-    """Room for what a chunk of so many positions leaves behind."""
+    """Allocate the log of an iteration of this many positions."""
     return Log(
         states=np.zeros(positions, game.state_dtype),
         policies=np.zeros((positions, game.num_actions), np.float32),
@@ -284,13 +284,13 @@ def _new_log(game: Game, positions: int) -> Log:
 
 
 class SelfPlay:
-    """Groups of games, taken further by threads that share torch's threads between them.
+    """Groups of games, advanced by a pool of threads that divide torch's threads between them.
 
     Args:
         game: the rules.
         config: games and positions in all, which the groups share evenly.
         settings: of the search, with the most simulations that will be asked for.
-        threads: at most so many groups are taken further at the same time.
+        threads: number of groups that are advanced at the same time.
         seed: of the games.
         dtype: of the samples, from `sample_dtype`; by default the plain one.
 
@@ -332,7 +332,7 @@ class SelfPlay:
         progress: Callable[[int], None] | None = None,
         resign_at: float = NEVER_RESIGN,
     ) -> SelfPlayResult:
-        """One chunk of self-play of every group; their samples in the groups' order."""
+        """Run one iteration of self-play in every group; their samples are in the groups' order."""
         for group in self.groups:
             group.begin(settings, resign_at)
         waiting = list(self.groups)

@@ -1,4 +1,4 @@
-"""How strong agents are: matches from paired openings, intervals, ratings, tables.
+"""Measuring agents: matches from paired openings, confidence intervals, ratings, tables.
 
 result = play_match(game, make_agent("uct:1000", game), make_agent("greedy", game), 200)
 print(table([result]))

@@ -1,11 +1,11 @@
-"""Anchors: fixed opponents with known ratings, and what an agent's games against them say.
+"""Anchors: fixed opponents with known ratings, by which an agent is rated.
 
-On the scale of every game, ``uct:1000`` has `REFERENCE_ELO` points; a difference of 400 points
-stands for an expected score of 10/11. Ratings of one game do not compare to those of another,
-nor do those of one set of options to those of another.
+In every game ``uct:1000`` has `REFERENCE_ELO` points, and a difference of 400 points stands for an
+expected score of 10/11. Ratings of different games, or of different options of one game, cannot be
+compared.
 
-The ratings of some baselines come along (``ratings.json``); `measure_ratings` measures others, as
-``ludarium rate`` and, where it must, a training run do.
+The package ships the ratings of some baselines (``ratings.json``). `measure_ratings` measures
+others, for ``ludarium rate`` and, if needed, for a training run.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from ..runs.files import write_file
 from .match import Progress, play_match
 from .statistics import Match, Rating, expected_score, fit_rating, fit_ratings
 
-#: The player whose rating is a convention, and that rating.
+#: The player whose rating is fixed by convention, and that rating.
 REFERENCE = "uct:1000"
 REFERENCE_ELO = 1000.0
 
-#: Bounds of what a file may say, far beyond what makes sense.
+#: Bounds of the values in a file, far beyond sensible ones.
 _LARGEST_FILE = 4 * MEGABYTE
 _MOST_ENTRIES = 10_000
 _MOST_ELO = 1e6
 _MOST_GAMES = 10**9
 _MOST_NAME = 1000
 
-#: An agent of known rating plays its games in so many parts, the next opponent chosen after each.
+#: The games of an evaluation are split into this many parts; each part picks its opponent.
 _PARTS = 4
-#: An opponent against which less or more than this is expected tells little.
+#: Opponents with an expected score outside these bounds give little information.
 _TELLING = (0.05, 0.95)
 
 
@@ -70,16 +70,16 @@ class Ratings:
 
     @property
     def elo(self) -> dict[str, float]:
-        """The ratings alone, by player."""
+        """The ratings in Elo points, by player."""
         return {name: rating.elo for name, rating in self.players.items()}
 
     def fits(self, game: Game) -> bool:
-        """Whether they are of this game, with the same options."""
+        """Whether the ratings are of this game with the same options."""
         return (self.game, self.version, self.options) == (game.name, game.version, game.options)
 
 
 def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Ratings | None:
-    """The ratings of a game with its options: from a file, or those that come along.
+    """The ratings of a game with its options: from a file, or the shipped ones.
 
     Returns:
         ``None`` if the file holds none of this game with these options, or if there is no file.
@@ -89,7 +89,7 @@ def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Rati
     """
     if path is None:
         text = files(__package__).joinpath("ratings.json").read_text(encoding="utf-8")
-        known = _parse(text, "the ratings that come along")
+        known = _parse(text, "the shipped ratings")
     else:
         known = _read(path)
     fitting = [ratings for ratings in known if ratings.fits(game)]
@@ -97,7 +97,7 @@ def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Rati
 
 
 def save_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
-    """Write ratings into a file, beside those that it has of other games or other options.
+    """Write ratings into a file, and keep those of other games or options in it.
 
     Raises:
         ValueError: the file is there, but holds no ratings.
@@ -112,10 +112,10 @@ def save_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
 
 
 def pairs_to_rate(players: Sequence[str], known: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Who meets whom in a round robin that rates ``players``: each the next two of the list.
+    """The pairings that rate ``players``: each player meets the next two of the list.
 
-    So the list goes from the weakest to the strongest; the reference (`REFERENCE`) joins at its
-    end if it is not in it. Players whose ratings are ``known`` do not meet each other.
+    The list must go from the weakest to the strongest. The reference (`REFERENCE`) is appended if
+    it is not in the list. Players whose ratings are ``known`` do not meet each other.
     """
     names = list(dict.fromkeys([*players, REFERENCE]))
     return [
@@ -134,7 +134,7 @@ def measure_ratings(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Ratings:
-    """Rate players by a round robin; `pairs_to_rate` says who meets whom.
+    """Rate players by matches between neighbours in the list; see `pairs_to_rate`.
 
     Args:
         game: the rules.
@@ -177,7 +177,7 @@ def measure_ratings(
 
 @dataclass(frozen=True)
 class AnchoredResult:
-    """What came of an agent's games against anchors.
+    """The result of an agent's games against anchors.
 
     Attributes:
         rating: of the agent.
@@ -197,11 +197,12 @@ def play_anchors(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> AnchoredResult:
-    """Rate an agent by games against those anchors that tell most about it.
+    """Rate an agent by games against the anchors that are nearest to it in strength.
 
-    The games are played in four parts. Each part goes to one of the two anchors nearest to the
-    rating that the games so far give, the one met less often of the two; or to the nearest alone,
-    where the other one would win, or lose, more than 95 %. The same arguments give the same games.
+    The games are played in four parts. Each part is against one of the two anchors nearest to the
+    current estimate of the rating: the one that the agent has met less often. If the agent's
+    expected score against the second nearest is below 5 % or above 95 %, it is the nearest. The
+    same arguments give the same games.
 
     Args:
         game: the rules.
@@ -245,14 +246,14 @@ def play_anchors(
 
 
 def _continued(progress: Progress | None, before: int, total: int) -> Progress | None:
-    """What a match that is a part of ``total`` games tells, after ``before`` of them."""
+    """Progress callback for a part of ``total`` games that follows ``before`` finished games."""
     if progress is None:
         return None
     return lambda done, _: progress(before + done, total)
 
 
 def _choose(anchors: Mapping[str, float], played: Mapping[str, int], elo: float) -> str:
-    """The anchor to meet next when the agent's rating is thought to be ``elo``."""
+    """The anchor to meet next if the agent's rating is about ``elo``."""
     nearest, *others = sorted(anchors, key=lambda name: abs(anchors[name] - elo))[:2]
     low, high = _TELLING
     telling = [name for name in others if low <= expected_score(elo - anchors[name]) <= high]
@@ -271,7 +272,7 @@ def _part_seed(seed: int, index: int) -> int:
 
 
 def _rounded(rating: Rating) -> Rating:
-    """To a tenth of a point, as in a file, so that a resumed run knows the same ratings."""
+    """Round to a tenth of a point, as files do, so that a resumed run has the same ratings."""
     return Rating(round(rating.elo, 1), round(rating.low, 1), round(rating.high, 1))
 
 

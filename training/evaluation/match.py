@@ -1,4 +1,4 @@
-"""Matches between two agents: all games side by side, every opening from both seats."""
+"""Matches between two agents: all games in parallel, every opening from both seats."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class MatchResult:
-    """What came of a match, in the view of the first agent.
+    """The result of a match, in the view of the first agent.
 
     Attributes:
         game: name of the game.
@@ -86,7 +86,7 @@ class MatchResult:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the score: Wilson's, with a draw as half a win.
+        """95 % confidence interval of the score (Wilson); a draw counts as half a win.
 
         Draws make it wider than it need be. The games are taken as independent, though the
         two of a pair share their opening: where an opening favours one seat, the interval is
@@ -96,15 +96,15 @@ class MatchResult:
 
     @property
     def repeats_one_pair(self) -> bool:
-        """Whether there is but one game from either seat, played again and again.
+        """Whether the match repeats one game per seat.
 
-        So it is where both agents are deterministic and no opening is drawn.
+        This happens if both agents are deterministic and there are no random openings.
         """
         return self.distinct_games <= 2 < self.total.games
 
     @property
     def caveat(self) -> str | None:
-        """Why the interval is not to be trusted, for people; ``None`` where it is."""
+        """Why the interval is not reliable, in words for people; ``None`` if it is."""
         games, distinct = self.total.games, self.distinct_games
         if self.repeats_one_pair:
             return (
@@ -131,7 +131,7 @@ class MatchResult:
         return elo_difference(low), elo_difference(high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it; an infinite Elo difference is ``None``."""
+        """The result as JSON values; an infinite Elo difference is ``None``."""
 
         def tally(results: Tally) -> dict[str, int]:
             return {"wins": results.wins, "draws": results.draws, "losses": results.losses}
@@ -170,7 +170,7 @@ def play_match(
     opening_plies: int | None = None,
     progress: Progress | None = None,
 ) -> MatchResult:
-    """Play a match; with the same seed and agents it is the same match.
+    """Play a match; the same seed and agents give the same match.
 
     Games 2k and 2k + 1 start from the same opening; the first agent is ``player_0`` in the
     one and ``player_1`` in the other. Openings differ from each other where possible (see

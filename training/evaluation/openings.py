@@ -1,4 +1,4 @@
-"""Openings of a match: short random games, as different from each other as can be had."""
+"""Openings of a match: short random games, as different from each other as possible."""
 
 from __future__ import annotations
 

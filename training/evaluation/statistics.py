@@ -1,4 +1,4 @@
-"""What a number of games says about strength: confidence intervals, Elo differences, ratings.
+"""Statistics of games: confidence intervals, Elo differences, ratings.
 
 Ratings are those of the Bradley-Terry model (R. A. Bradley and M. E. Terry, "Rank Analysis of
 Incomplete Block Designs", 1952) on Elo's scale: a player who is rated 400 points higher expects
@@ -45,7 +45,7 @@ def wilson_interval(points: float, games: int, z: float = Z_95) -> tuple[float, 
 
 
 def elo_difference(score: float) -> float:
-    """Elo points that a player who expects ``score`` is ahead; infinite at 0 and 1.
+    """Elo difference for an expected ``score``; infinite at 0 and 1.
 
     A. E. Elo, "The Rating of Chessplayers, Past and Present", 1978: the logistic form.
     """
@@ -57,7 +57,7 @@ def elo_difference(score: float) -> float:
 
 
 def expected_score(difference: float) -> float:
-    """Points per game that a player expects who is rated ``difference`` Elo points higher."""
+    """Expected points per game of a player rated ``difference`` Elo points higher."""
     return 1 / (1 + math.exp(-difference / _POINTS)) if difference > -_FAR else 0.0
 
 

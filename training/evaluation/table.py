@@ -1,4 +1,4 @@
-"""Match results as a table for people."""
+"""Match results as a text table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = 2  # columns of names, aligned to the left
 
 
 def table(results: Sequence[MatchResult], terminal: bool | None = None) -> str:
-    """Matches in the view of their first agents, as text to be printed.
+    """A table of matches, in the view of their first agents.
 
     Args:
         results: the matches.

@@ -1,4 +1,4 @@
-"""The learner's environment: its side of many games, as its network sees them."""
+"""The environment of the PPO learner: its side of many games, as its network sees them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _BATCH, _SEEN = "batch.", "seen."
 class LearnerVecEnv(BoardGameVecEnv):
     """A `BoardGameVecEnv` in the action numbers and symmetries that a `View` shows.
 
-    A game that reaches its ply cap is a draw like any other: it is not valued further. The
-    learner is player 0 and 1 in turn, game after game.
+    A game that reaches its ply cap ends as a draw, without bootstrapping from the critic. The
+    learner alternates between player 0 and player 1 from game to game.
 
     Args:
         game: the rules.
         pool: the opponents.
         view: how networks see the games.
-        opening_plies: each game begins with 0 to so many random plies.
+        opening_plies: each game starts with a random number of random plies, from 0 to this.
         random: what seats, starts and openings are drawn from.
 
     Attributes:
-        seen: what the learner's network sees now, of all games.
+        seen: the current observations and masks of all games, as the learner's network sees them.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         self.seen = view(self.side.batch, self._every)
 
     def reset(self) -> np.ndarray:
-        """Go on with the games as they are; they began when this was made."""
+        """Return the current observations; games in progress continue."""
         return self.seen.observations
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -71,7 +71,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         return [{} for _ in range(self.num_envs)]
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that `restore` needs to go on exactly here, but for random numbers."""
+        """Everything that `restore` needs to continue exactly here, except random numbers."""
         arrays = {f"{_BATCH}{name}": value for name, value in self.side.batch.snapshot().items()}
         return (
             arrays

@@ -65,7 +65,7 @@ class PPOTrainer(Trainer):
     config: PPOConfig
 
     def build(self, saved: State | None) -> None:
-        """Make network, opponents, games, and Stable-Baselines3's model."""
+        """Make the network, the opponents, the games, and Stable-Baselines3's model."""
         config = self.config
         device = torch.device(self.device)
         seeds = np.random.SeedSequence(config.seed).spawn(2)
@@ -113,17 +113,17 @@ class PPOTrainer(Trainer):
 
     @property
     def step(self) -> int:
-        """Actions that it has learnt from."""
+        """Learner actions that it has learnt from."""
         return self.model.num_timesteps
 
     @property
     def resources(self) -> str:
         """Device and number of games."""
-        return f"{self.device}, {self.config.rollout.games} games side by side"
+        return f"{self.device}, {self.config.rollout.games} games in parallel"
 
     @property
     def learning_rate(self) -> float:
-        """Learning rate now."""
+        """The current learning rate."""
         learner = self.config.learner
         return _between(learner.learning_rate, learner.final_learning_rate, self.progress)
 
@@ -146,13 +146,13 @@ class PPOTrainer(Trainer):
         return self._metrics(time.perf_counter() - started, callback, learning_rate)
 
     def update_players(self) -> dict[str, Any]:
-        """Put a copy of the network into the pool, now and then."""
+        """Add a copy of the network to the pool of past selves every so many iterations."""
         if self.iteration % self.config.opponents.every == 0:
             self.pool.add(self.iteration)
         return {"pool": len(self.pool.past)}
 
     def _metrics(self, seconds: float, callback: _Progress, learning_rate: float) -> dict[str, Any]:
-        """What an iteration gave, for the log."""
+        """Metrics of an iteration, for the log."""
         logged = self.model.logger.name_to_value
         steps = self.config.rollout.games * self.config.rollout.steps
         pool = self.pool
@@ -174,7 +174,7 @@ class PPOTrainer(Trainer):
         }
 
     def _measure_statistics(self) -> None:
-        """Fit the network's normalisation to positions of random games."""
+        """Set the network's batch-normalisation statistics from positions of random games."""
         games = BatchEnv(
             self.game, self.config.rollout.games, seed=self.config.seed, canonical=True
         )
@@ -204,7 +204,7 @@ class PPOTrainer(Trainer):
         return State(description, tensors, self.games.state())
 
     def restore(self, state: State) -> None:
-        """Take over what `state` gave."""
+        """Load a state that `state` returned."""
         description, tensors = state.description, state.tensors
         self.model.num_timesteps = description["step"]
         self.rng.bit_generator.state = description["rng"]
@@ -215,7 +215,7 @@ class PPOTrainer(Trainer):
 
 
 class _Progress(BaseCallback):
-    """Tells the reporter how far an iteration is."""
+    """Reports the progress within an iteration."""
 
     def __init__(self, reporter: Reporter, steps: int, epochs: int) -> None:
         super().__init__()
@@ -239,7 +239,7 @@ class _Progress(BaseCallback):
 
 
 class _ReportingBuffer(MaskableRolloutBuffer):
-    """sb3-contrib's buffer, which says how many steps are being learnt from."""
+    """sb3-contrib's rollout buffer, which also reports the steps that are learnt from."""
 
     def __init__(self, *arguments: Any, advance: Callable[[int], None], **others: Any) -> None:
         super().__init__(*arguments, **others)
@@ -255,10 +255,10 @@ class _ReportingBuffer(MaskableRolloutBuffer):
 
 
 def _between(first: float, final: float, progress: float) -> float:
-    """On a straight line from ``first`` to ``final``."""
+    """Linear interpolation from ``first`` to ``final``."""
     return first + progress * (final - first)
 
 
 def _iteration_seed(seed: int, iteration: int) -> int:
-    """The seed of one iteration, whether the run was resumed before it or not."""
+    """Seed of an iteration; the same whether or not the run was resumed before it."""
     return int(np.random.SeedSequence([seed, iteration]).generate_state(1)[0])

@@ -1,8 +1,8 @@
-"""Opponents of the learner: its current self, and past selves by how well they still do.
+"""Opponents of the learner: its current self, and past selves drawn by how well they still score.
 
 Prioritised fictitious self-play (Vinyals et al., "Grandmaster level in StarCraft II using
-multi-agent reinforcement learning", 2019): past selves that the learner does not beat yet are
-met more often.
+multi-agent reinforcement learning", 2019): the learner meets past selves that it does not yet beat
+more often.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ludarium.models import PolicyValueNetwork
 from .policy import draw_actions, input_tensor
 from .view import View
 
-#: In `Pool.playing`: the game is against the current self.
+#: Value in `Pool.playing` for a game against the current self.
 CURRENT = -1
 
-#: A new past self counts as even until so many games say otherwise.
+#: A new past self starts with an even score from this many virtual games.
 _PRIOR_GAMES = 20.0
-#: Results fade: an old one counts half when so many games have followed.
+#: Half-life of a result, in later games against the same past self.
 _HALF_LIFE = 500.0
 
 
@@ -39,7 +39,7 @@ class PastSelf:
     Attributes:
         number: the iteration that it is from.
         network: with its weights, on the device.
-        points, games: results of the learner against it (a draw is half a point), faded.
+        points, games: decayed results of the learner against it (a draw is half a point).
     """
 
     number: int
@@ -53,7 +53,7 @@ class PastSelf:
         return self.points / self.games
 
     def add_results(self, rewards: np.ndarray) -> None:
-        """Note games: the learner's rewards."""
+        """Add the learner's rewards in finished games."""
         fade = 0.5 ** (len(rewards) / _HALF_LIFE)
         self.points = fade * self.points + float((rewards + 1).sum()) / 2
         self.games = fade * self.games + len(rewards)
@@ -68,14 +68,14 @@ _WEIGHTINGS: dict[str, Callable[[float, float], float]] = {
 
 
 class Pool:
-    """Who the learner meets in each game; the `Opponents` of its environment.
+    """The opponent of each game; the `Opponents` of the learner's environment.
 
     All games whose opponent is to move are decided together, in one batch for each network
     that has such games; opponents draw their actions from their policies, as the learner does.
 
     Args:
         config: shares and weights.
-        num_envs: number of games side by side.
+        num_envs: number of games played in parallel.
         current: the network that learns; it is used as it is, and so always the latest.
         view: how networks see the games.
         device: where the networks are.
@@ -83,7 +83,7 @@ class Pool:
 
     Attributes:
         past: past selves, the oldest first.
-        active: numbers of those that new games are against.
+        active: indices of the past selves that new games are against.
         playing: int64[num_envs], the number of the opponent in each game, or `CURRENT`.
         points, finished: results of the learner since `prepare`.
     """
@@ -111,11 +111,11 @@ class Pool:
         """The probability of each past self to be drawn, float64[len(past)]."""
         weigh = _WEIGHTINGS[self.config.weighting]
         weights = np.array([weigh(each.score, self.config.power) for each in self.past])
-        weights = np.maximum(weights, 1e-6)  # nobody is forgotten, and the sum is not 0
+        weights = np.maximum(weights, 1e-6)  # every past self keeps a chance, and the sum is not 0
         return weights / weights.sum()
 
     def prepare(self) -> None:
-        """Draw the past selves that the coming games are against."""
+        """Draw the past selves that the games of the coming iteration are against."""
         self.points, self.finished = 0.0, 0
         count = min(self.config.active, len(self.past))
         if count:
@@ -123,7 +123,7 @@ class Pool:
             self.active = [self.past[place].number for place in sorted(drawn)]
 
     def add(self, number: int) -> None:
-        """Put a copy of the current self, as of iteration ``number``, into the pool.
+        """Add a copy of the current self, as of iteration ``number``, to the pool.
 
         Where the pool is full, the oldest leaves; its games go on against the current self.
         """
@@ -154,7 +154,7 @@ class Pool:
         return seen.decode(chosen)
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-        """Note the learner's results."""
+        """Record the learner's results."""
         self.points += float((rewards + 1).sum()) / 2
         self.finished += len(games)
         playing = self.playing[games]
@@ -176,7 +176,7 @@ class Pool:
     # Saving.
 
     def state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
-        """All but `playing` and the random numbers: for JSON, and tensors in groups."""
+        """The state except `playing` and the random numbers: JSON values, and groups of tensors."""
         description = {
             "active": self.active,
             "past": [
@@ -189,7 +189,7 @@ class Pool:
     def restore(
         self, description: dict[str, Any], weights_of: Callable[[str], dict[str, Tensor]]
     ) -> None:
-        """Take over what `state` gave; ``weights_of`` finds a group of tensors."""
+        """Load a saved state; ``weights_of`` returns a group of tensors by name."""
         self.active = list(description["active"])
         self.past = []
         for each in description["past"]:
@@ -199,5 +199,5 @@ class Pool:
 
 
 def frozen_copy(network: PolicyValueNetwork) -> PolicyValueNetwork:
-    """A copy that does not learn."""
+    """A copy of a network, without gradients."""
     return copy.deepcopy(network).eval().requires_grad_(False)

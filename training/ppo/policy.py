@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from ludarium.models import PolicyValueNetwork
 from ludarium.models.network import expected_value
 
-_NEVER = -1e8  # logit of an illegal action, as in sb3-contrib
+_NEVER = -1e8  # logit of an illegal action, the same as in sb3-contrib
 
 
 class NetworkPolicy(MaskableActorCriticPolicy):
@@ -48,10 +48,10 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         )
 
     def _build(self, lr_schedule: Schedule) -> None:
-        """No layers but the network's."""
+        """Build nothing: the network has all layers."""
 
     def train(self, mode: bool = True) -> NetworkPolicy:
-        """Switch to learning; normalisation stays as it is."""
+        """Set the training mode; batch normalisation stays in evaluation mode."""
         super().train(mode)
         self.network.eval()
         return self
@@ -106,19 +106,19 @@ class NetworkPolicy(MaskableActorCriticPolicy):
 def draw_actions(logits: Tensor, masks: Tensor) -> Tensor:
     """Actions int64 [B] drawn from the softmax of ``logits`` [B, A] over ``masks`` [B, A].
 
-    The largest of logits with Gumbel noise is distributed so.
+    Uses the Gumbel-max trick: the argmax of logits plus Gumbel noise has that distribution.
     """
     noise = -torch.empty_like(logits).exponential_().log()
     return (logits + noise).masked_fill(~masks, -torch.inf).argmax(dim=1)
 
 
 def input_tensor(observations: np.ndarray, device: torch.device) -> Tensor:
-    """Observations [B, ...] as a network takes them fastest."""
+    """Observations [B, ...] as a tensor in the memory format that is fastest for networks."""
     return channels_last(torch.from_numpy(observations).to(device))
 
 
 def channels_last(observations: Tensor) -> Tensor:
-    """The same observations, boards in the order in memory that convolutions like best."""
+    """The same observations; boards in channels-last memory format."""
     if observations.dim() == 4:
         return observations.contiguous(memory_format=torch.channels_last)
     return observations

@@ -1,4 +1,4 @@
-"""How networks see the games of a batch: canonically, in symmetries drawn anew if so wanted."""
+"""How networks see the games of a batch: canonical frame, optionally random symmetries."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ludarium.envs.engine.game import Game
 
 
 class View:
-    """Shows games to networks, each position in a symmetry drawn anew if so wanted.
+    """Encodes the games of a batch for networks, optionally each position in a random symmetry.
 
-    A relabelled game is the same game: what is learnt in one symmetry is so asked for in all
-    of them, and the probabilities that the learner notes are those of what it saw.
+    A symmetry relabels a game without changing it, so the network learns to play alike in all of
+    them. The probabilities in the rollout are those of the observation that the network saw.
 
     Args:
         game: the rules.
-        symmetries: whether to draw symmetries, or show every position as it is.
+        symmetries: draw a random symmetry for each position; else show positions as they are.
         random: where they are drawn from.
     """
 

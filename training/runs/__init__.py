@@ -1,1 +1,1 @@
-"""What all training runs share, whatever they learn by: folder, reports, the outer loop."""
+"""What the training runs of all algorithms share: folder, reports, outer loop."""

@@ -1,7 +1,7 @@
-"""Durable files: written whole or not at all, and known again by their digest.
+"""Durable files: written completely or not at all, and verified by their digest.
 
-Everything that a run writes down goes through here, so that there is one place that knows what
-survives a kill, a power cut or a full disk, and one that tests can make fail.
+Every file that a run writes goes through this module. So the guarantees for a kill, a power cut or
+a full disk are in one place, where tests can make them fail.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-#: Ends the names of files and folders that are being written or removed: nothing of them counts.
+#: Suffix of files and folders that are being written or removed; readers ignore them.
 PARTIAL = ".partial"
 
 _BLOCK = 1 << 20  # bytes that are hashed at a time
@@ -27,15 +27,15 @@ _REMEDIES = {
 
 
 class StorageError(OSError):
-    """A file cannot be written; the message is one line with its name and what to do."""
+    """A file cannot be written. The one-line message names the file and the remedy."""
 
 
 class DamagedError(ValueError):
-    """A file is not what was written; the message is one line that names it."""
+    """A file's content is not what was written. The one-line message names the file."""
 
 
 class Digest(NamedTuple):
-    """What a file's content is known by.
+    """Size and hash that identify a file's content.
 
     Attributes:
         size: in bytes.
@@ -52,7 +52,7 @@ class Digest(NamedTuple):
 
 
 def write_file(path: Path, content: bytes) -> Digest:
-    """Put a file in place of what is there: a reader sees all of it or what was there before.
+    """Replace a file atomically: a reader sees either the old or the new content.
 
     Raises:
         StorageError: it cannot be written; what was there before still is.
@@ -69,7 +69,7 @@ def write_file(path: Path, content: bytes) -> Digest:
 
 
 def write_folder(path: Path, contents: dict[str, bytes]) -> None:
-    """Put a folder of files in place of what is there, all of them or none.
+    """Replace a folder of files atomically.
 
     Raises:
         StorageError: it cannot be written.
@@ -90,7 +90,7 @@ def write_folder(path: Path, contents: dict[str, bytes]) -> None:
 
 
 def append(path: Path, content: bytes) -> None:
-    """Add to the end of a file; a kill may leave a part of ``content`` there.
+    """Append to a file. A kill may leave part of ``content`` there.
 
     Raises:
         StorageError: it cannot be written.
@@ -105,7 +105,7 @@ def append(path: Path, content: bytes) -> None:
 
 
 def make_folders(path: Path) -> list[Path]:
-    """Make a folder and those around it that are missing; returns the new ones, innermost first.
+    """Make a folder and its missing parents; return the new ones, innermost first.
 
     Raises:
         StorageError: it cannot be made.
@@ -135,7 +135,7 @@ def remove_file(path: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder of files if it is there; a kill never leaves a part of it under its name."""
+    """Remove a folder if it is there. A kill never leaves part of it under its name."""
     if not path.is_dir():
         return
     try:
@@ -168,14 +168,14 @@ def check_digest(path: Path, expected: Digest) -> None:
 
 
 def read_verified(path: Path, expected: Digest) -> bytes:
-    """The content of a file that has this digest; otherwise `DamagedError`."""
+    """Read a file and verify its digest; raises `DamagedError`."""
     content = read_file(path, expected.size, exact=True)
     _check_hash(path, hashlib.sha256(content).hexdigest(), expected)
     return content
 
 
 def read_file(path: Path, size: int, exact: bool = False) -> bytes:
-    """The content of a file of up to (or ``exact``) so many bytes; otherwise `DamagedError`."""
+    """Read a file of at most (or ``exact``) ``size`` bytes; raises `DamagedError`."""
     _check_size(path, size, exact)
     try:
         return path.read_bytes()
@@ -204,7 +204,7 @@ def _check_hash(path: Path, found: str, expected: Digest) -> None:
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    """Write a file to the disk, not only to the system's memory."""
+    """Write a file and flush it to the disk (fsync)."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0), 0o666)
     try:
         rest = memoryview(content)
@@ -216,7 +216,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Have the names in a folder on the disk too; not every system has that."""
+    """Flush a folder's entries to the disk, where the system supports that."""
     if os.name != "posix":
         return
     folder = os.open(path, os.O_RDONLY)
@@ -230,7 +230,7 @@ def _sync_folder(path: Path) -> None:
 
 
 def _try_to_remove(partial: Path) -> None:
-    """Give the room of a half-written file or folder back, if that is possible."""
+    """Remove a half-written file or folder if possible, to free its space."""
     try:
         if partial.is_dir():
             remove_folder(partial)

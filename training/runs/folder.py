@@ -1,18 +1,18 @@
-"""A run's folder: configuration, log, latest agent, and all that a resumed run needs.
+"""A run's folder: configuration, log, latest agent, and everything that a resumed run needs.
 
-    config.yaml            the configuration, as checked
+    config.yaml            the configuration, validated
     agent.safetensors      the latest network, to play and to evaluate with
-    ratings.json           those of opponents that the run had to measure by itself
-    metrics.jsonl          one line for each iteration
-    tensorboard/           the same as curves
-    replay/000012.npy      positions of iteration 12, where a run learns from earlier ones too
+    ratings.json           ratings of opponents that the run had to measure itself
+    metrics.jsonl          one line per iteration
+    tensorboard/           the same metrics as curves
+    replay/000012.npy      the replay chunk of iteration 12: the positions that it added (AlphaZero)
     state-000012/          everything else after iteration 12, and a manifest
     lock                   held by the process that writes here
 
-The manifest of a state has sizes and SHA-256 of all files that belong to it, those outside its
-folder too: configuration, agent, ratings and the replay's chunks. Nothing is gone on with that is
-not what was written. A state is written under another name and renamed when it is on the disk, and
-the one before it stays, so whatever moment a run is killed at, the folder holds a whole one.
+The manifest of a state has the size and SHA-256 of every file that belongs to it, including those
+outside its folder: configuration, agent, ratings and replay chunks. A run never resumes from a file
+that fails this check. A state is written under a temporary name and renamed once it is on the disk,
+and the previous state is kept. So the folder holds a complete state whenever the run is killed.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ class SavedRun:
 
 
 class RunFolder:
-    """Reads and writes a run's folder; one process at a time.
+    """Reads and writes a run's folder; only one process at a time may do so.
 
     Args:
-        path: of the folder; nothing is made before `open`.
-        restart: throw away the run that is there.
-        salvage: go on without chunks of the replay that are damaged or missing.
+        path: of the folder; `open` makes it if needed.
+        restart: delete the run that the folder holds.
+        salvage: resume without the positions of replay files that are damaged or missing.
     """
 
     def __init__(
@@ -118,17 +118,17 @@ class RunFolder:
     def open(
         self, config: TrainingConfig, say: Callable[[str], None] = lambda _: None
     ) -> SavedRun | None:
-        """Take the folder for a run of ``config``: a new one, or the one that is there.
+        """Open the folder for a run of ``config``: a new run, or the one that the folder holds.
 
-        The latest state that is whole is gone on with. ``say`` is told, a line each, of whatever
-        is not as it was written.
+        Resumes from the latest complete state. Calls ``say`` with one line for each damaged or
+        missing file.
 
         Returns:
-            What is there to go on with; None for a new run.
+            The saved run; None for a new run.
 
         Raises:
             ValueError: another process writes there, the folder is of a run with another
-                configuration, or no state of it is whole; the message says what to do.
+                configuration, or it has no complete state; the message says what to do.
             StorageError: the folder cannot be written.
         """
         made = make_folders(self.path)
@@ -148,7 +148,7 @@ class RunFolder:
         return None
 
     def close(self) -> None:
-        """Let others write here; nothing is left of a new folder in which nothing was saved."""
+        """Release the folder; remove it if it is new and nothing was saved in it."""
         made, self._made = self._made, []
         try:
             if made and not self._states():
@@ -172,7 +172,7 @@ class RunFolder:
         self._remove_partial()
 
     def _remove_partial(self) -> None:
-        """Remove what a killed process has left half done."""
+        """Remove half-written files that a killed process has left."""
         for folder in (self.path, self._replay):
             for item in folder.glob(f"*{PARTIAL}"):
                 if item.is_dir():
@@ -181,7 +181,7 @@ class RunFolder:
                     remove_file(item)
 
     def _begin(self, content: bytes, config: TrainingConfig) -> None:
-        """Make the folder that of a new run."""
+        """Set the folder up for a new run."""
         for item in (self.agent, self.metrics):
             if item.exists():
                 raise ValueError(
@@ -196,12 +196,12 @@ class RunFolder:
         else:
             write_file(self._config, content)
 
-    # Going on.
+    # Resuming.
 
     def _resume(
         self, content: bytes, config: TrainingConfig, say: Callable[[str], None]
     ) -> SavedRun:
-        """Go on with the latest state that is whole."""
+        """Load the latest undamaged state."""
         faults: list[str] = []
         for number in reversed(self._states()):
             try:
@@ -221,7 +221,7 @@ class RunFolder:
             say(f"{log_fault}; the run goes on all the same")
         self._check_ratings(manifest, say)
         has_agent = self._check_agent(number, manifest, bool(faults), say)
-        if not faults:  # a damaged state stays until it is written again: it may be mended
+        if not faults:  # keep a damaged state until it is written again: it may be repairable
             self._prune(number, [iteration for iteration, _ in state.replay])
         return SavedRun(
             number,
@@ -233,7 +233,7 @@ class RunFolder:
         )
 
     def _no_state(self, faults: list[str]) -> str:
-        """Why nothing can be gone on with, and what can be done, in one line."""
+        """One-line error: why the run cannot be resumed, and what the user can do."""
         remedy = "put back what is missing"
         if any(str(self._replay) in fault for fault in faults):
             remedy += ", go on without these positions (--salvage)"
@@ -243,7 +243,7 @@ class RunFolder:
         )
 
     def _states(self) -> list[int]:
-        """The iterations of the states that are there, in ascending order."""
+        """Iterations of the states in the folder, ascending."""
         numbers = (folder.name.removeprefix(_STATE) for folder in self.path.glob(f"{_STATE}*"))
         return sorted(int(number) for number in numbers if number.isascii() and number.isdecimal())
 
@@ -332,7 +332,7 @@ class RunFolder:
             self._check_config(found, config)
 
     def _check_config(self, content: bytes, config: TrainingConfig) -> None:
-        """Refuse another configuration than that of the folder."""
+        """Refuse a configuration other than the folder's."""
         try:
             text = content.decode()
         except UnicodeDecodeError:
@@ -348,7 +348,7 @@ class RunFolder:
             )
 
     def _check_ratings(self, manifest: dict[str, Digest], say: Callable[[str], None]) -> None:
-        """Have ratings measured again that are not as they were written."""
+        """Remove damaged ratings, so that the opponents are rated again."""
         expected = manifest.get(self.ratings.name)
         if expected is None:
             return
@@ -375,7 +375,7 @@ class RunFolder:
         return True
 
     def _is_agent_before(self, number: int) -> bool:
-        """Whether the agent is that of the state before: the run was killed in between."""
+        """Whether the agent is that of the previous state: the run was killed before writing it."""
         earlier = [other for other in self._states() if other < number]
         if not earlier:
             return not self.agent.exists()
@@ -396,13 +396,13 @@ class RunFolder:
         metrics: dict[str, Any],
         agent: bytes,
     ) -> None:
-        """Write down where the run is after ``iteration``; the state before stays, others go.
+        """Write the state after ``iteration``; keep the state before it and delete older ones.
 
         Args:
             iteration: its number, from 1.
             state: what a resumed run needs.
-            loop: what the loop itself needs; whatever JSON holds.
-            metrics: of this iteration; `log` them next.
+            loop: what `Trainer` itself needs, as JSON values.
+            metrics: of this iteration; call `log` with them next.
             agent: content of the checkpoint.
 
         Raises:
@@ -438,15 +438,15 @@ class RunFolder:
         self._prune(iteration, [number for number, _ in state.replay])
 
     def write_agent(self, content: bytes) -> None:
-        """Put a checkpoint in place of the one that is there."""
+        """Replace the agent's checkpoint file."""
         write_file(self.agent, content)
 
     def log(self, metrics: dict[str, Any]) -> None:
-        """Add a line to the metrics, those of the latest state."""
+        """Append the metrics of the latest state to the log."""
         self._log.append(encode_line(metrics))
 
     def _prune(self, iteration: int, replay: list[int]) -> None:
-        """Keep this state and the one before, and the chunks that they need."""
+        """Delete all states but the last two, and replay files that neither of them needs."""
         numbers = [number for number in self._states() if number <= iteration]
         kept = numbers[-_KEPT_STATES:]
         for number in self._states():
@@ -465,7 +465,7 @@ class RunFolder:
             del self._chunks[number]
 
 
-#: What reads the files of a state, in the order of the fields of `State`.
+#: The reader of each file of a state, in the order of the fields of `State`.
 _PARTS: dict[str, Callable[[bytes], Any]] = {
     "state.json": read_json,
     "learner.safetensors": read_tensors,
@@ -474,7 +474,7 @@ _PARTS: dict[str, Callable[[bytes], Any]] = {
 
 
 def _is_whole(description: dict[str, Any], iteration: int) -> bool:
-    """Whether a description has what every one has."""
+    """Whether a state's description has all required entries."""
     line, replay = description.get("metrics"), description.get("replay")
     metrics = decode_line(line.encode()) if isinstance(line, str) else None
     return (
@@ -498,7 +498,7 @@ def _digest(manifest: dict[str, Digest], name: str, where: Path) -> Digest:
 
 
 def _manifest_sum(data: dict[str, Any]) -> str:
-    """The check sum of a manifest."""
+    """The checksum of a manifest."""
     return Digest.of(json.dumps(data, sort_keys=True).encode()).sha256
 
 

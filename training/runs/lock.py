@@ -1,4 +1,4 @@
-"""One writer for each folder: a lock that a dead process does not hold."""
+"""A lock that gives a folder one writer at a time, and that a dead process does not hold."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ _BEYOND = 1 << 30  # Windows: the byte that is locked, far from those that other
 
 
 class FolderLock:
-    """Held by one process at a time, until it releases it or ends, however it ends.
+    """A lock that one process holds until it releases it or ends, in whatever way.
 
-    The system keeps it (``flock``; on Windows a locked byte). Where the file system knows no
-    locks, the file itself says who holds it: a process of this machine that is gone does not.
+    The operating system keeps the lock (``flock``; on Windows a locked byte). On file systems
+    without locks the content of the file names the holder, and a holder on this machine that no
+    longer runs is ignored.
 
     Args:
-        path: the file that stands for the lock; it tells the holder's process and machine.
+        path: the lock file; it contains the holder's process number and machine.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,7 +29,7 @@ class FolderLock:
         self._file: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock; nothing happens where this object has it already.
+        """Take the lock; does nothing if this object already holds it.
 
         Raises:
             ValueError: another process holds it; the message says which.
@@ -66,7 +67,7 @@ class FolderLock:
         self._file = file
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         if self._file is not None:
             os.ftruncate(self._file, 0)
             os.close(self._file)
@@ -82,7 +83,7 @@ def _holder(file: int) -> tuple[int, str]:
 
 
 def _lock(file: int) -> bool | None:
-    """Whether the system gives this process the lock; None where it has no locks."""
+    """Whether the system grants the lock; None where the file system has no locks."""
     try:
         try:
             import fcntl
@@ -99,7 +100,7 @@ def _lock(file: int) -> bool | None:
 
 
 def _may_be_alive(process: int, host: str) -> bool:
-    """Whether another process that a lock names may still be there."""
+    """Whether the process that a lock names may still be running."""
     if not process or (process == os.getpid() and host == socket.gethostname()):
         return False
     if host != socket.gethostname():

@@ -1,8 +1,8 @@
-"""The log of a run, ``metrics.jsonl``: a line of JSON for each iteration, each with a check sum.
+"""The log of a run, ``metrics.jsonl``: one line of JSON per iteration, each with a checksum.
 
-The last key of a line, ``crc32``, is of all that is before it, so that a line knows whether it is
-whole. The line of the latest iteration is in the run's state too: wherever a run was killed, the
-log is put right when it goes on.
+The last key of a line, ``crc32``, is the checksum of everything before it, so a damaged line is
+recognised. The state of a run also holds the line of its iteration: whenever a run was killed,
+resuming it repairs the log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SUM = re.compile(rb'(?:, )?"crc32": "([0-9a-f]{8})"\}$')
 
 
 def encode_line(metrics: dict[str, Any]) -> str:
-    """A line of the log, without its end."""
+    """One line of the log, without the line end."""
     body = json.dumps(metrics)
     comma = ", " if metrics else ""
     return f'{body[:-1]}{comma}"crc32": "{zlib.crc32(body.encode()):08x}"}}'
@@ -50,7 +50,7 @@ class MetricsLog:
         self.damaged = path.with_name("metrics.damaged.jsonl")  # a log as it was found
 
     def append(self, line: str) -> None:
-        """Add a line of `encode_line`; it is on the disk when this returns.
+        """Append a line made by `encode_line` and flush it to the disk.
 
         Raises:
             StorageError: it cannot be written; `resume` puts the log right.
@@ -85,7 +85,7 @@ class MetricsLog:
 
 
 def _split(found: bytes, iteration: int) -> tuple[list[tuple[int, bytes]], list[int], bytes]:
-    """Whole lines up to ``iteration`` with their iterations, numbers of damaged ones, the rest."""
+    """The undamaged lines up to ``iteration``, the numbers of the damaged ones, and the tail."""
     *lines, tail = found.split(b"\n")
     whole: list[tuple[int, bytes]] = []
     damaged = []

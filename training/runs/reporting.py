@@ -1,4 +1,4 @@
-"""Telling people how a run goes: a live line on a terminal, plain lines elsewhere, curves."""
+"""Reports on a run: a progress bar on a terminal, plain lines elsewhere, TensorBoard curves."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 
 class Reporter:
-    """Told what happens; this one says nothing. All calls may come from any thread."""
+    """Receives the events of a run; this one ignores them. Methods are safe from any thread."""
 
     def begin(self, task: str, total: int) -> None:
         """A task of ``total`` units begins."""
 
     def advance(self, count: int) -> None:
-        """So many more units are done."""
+        """``count`` more units of the task are done."""
 
     def reach(self, count: int) -> None:
-        """So many units are done in all."""
+        """``count`` units of the task are done in all."""
 
     def iteration(self, metrics: dict[str, Any]) -> None:
-        """An iteration is over."""
+        """An iteration has ended with these metrics."""
 
     def say(self, text: str) -> None:
-        """Something that people should know."""
+        """Show a message to the user."""
 
     def close(self) -> None:
-        """The run is over."""
+        """The run has ended."""
 
 
 class Column(NamedTuple):
@@ -54,11 +54,11 @@ class Column(NamedTuple):
     rank: int = 0
 
 
-#: How much of the run is left by the clock, after the columns of the algorithm.
+#: Estimated time left; printed after the columns of the algorithm.
 LEFT = Column("left", 7, lambda m: as_time(time_left(m["progress"], m["seconds"])), 1)
-#: Seconds after which a log that is no terminal has a line of a task under way.
+#: Seconds between progress lines of a running task where the output is not a terminal.
 _SILENCE = 30.0
-#: Share of a task that tells how long the rest will take: compiling may come before it.
+#: Progress of a task from which its remaining time is estimated; compiling may come first.
 _ENOUGH = 0.05
 
 
@@ -121,7 +121,7 @@ class TerminalReporter(Reporter):
             self._show("")
 
     def _show(self, speed: str) -> None:
-        """Bring the bar, or the log, up to date."""
+        """Redraw the bar, or write a progress line."""
         now = time.perf_counter()
         share = min(1.0, self._done / max(1, self._total))
         seconds = time_left(share, now - self._started)
@@ -157,7 +157,7 @@ class TerminalReporter(Reporter):
         self.console.print(text)
 
     def close(self) -> None:
-        """Take the bar away and close the curves."""
+        """Remove the bar and close the curves."""
         self._progress.stop()
         if self._curves is not None:
             with suppress(OSError):  # each iteration has been written already
@@ -195,7 +195,7 @@ class _Curves:
 
 
 def time_left(share: float, seconds: float) -> float:
-    """Seconds until all is done, where ``share`` of it took ``seconds``; infinite for none."""
+    """Seconds left, where ``share`` (0 to 1) of the work took ``seconds``; infinite for 0."""
     return seconds * (1 - share) / share if share > 0 else math.inf
 
 
@@ -209,7 +209,7 @@ def as_time(seconds: float) -> str:
 
 
 def fitting_columns(columns: Sequence[Column], width: int) -> list[Column]:
-    """Those of the columns that fit into ``width`` characters, the most important ones."""
+    """The most important columns that fit into ``width`` characters."""
     fitting = list(columns)
     while sum(column.width + 2 for column in fitting) - 2 > width and len(fitting) > 1:
         fitting.remove(max(fitting, key=lambda column: column.rank))

@@ -1,7 +1,7 @@
-"""What a run would take of the machine, reckoned before anything of it is made.
+"""Estimates the resources that a run needs, before anything is allocated.
 
-A configuration may come from a stranger, or have a zero too many: then nothing is allocated, no
-folder is made, and the error says what it would take, what there is and which key to lower.
+A configuration may come from a stranger, or have a zero too many. In that case nothing is allocated
+and no folder is made; the error gives the estimate, what the machine has, and which key to lower.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from ludarium.training.search.tree import EDGE, NODE, root_dtype
 
 _MOST_WORKERS_OF_A_CORE = 8
 _FLOAT = 4
-_LEARNER_COPIES = 7  # weights, their average, gradients, two moments, those that play, a spare
-_ACTIVATIONS = 2  # of what a layer gives: itself, and its gradient or a copy
+# Copies of the weights: network, EMA, gradients, two moments, the network that plays, a spare.
+_LEARNER_COPIES = 7
+_ACTIVATIONS = 2  # copies of a layer's output: the output, and its gradient or a copy
 _OF_A_LOGGED_GAME = 32  # bytes of results beside the records, see `kernels.self_play.Log`
-_COPIES_OF_RESULTS = 3  # what a group logged, the samples made of it, and all groups' together
+_COPIES_OF_RESULTS = 3  # a group's log, its samples, the samples of all groups joined
 _OF_A_ROLLOUT_STEP = 6 * _FLOAT  # action, reward, value, probability, advantage, return
 
 
@@ -45,7 +46,7 @@ class Part:
 
 
 def check_resources(config: TrainingConfig, game: Game) -> None:
-    """Refuse a run that this machine cannot do; nothing is made of it yet.
+    """Refuse a run that this machine cannot do, before anything is allocated.
 
     Raises:
         ValueError: the device is not there, there are far more workers than cores, or the run
@@ -80,7 +81,7 @@ def check_resources(config: TrainingConfig, game: Game) -> None:
 
 
 def check_device(wanted: str) -> str:
-    """The device that a configuration means; ``auto`` takes a GPU where there is one.
+    """The torch device that a configuration names; ``auto`` takes a GPU if there is one.
 
     Raises:
         ValueError: there is no such device on this machine.
@@ -100,7 +101,7 @@ def check_device(wanted: str) -> str:
 
 
 def memory_of(config: TrainingConfig, game: Game, device: str) -> list[Part]:
-    """What a run takes at most, in bytes; trees are reckoned as if every action were legal."""
+    """The most memory that a run takes, in bytes. Assumes for trees that every action is legal."""
     if isinstance(config, AlphaZeroConfig):
         return list(_alphazero(config, game, device))
     assert isinstance(config, PPOConfig)
@@ -187,7 +188,7 @@ def _network(config: TrainingConfig, game: Game) -> tuple[int, int]:
 
 
 def available_memory() -> int | None:
-    """Bytes that this process may use: the machine's, or what a limit says; None if not known."""
+    """Bytes that this process may use: the machine's memory or a lower limit; None if unknown."""
     limits = [*_machine(), *_process_limits(), *_cgroup_limits()]
     return min(limits, default=None)
 
@@ -198,7 +199,7 @@ def _machine() -> Iterator[int]:
 
 
 def _process_limits() -> Iterator[int]:
-    """What ``ulimit`` says."""
+    """Memory limits of this process (``ulimit``), in bytes."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -210,7 +211,7 @@ def _process_limits() -> Iterator[int]:
 
 
 def _cgroup_limits(root: str = "/") -> Iterator[int]:
-    """What the container or the job queue allows: of this process's group and of those above."""
+    """Memory limits of the container or the job queue: this process's cgroup and its parents."""
     groups = Path(root, "sys/fs/cgroup")
     try:
         lines = Path(root, "proc/self/cgroup").read_text(encoding="utf-8").splitlines()

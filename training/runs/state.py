@@ -1,6 +1,6 @@
-"""`State`: all that a resumed run needs, and how its parts are written down.
+"""`State`: everything that a resumed run needs, and how its parts are serialised.
 
-Nothing is pickled: a description in JSON, tensors as safetensors, arrays as uncompressed npz.
+Nothing is pickled: the description is JSON, tensors are safetensors, arrays are uncompressed npz.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class State:
-    """Where a run is after an iteration.
+    """The state of a run after an iteration.
 
     Attributes:
-        description: whatever JSON holds.
+        description: JSON values, such as step counts and generator states.
         tensors: of the learner, by name; see `flatten`.
         arrays: of the games in progress, by name.
         chunk: positions that this iteration played, structured [N], where later ones learn from
@@ -56,9 +56,10 @@ def arrays_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def _padded_with_zeros(array: np.ndarray) -> np.ndarray:
-    """The same records without what happened to be in memory between their fields.
+    """The same records with zeros as padding between the fields.
 
-    So the same content gives the same bytes, and nothing else gets into a file.
+    The padding would otherwise hold arbitrary memory. With zeros, equal records give equal bytes,
+    and no foreign memory gets into a file.
     """
     if array.dtype.names is None:
         return array
@@ -129,7 +130,7 @@ def read_json(content: bytes) -> dict[str, Any]:
 
 
 def flatten(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Groups of tensors as one, on the CPU: ``group.name`` for each."""
+    """Merge groups of tensors into one mapping on the CPU, with keys ``group.name``."""
     return {
         f"{group}.{name}": value.detach().cpu().contiguous()
         for group, tensors in groups.items()
@@ -138,7 +139,7 @@ def flatten(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def unflatten(tensors: Mapping[str, Tensor], group: str) -> dict[str, Tensor]:
-    """The tensors of one group out of what `flatten` gave."""
+    """The tensors of one group of a mapping made by `flatten`."""
     start = f"{group}."
     return {
         name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)
@@ -146,7 +147,7 @@ def unflatten(tensors: Mapping[str, Tensor], group: str) -> dict[str, Tensor]:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The moments and counts that an optimizer keeps: ``parameter.name`` for each."""
+    """The optimizer's moments and step counts, as ``parameter.name``."""
     return {
         f"{index}.{name}": value
         for index, entry in optimizer.state_dict()["state"].items()
@@ -155,14 +156,14 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Take over what `optimizer_tensors` gave; learning rates and the like stay."""
+    """Load what `optimizer_tensors` returned; learning rates and other settings stay."""
     moments: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         index, _, key = name.partition(".")
         moments.setdefault(int(index), {})[key] = value
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": moments, "param_groups": groups})
-    # A fused step takes numbers as they lie in memory: moments must lie as their weights do.
+    # The fused step ignores strides: moments must have the memory layout of their weights.
     for parameter, entry in optimizer.state.items():
         for key, value in entry.items():
             if value.shape == parameter.shape:

@@ -35,7 +35,7 @@ from .reporting import Column, Reporter
 from .resources import check_device, check_resources
 from .state import State
 
-#: Games of each match in which a run rates the anchors whose ratings nobody knows.
+#: Games per match when a run rates anchors that have no rating yet.
 _ANCHOR_GAMES = 40
 
 
@@ -59,24 +59,25 @@ class RunResult:
 
 
 class Trainer(ABC):
-    """One training run; made anew, or from what its folder holds.
+    """A training run, new or resumed from its folder.
 
-    The loop is here: play and learn, evaluate, save, report. An algorithm fills in
+    This class has the outer loop: play and learn, evaluate, save, report. A subclass for an
+    algorithm implements
 
     - `check_config`: refuse what cannot work, before anything is written;
     - `build`: make `network`, learner and whatever plays;
     - `play_and_learn`: one iteration of games and gradient steps;
-    - `update_players`: have whoever plays take the new weights;
+    - `update_players`: give the new weights to whoever plays;
     - `player`, `step`: the network that is evaluated and saved, and how long it has learnt;
     - `state` and `restore`: what a resumed run needs.
 
-    Those that play need not be in this process: `play_and_learn` takes their samples from
-    wherever they come, and `update_players` is where weights go out.
+    The games need not be played in this process: `play_and_learn` may collect samples from
+    elsewhere, and `update_players` may send weights there.
 
     Args:
         config: see ``configs/schema.py``.
-        folder: where the run lives; a run that is there already is gone on with.
-        reporter: is told how it goes.
+        folder: where the run is stored; if it holds a run, that run is resumed.
+        reporter: receives the events of the run.
 
     Attributes:
         game: the rules.
@@ -87,7 +88,7 @@ class Trainer(ABC):
         network: the network that learns; `build` makes it.
 
     Raises:
-        ValueError: bad options, or the folder is in use, of another run, or damaged.
+        ValueError: bad options, or the folder is in use, holds another run, or is damaged.
         StorageError: the folder cannot be written.
     """
 
@@ -123,14 +124,14 @@ class Trainer(ABC):
             folder.close()
             raise
 
-    # What an algorithm fills in.
+    # What an algorithm implements.
 
     def check_config(self) -> None:  # noqa: B027 - most have nothing to check
         """Raise ``ValueError`` if the configuration does not fit the game."""
 
     @abstractmethod
     def build(self, saved: State | None) -> None:
-        """Make everything; ``saved`` is what `restore` will get, or None in a new run."""
+        """Make all parts; ``saved`` is the state that `restore` will get, or None for a new run."""
 
     @abstractmethod
     def play_and_learn(self) -> dict[str, Any]:
@@ -140,42 +141,42 @@ class Trainer(ABC):
         """
 
     def update_players(self) -> dict[str, Any]:
-        """Have whoever plays take the new weights. Returns metrics for the log."""
+        """Give the new weights to whoever plays. Returns metrics for the log."""
         return {}
 
     @property
     @abstractmethod
     def player(self) -> PolicyValueNetwork:
-        """The network that is evaluated and saved."""
+        """The network that is evaluated and saved as the agent."""
 
     @property
     @abstractmethod
     def step(self) -> int:
-        """How long it has learnt, in the algorithm's own steps."""
+        """How long the network has learnt, in steps of the algorithm (gradient steps, say)."""
 
     @property
     def match_backend(self) -> str:
-        """The backend of networks in matches."""
+        """Backend of the networks in evaluation and gate matches."""
         return "eager"
 
     @property
     @abstractmethod
     def resources(self) -> str:
-        """What the run works with, for people."""
+        """Device, workers and so on that the run uses, for people."""
 
     @abstractmethod
     def state(self) -> State:
-        """All that `restore` needs to go on exactly here."""
+        """Everything that `restore` needs to continue exactly here."""
 
     @abstractmethod
     def restore(self, state: State) -> None:
-        """Go on exactly where `state` was; errors of any kind mean that it does not fit."""
+        """Continue from ``state``; any exception means that the state does not fit this run."""
 
     # The loop.
 
     @property
     def progress(self) -> float:
-        """Share of the run that is over, by iterations or by time, whichever is more."""
+        """Progress of the run from 0 to 1, by iterations or by time, whichever is larger."""
         budget = self.config.budget
         progress = self.iteration / budget.iterations
         if budget.minutes is not None:
@@ -188,7 +189,7 @@ class Trainer(ABC):
         return self.progress >= 1
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> RunResult:
-        """Go on until the budget is used up, or ``stop`` says so between two iterations.
+        """Train until the budget is used up, or until ``stop`` returns true after an iteration.
 
         Raises:
             StorageError: the folder cannot be written; the last state is whole, and a new
@@ -203,7 +204,7 @@ class Trainer(ABC):
         return RunResult(self.iteration, self.finished, self.seconds)
 
     def _iterate(self) -> None:
-        """One turn of the loop."""
+        """One iteration: play and learn, update the players, evaluate, save, report."""
         with self._clock():
             metrics = self._play_and_learn()
             self.iteration += 1
@@ -237,17 +238,17 @@ class Trainer(ABC):
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
-        """Count the time of what is done meanwhile."""
+        """Add the wall time of the ``with`` block to `seconds`."""
         started = time.perf_counter()
         yield
         self.seconds += time.perf_counter() - started
 
     def _position(self) -> dict[str, Any]:
-        """How far the run is, for the log."""
+        """Iteration, progress and time so far, for the log."""
         return {"iteration": self.iteration, "progress": self.progress, "seconds": self.seconds}
 
     def _go_on(self, saved: SavedRun) -> None:
-        """Take over what the folder holds."""
+        """Restore the state that the folder holds."""
         self.iteration = saved.iteration
         try:
             self.seconds = saved.loop["seconds"]
@@ -266,7 +267,7 @@ class Trainer(ABC):
     # Evaluation.
 
     def _evaluate(self) -> dict[str, Any]:
-        """Games against the fixed opponents, now and then and at the end: metrics for the log."""
+        """Play against the fixed opponents, if an evaluation is due; return metrics for the log."""
         evaluation = self.config.evaluation
         due = evaluation.every and (self.iteration % evaluation.every == 0 or self.finished)
         if not due:
@@ -284,7 +285,7 @@ class Trainer(ABC):
         return self._rate(agent)
 
     def _score(self, agent: NetworkAgent, opponent: str) -> dict[str, Any]:
-        """The score against one opponent."""
+        """Score against one opponent; return metrics for the log."""
         match = play_match(
             self.game,
             agent,
@@ -302,7 +303,7 @@ class Trainer(ABC):
         }
 
     def _rate(self, agent: NetworkAgent) -> dict[str, Any]:
-        """The rating by games against the anchors."""
+        """Elo rating from games against the anchors; return metrics for the log."""
         result = play_anchors(
             self.game,
             agent,
@@ -328,11 +329,11 @@ class Trainer(ABC):
         }
 
     def _reach(self, done: int, total: int) -> None:
-        """Tell how many games of a task are done."""
+        """Report ``done`` finished games of the current task."""
         self.reporter.reach(done)
 
     def _check_evaluation(self) -> None:
-        """Refuse opponents that do not exist and a file of ratings that is not there."""
+        """Refuse unknown opponents and a missing file of ratings."""
         evaluation = self.config.evaluation
         if not evaluation.every:
             return
@@ -343,7 +344,7 @@ class Trainer(ABC):
             raise FileNotFoundError(f"evaluation.ratings: there is no file {evaluation.ratings}")
 
     def _rated_anchors(self) -> dict[str, float]:
-        """The ratings of the anchors; those that nobody knows are measured, once for a run."""
+        """Ratings of the anchors; those without one are measured, once per run."""
         evaluation, folder = self.config.evaluation, self.folder
         if isinstance(evaluation.against, str) or not evaluation.every:
             return {}
@@ -368,7 +369,7 @@ class Trainer(ABC):
         return {name: known[name] for name in anchors}
 
     def _agent(self) -> bytes:
-        """The network of this run with its description, as a checkpoint's content."""
+        """This run's network and its description, as the content of a checkpoint file."""
         config = self.config
         checkpoint = Checkpoint(
             game=self.game.name,
@@ -389,5 +390,5 @@ class Trainer(ABC):
         return checkpoint_bytes(checkpoint)
 
     def close(self) -> None:
-        """End what runs beside the loop, and let others write into the folder."""
+        """Stop the run's threads and release the folder's lock."""
         self.folder.close()

@@ -1,15 +1,15 @@
-"""A memory of the network's answers: what was asked before needs not be asked again.
+"""Evaluation cache: stores the network's outputs by observation, to evaluate none of them twice.
 
-A position comes up again by another order of the same moves, in another game side by side, and
-in the search of the next move, whose tree is part of the one before. The key is a hash of the
-observation, so equal observations get equal answers whatever the position's history; nothing
-is assumed of the game, and no value is averaged over other searches, as it is when a tree is
-kept. Chess and Go engines call it the evaluation or neural-network cache.
+The same position recurs by another order of moves, in another game of the batch, and in the search
+of the next move, whose tree is part of the one before. The key is a hash of the observation, so
+equal observations get equal outputs whatever the history of the position. The cache assumes nothing
+about the game and does not mix the values of different searches, as reusing the tree would. Chess
+and Go engines call it the evaluation cache or neural-network cache.
 
-The hash is multilinear (Carter and Wegman, "Universal classes of hash functions", 1979): the
-sum of the observation's words, each times a random number of its own, modulo 2**64. Whatever
-the two observations, they collide for one choice of these numbers in about 2**60, so a table
-that is asked a billion times while it holds a million answers errs with probability 0.001.
+The hash is multilinear (Carter and Wegman, "Universal classes of hash functions", 1979): the sum of
+the observation's words, each times its own random number, modulo 2**64. Any two observations
+collide with a probability of about 2**-60 over the choice of these numbers. So a table that holds a
+million entries and is queried a billion times errs with probability 0.001.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ludarium.envs.engine.rule import compiled
 
 NO_SLOT = -1
 _WAYS = 4  # slots that a key can be in
-LINE = 64  # bytes that the processor fetches at a time
+LINE = 64  # bytes of a cache line of the processor
 CLOCK, EMPTIED = range(2)
 
 #: Slots that a key can be in: ``keys``, hashes of observations; ``stamps``, when each answer was
@@ -31,13 +31,13 @@ _SET = np.dtype([("keys", np.uint64, (_WAYS,)), ("stamps", np.int64, (_WAYS,))])
 
 
 class Cache(NamedTuple):
-    """Answers of one network in S slots, for B searches side by side with A actions.
+    """Outputs of one network in S slots, for B searches in parallel with A actions.
 
     Attributes:
         words: uint32 [B, W], the observations that the searches wait for, bit by bit: a view.
         multipliers: uint64 [W], of the hash.
         asked: uint64 [B], hashes of these observations, see `ask`.
-        sets: structured [S / 4], which answers there are; each in one line of memory.
+        sets: structured [S / 4], keys and stamps of four slots each; one cache line per set.
         answers: float32 [S, A + 1], logits and then the value.
         counts: int64 [2]: the time, in answers used, and when the cache was emptied.
     """
@@ -73,14 +73,14 @@ def new_cache(observations: np.ndarray, num_actions: int, megabytes: float) -> C
 
 
 def _in_lines(count: int, dtype: np.dtype) -> np.ndarray:
-    """Zeros whose first byte begins a line of memory."""
+    """An array of zeros that is aligned to a cache line."""
     room = np.zeros(count * dtype.itemsize + LINE, np.uint8)
     start = -room.ctypes.data % LINE
     return room[start : start + count * dtype.itemsize].view(dtype)
 
 
 def empty(cache: Cache) -> None:
-    """Forget all answers, as after a change of the network; takes no time."""
+    """Remove all entries in constant time, as after a change of the network."""
     cache.counts[EMPTIED] = cache.counts[CLOCK]
 
 
@@ -106,14 +106,14 @@ def set_of(cache, key):
 
 @compiled
 def set_request(cache, search):
-    """Take down what ``search`` waits for, once its observation is written."""
+    """Store the hash of the observation that ``search`` waits for, once it is written."""
     if len(cache.sets) > 0:
         cache.asked[search] = hash_of(cache.words[search], cache.multipliers)
 
 
 @compiled
 def lookup(cache, search):
-    """The slot with the answer to what ``search`` asked, or NO_SLOT."""
+    """The slot with the network's output for the observation of ``search``, or NO_SLOT."""
     if len(cache.sets) == 0:
         return NO_SLOT
     key = cache.asked[search]
@@ -129,7 +129,7 @@ def lookup(cache, search):
 
 @compiled
 def store(cache, search, logits, value):
-    """Keep the answer to what ``search`` asked, in the place of the one not used longest."""
+    """Store the output for the observation of ``search``; replaces the least recently used slot."""
     if len(cache.sets) == 0:
         return
     key = cache.asked[search]

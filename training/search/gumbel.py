@@ -84,7 +84,7 @@ def list_visited(root, edges, node, at_root):
 
 @compiled
 def value_visited(root, nodes, edges, settings, number, visited):
-    """Find sigma(completed Q) of the open edges of a node, of which so many were visited.
+    """Find sigma(completed Q) of a node's open edges; ``visited`` of them have visits.
 
     ``root.values`` gets those of the edges in ``root.visited``, place by place. The others have
     that of the mixed value (equation 33): of the network's value and the policy-weighted mean of
@@ -206,7 +206,7 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
 
 @compiled
 def select_root(root, nodes, edges, settings, considered_visits):
-    """The root edge to simulate next, by sequential halving."""
+    """Select the root edge to simulate next, by sequential halving."""
     considered = min(settings.max_considered, nodes[0].end - nodes[0].first)
     visits = considered_visits[considered, root.simulation]
     return choose_at_root(root, nodes, edges, settings, visits)
@@ -214,7 +214,7 @@ def select_root(root, nodes, edges, settings, considered_visits):
 
 @compiled
 def select_inside(root, nodes, edges, settings, number):
-    """The edge below the root whose visits lag most behind the improved policy (eq. 14)."""
+    """Select the edge below the root whose visits lag most behind the improved policy (eq. 14)."""
     visited, factor = improve(root, nodes, edges, settings, number)
     sum_visits = 0
     for index in range(visited):

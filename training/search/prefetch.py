@@ -1,9 +1,8 @@
-"""Asking for memory before it is needed.
+"""Prefetching: request memory from the processor before it is needed.
 
-Many trees side by side are more than the processor's nearest caches hold, and each turn of the
-network empties these anyway: a tree's next simulation would wait for memory again and again,
-once for each node that it comes through. So while one tree is worked on, the next one's memory is
-asked for. Nothing else is changed by it.
+The trees of a batch do not fit into the processor's fast caches, and every network call evicts
+them. A tree's next simulation would then wait for memory at each node on its path. So while one
+tree is searched, the memory of the next one is prefetched. This changes nothing but the speed.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .cache import LINE, set_of
 
 @intrinsic
 def _prefetch(typing_context: Any, array: Any, index: Any, byte: Any) -> Any:
-    """Fetch the line with a byte of an entry of a one-dimensional array."""
+    """Prefetch the cache line that holds an entry of a one-dimensional array."""
     if not isinstance(array, types.Array) or array.ndim != 1:
         raise TypingError("prefetch takes an entry of a one-dimensional array")
 
@@ -45,14 +44,14 @@ def _prefetch(typing_context: Any, array: Any, index: Any, byte: Any) -> Any:
 
 @compiled
 def prefetch(array, index, size):
-    """Ask for the first ``size`` bytes of ``array[index]``, or of what follows it."""
+    """Prefetch the first ``size`` bytes at ``array[index]``."""
     for byte in range(0, size, LINE):
         _prefetch(array, index, byte)
 
 
 @compiled
 def prefetch_tree(tree, cache, answers, b):
-    """Ask for what search ``b`` reads first when it goes on, and for the start of the next one.
+    """Prefetch what search ``b`` reads first when it continues, and the start of the next.
 
     ``answers`` [B, A] are the network's logits.
     """

@@ -14,24 +14,24 @@ from .tree import NO_NODE
 
 @compiled
 def low_for(node, sign):
-    """What a node is worth at least, to the player with this sign."""
+    """Lower bound of a node's value, for the player with this sign."""
     return node.lower if sign > 0 else -node.upper
 
 
 @compiled
 def high_for(node, sign):
-    """What a node is worth at most, to the player with this sign."""
+    """Upper bound of a node's value, for the player with this sign."""
     return node.upper if sign > 0 else -node.lower
 
 
 @compiled
 def update_bounds(nodes, edges, leaf):
-    """Carry new bounds of ``leaf`` up the tree, as far as they change anything."""
+    """Propagate the bounds of ``leaf`` up the tree, as long as they change anything."""
     number = nodes[leaf].parent
     while number != NO_NODE:
         node = nodes[number]
         sign = node.sign
-        low = -1  # in the mover's view: what is certain, and what is possible
+        low = -1  # in the mover's view: lower and upper bound
         high = -1
         for edge in range(node.first, node.end):
             child = edges[edge].child
@@ -48,7 +48,7 @@ def update_bounds(nodes, edges, leaf):
 
 @compiled
 def close_edges(nodes, edges, node, low, high):
-    """Close the edges known to be worse than what the mover has for certain (``low``).
+    """Close the edges that are proven to be worse than the lower bound ``low`` of the mover.
 
     Of a proven node only the actions that keep its value stay open.
     """

@@ -1,8 +1,8 @@
 """PUCT: the selection rule of AlphaZero, with Dirichlet noise at the root.
 
 Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
-through self-play" (Science 2018), supplement. An action not visited yet is taken to be worth
-what the network says of the node.
+through self-play" (Science 2018), supplement. The Q-value of an unvisited action is the network's
+value of the node.
 """
 
 import math
@@ -106,7 +106,7 @@ def tempered(weight, settings):
 
 @compiled
 def gamma(alpha, rng):
-    """A draw from the Gamma distribution (Marsaglia and Tsang, 2000)."""
+    """Draw from the Gamma distribution (Marsaglia and Tsang, 2000)."""
     boost = 1.0
     if alpha < 1:
         boost = math.pow((random_bits(rng) + 0.5) * _UNIFORM, 1 / alpha)

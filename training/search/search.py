@@ -1,4 +1,4 @@
-"""Running a batch of searches from Python, with any evaluator of leaves."""
+"""Run a batch of searches from Python, with any function that evaluates leaves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Evaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What searches of n positions found.
+    """Results of the searches of n positions.
 
     Attributes:
         actions: int64[n], the action to play.
@@ -46,12 +46,12 @@ class SearchResult:
 
 
 class Search:
-    """Searches up to ``batch`` positions at a time, all leaves in one evaluation.
+    """Searches up to ``batch`` positions in parallel; one network call evaluates all their leaves.
 
     Args:
         game: the rules.
         settings: see `SearchSettings`.
-        batch: largest number of positions searched together; more are done in portions.
+        batch: most positions that are searched in parallel; more are split into batches.
         seed: of the root noise.
         cache: megabytes for answers of the network, which are kept from one `run` to the next;
             call `forget` before one with another network. 0 keeps none.

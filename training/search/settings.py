@@ -1,4 +1,4 @@
-"""The numbers that steer a search."""
+"""Settings of a search."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 GUMBEL = 0
 PUCT = 1
-NEVER = 2**31 - 1  # a ply that no game reaches
+NEVER = 2**31 - 1  # a ply number that no game reaches
 
 
 class SearchSettings(NamedTuple):
-    """Settings of one search; plain numbers, so that kernels take them as they are.
+    """Settings of one search: plain numbers, which compiled kernels accept directly.
 
     Attributes:
         simulations: simulations for each move.
@@ -20,7 +20,7 @@ class SearchSettings(NamedTuple):
             prior. 0 for play at full strength.
         value_scale, maxvisit_init: Gumbel: weight of Q-values against logits, sigma in
             equation 8 of the paper: ``(maxvisit_init + max visits) * value_scale``.
-        rescale_values: Gumbel: stretch the Q-values of a node to 0..1.
+        rescale_values: Gumbel: rescale the Q-values of a node to [0, 1], as mctx does.
         c_puct: PUCT: weight of the prior.
         dirichlet_alpha: PUCT: concentration of the root noise.
         temperature: PUCT: exponent 1/temperature on visit counts when the action is drawn;

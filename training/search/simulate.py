@@ -24,14 +24,14 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 
 @part
 def show(table, state, cache, planes, b):
-    """Write what the player to move in a position sees, as what search ``b`` asks."""
+    """Write the observation of search ``b``: the position as its player to move sees it."""
     observe_as(table, state, int(state.mover), planes[b], True)
     set_request(cache, b)
 
 
 @part
 def new_node(table, search, number, parent):
-    """Make a node for the position in ``states[number]``; the evaluation is yet to come."""
+    """Add a node for the position in ``states[number]``, not yet evaluated."""
     roots, nodes, edges, states = search
     root = roots[0]
     node, state = nodes[number], states[number]
@@ -58,7 +58,7 @@ def new_node(table, search, number, parent):
 
 @part
 def start_search(table, search):
-    """Begin a search from the position in the root, which then waits for the network."""
+    """Begin a search from the root's position; the root then waits for the network."""
     root = search.roots[0]
     root.size = 1
     root.edges = 0
@@ -122,7 +122,7 @@ def draw_noise(root, node, edges, settings, rng):
 
 @part
 def expand(table, search, settings, rng, logits, value):
-    """Give the waiting node its evaluation: ``logits`` [A] and ``value`` in its mover's view.
+    """Expand the waiting node with the network's ``logits`` [A] and ``value`` (mover's view).
 
     The network numbers actions in the canonical frame; the tree, as the game does.
     """
@@ -151,7 +151,7 @@ def expand(table, search, settings, rng, logits, value):
 
 @part
 def back_up_exact(search, settings, number, value):
-    """End a simulation in a node whose value is exact, and so needs no network."""
+    """End a simulation in a node whose exact value is known, without the network."""
     roots, nodes, edges, _ = search
     root = roots[0]
     node = nodes[number]
@@ -239,7 +239,7 @@ def next_leaf(table, search, settings, considered_visits):
 
 @part
 def answer_from_cache(table, search, settings, rng, cache, planes, b):
-    """Show the waiting node; where the cache has the answer, expand it and return True."""
+    """Write the waiting node's observation; if it is cached, expand the node and return True."""
     show(table, search.states[search.roots[0].waiting], cache, planes, b)
     slot = lookup(cache, b)
     if slot == NO_SLOT:
@@ -260,7 +260,7 @@ def begin(tables, tree, cache, planes, first, last):
 
 @kernel
 def advance(tables, tree, cache, settings, rngs, logits, values, planes, first, last):
-    """Take the evaluations of the waiting leaves and find the next that the cache has not.
+    """Expand the waiting leaves; find the next leaves that are not in the cache.
 
     ``logits`` [B, A] and ``values`` [B] answer the observations that the last call wrote into
     ``planes`` [B, planes, cells]. Returns how many searches wait for the network again.

@@ -1,4 +1,4 @@
-"""Search trees of B games side by side, in preallocated arrays.
+"""Search trees of B games in parallel, in preallocated arrays.
 
 Node 0 is the root. All values are from player 0's point of view, so nothing has to be negated
 on the way up, whoever moves next; ``sign * value`` is what the node's mover makes of it.
@@ -17,7 +17,7 @@ from .settings import SearchSettings
 
 NO_NODE = -1
 NO_EDGE = -1
-PAUSED = -2  # in `waiting`: the search is finished and its result not taken yet
+PAUSED = -2  # value of `waiting`: the search is finished, but its result has not been read yet
 
 
 #: One node of a tree, its position and its edges aside. ``parent`` NO_NODE for the root; ``visits``
@@ -63,7 +63,7 @@ def root_dtype(actions: int) -> np.dtype:
     that waits for the network, NO_NODE or PAUSED; ``greedy`` whether the best action found is
     played, see `SearchSettings`. For each action: ``noise`` of the root, and ``policy``, what the
     network should learn. ``visited``, ``values``, ``best_unvisited`` and ``unvisited_prior`` are
-    working room of `gumbel` and `puct`, for the edges of one node.
+    scratch space of `gumbel` and `puct`, for the edges of one node.
     """
     return np.dtype(
         [
@@ -104,9 +104,9 @@ class Tree(NamedTuple):
 
 
 class OneSearch(NamedTuple):
-    """One of the searches of a `Tree`; attributes as there, without the first axis.
+    """One search of a `Tree`, with the same attributes without the first axis.
 
-    But for ``roots``, structured [1]: compiled code can hold no record in a tuple.
+    Except ``roots``, which is structured [1]: numba tuples cannot hold a single record.
     """
 
     roots: np.ndarray
@@ -122,7 +122,7 @@ def search_of(tree, b):
 
 
 def new_tree(game: Game, batch: int, settings: SearchSettings) -> Tree:
-    """Room for ``batch`` searches with these settings, or with fewer simulations."""
+    """Allocate ``batch`` searches for these settings, or for fewer simulations."""
     simulations = settings.simulations
     tree = Tree(
         states=np.zeros((batch, simulations + 2), game.state_dtype),
@@ -149,7 +149,7 @@ def is_proven(node):
 
 @compiled
 def node_value(node):
-    """Best knowledge of a node's value, player 0's view: exact, or the mean within bounds."""
+    """Best estimate of a node's value, player 0's view: exact, or the mean within its bounds."""
     return min(max(node.value, np.float32(node.lower)), np.float32(node.upper))
 
 

@@ -22,16 +22,16 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 #: Value of a game that player 0 has won, less the plies it took; far above any score.
 WIN = 1 << 24
 _INFINITY = 1 << 30
-_FIRST = 1 << 62  # key of an action that is tried before all others
+_FIRST = 1 << 62  # ordering key of an action that is tried before all others
 
-#: What the search keeps for each ply of the line of play it is looking at.
+#: The search's stack frame for each ply of the current line of play.
 FRAME = np.dtype(
     (
         np.record,
         [
             ("sign", np.int32),  # +1 where player 0 is to move, -1 where player 1 is
-            ("lower", np.int32),  # alpha: player 0 can have this much elsewhere
-            ("upper", np.int32),  # beta: player 1 need not allow more than this
+            ("lower", np.int32),  # alpha: player 0 is sure of at least this value elsewhere
+            ("upper", np.int32),  # beta: player 1 can hold the value to this elsewhere
             ("best", np.int32),  # value of the best action so far
             ("width", np.int32),  # number of legal actions
             ("tried", np.int32),  # how many of them have been tried: they come first
@@ -70,7 +70,7 @@ def open_frame(table, state, frame, actions, keys, history, num_actions):
 
 @part
 def bring_forward(actions, keys, start, end):
-    """Exchange the entry with the highest key among ``start`` to ``end`` with the first."""
+    """Swap the entry with the highest key among ``start`` to ``end`` to the front."""
     highest = start
     for i in range(start + 1, end):
         if keys[i] > keys[highest]:
@@ -118,7 +118,7 @@ def search_to(table, line, frames, actions, keys, history, best, depth):
                 continue
             value = evaluate(table, line[ply + 1], ply + 1)
         elif ply > 0:
-            # All that matters is known: this is what the action one ply up is worth.
+            # All actions are tried, or a cutoff: this is the value of the action one ply up.
             value = frame.best
             ply -= 1
             frame = frames[ply]
@@ -158,7 +158,7 @@ def search(
     begin,
     end,
 ):
-    """Search positions with the workers ``begin`` to ``end``, each every so many-th position.
+    """Search positions with the workers ``begin`` to ``end``; worker w takes every workers-th one.
 
     Args:
         tables: the game's tables, array of one record.

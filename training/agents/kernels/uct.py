@@ -5,11 +5,11 @@ Template functions for ``engine.compile.specialise``. UCB1: Auer, Cesa-Bianchi a
 "Bandit Based Monte-Carlo Planning", 2006. One node is added per playout, as in Coulom,
 "Efficient Selectivity and Backup Operators in Monte-Carlo Tree Search", 2006.
 
-A tree is an array of `NODE` records, the root first; each search overwrites it. The children
-of a node lie side by side; room for them is taken when a second playout passes through the
-node, so most nodes never need any. Results are counted from player 0's side, so it does not
-matter whose turn follows whose. Positions are not stored: each playout plays its way down
-again from the root, a few plies where the playout itself is a whole game.
+A tree is an array of `NODE` records, the root first; each search overwrites it. The children of a
+node are contiguous and are allocated when a second playout passes through the node, so most nodes
+never have any. Results are counted from player 0's side, so the order of turns does not matter.
+Positions are not stored: each playout replays the moves from the root, a few plies compared with
+the whole game that the playout plays.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ NODE = np.dtype(
 
 @part
 def take_room(table, state, tree, node, free, num_actions):
-    """Place the children of ``node``, all untried, from ``free`` on; return the next index."""
+    """Allocate the children of ``node``, all untried, from ``free`` on; return the next index."""
     first = free
     for action in range(num_actions):
         if rules.is_legal(table, state, action):
@@ -91,7 +91,7 @@ def most_promising_child(tree, node, mover, spreads, inverse_roots):
 
 @part
 def grow_tree(table, root, work, rng, tree, path, num_actions, playouts, spreads, inverse_roots):
-    """Run ``playouts`` playouts from the position ``root[0]``; ``work[0]`` is working room."""
+    """Run ``playouts`` playouts from the position ``root[0]``; ``work[0]`` is scratch space."""
     tree[0].visits = 0
     tree[0].total = 0
     free = take_room(table, root[0], tree, 0, 1, num_actions)
@@ -105,7 +105,7 @@ def grow_tree(table, root, work, rng, tree, path, num_actions, playouts, spreads
         while not is_new and state.outcome == ONGOING:
             if tree[node].children == 0:
                 if free + num_actions > len(tree):
-                    break  # no room left: the tree grows no more, only its numbers do
+                    break  # the tree is full: update its statistics without adding nodes
                 free = take_room(table, state, tree, node, free, num_actions)
             is_new = tree[node].tried < tree[node].width
             if is_new:
@@ -156,7 +156,7 @@ def search(
     begin,
     end,
 ):
-    """Search positions with the workers ``begin`` to ``end``, each every so many-th position.
+    """Search positions with the workers ``begin`` to ``end``; worker w takes every workers-th one.
 
     Args:
         tables: the game's tables, array of one record.

@@ -1,8 +1,9 @@
-"""Self-play, compiled: search, record, move, start the next game, until the network is needed.
+"""Self-play, compiled: search, record, move and start the next game, until the network is needed.
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
-Games do not wait for each other: each goes on to its next simulation, move or game, so that
-every batch for the network is full.
+
+Games do not wait for each other: each continues with its next simulation, move or game until it
+needs the network, so every batch for the network is full.
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +30,7 @@ rules: Any = None
 
 
 class Log(NamedTuple):
-    """What self-play leaves behind: C positions, and up to C games that ended.
+    """The log of self-play: C positions, and up to C games that ended.
 
     Attributes:
         states: structured [C], positions as they were searched.
@@ -40,9 +41,9 @@ class Log(NamedTuple):
         ended_states: structured [C], their last positions.
         ended_outcomes: int8 [C], their outcomes.
         ended_scores: int32 [C], their scores for player 0.
-        ended_resigned: bool [C], whether they were given up, and so have no final position.
-        ended_free: bool [C], whether nobody could resign in them.
-        ended_lowest: float32 [C, 2], the lowest value that each player met: see `Resignation`.
+        ended_resigned: bool [C], whether they ended by resignation, without a final position.
+        ended_free: bool [C], whether resignation was disabled in them.
+        ended_lowest: float32 [C, 2], each player's lowest root value: see `Resignation`.
         counts: int64 [7]: positions, ended games, next serial number, simulations, plies of
             the ended games, evaluations by the network, and from the cache.
     """
@@ -62,13 +63,13 @@ class Log(NamedTuple):
 
 
 class Resignation(NamedTuple):
-    """Who gives up when, in B games.
+    """Resignation in B games.
 
     Attributes:
-        threshold: a player resigns when a search gives him a value this low, in his own view.
-        disabled_fraction: share of the games in which nobody resigns.
-        free: bool [B], whether this is one of them.
-        lowest: float32 [B, 2], the lowest value that searches gave each player.
+        threshold: a player resigns at a root value this low or lower, in the player's own view.
+        disabled_fraction: fraction of the games in which resignation is disabled.
+        free: bool [B], whether resignation is disabled in the game.
+        lowest: float32 [B, 2], each player's lowest root value so far.
     """
 
     threshold: float
@@ -78,17 +79,17 @@ class Resignation(NamedTuple):
 
 
 class Games(NamedTuple):
-    """B games of self-play side by side, each with a search of its own.
+    """B games of self-play in parallel, each with its own search.
 
     Attributes:
         tree: the searches.
         cache: answers of the network.
-        log: what the games leave behind.
+        log: positions searched and games that ended.
         serials: int64 [B], serial numbers of the games.
         rngs: int64 [B, 2], their random numbers.
-        opening_plies: each starts with 0 to so many random plies.
-        resignation: who gives up when.
-        planes: float32 [B, planes, cells], what the searches ask the network about.
+        opening_plies: each game starts with 0 to this many random plies.
+        resignation: threshold and trials of resignation.
+        planes: float32 [B, planes, cells], observations that wait for the network.
     """
 
     tree: Tree
@@ -108,13 +109,13 @@ POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES, EVALUATIONS, HITS = range(7)
 
 @part
 def is_full(log):
-    """Whether the log may have no room for what the next move leaves behind."""
+    """Whether the log may be too full for what the next move adds."""
     return log.counts[POSITIONS] == len(log.states) or log.counts[ENDED] == len(log.ended_games)
 
 
 @part
 def start_game(table, games, b):
-    """Start game ``b`` anew, some random plies into it, and its search."""
+    """Start a new game in slot ``b``, play its random opening, and begin its search."""
     state, rng = games.tree.states[b, 0], games.rngs[b]
     log, resignation = games.log, games.resignation
     num_actions = log.policies.shape[1]
@@ -135,7 +136,7 @@ def start_game(table, games, b):
 
 @part
 def gives_up(nodes, state, resignation, b):
-    """Whether the mover resigns after a finished search; remember its value either way."""
+    """Whether the mover resigns after a finished search; records its root value in any case."""
     value = nodes[0].sign * node_value(nodes[0])
     mover = int(state.mover)
     resignation.lowest[b, mover] = min(resignation.lowest[b, mover], value)
@@ -144,7 +145,7 @@ def gives_up(nodes, state, resignation, b):
 
 @part
 def end_game(table, games, b, resigned):
-    """Write down how game ``b`` ended."""
+    """Log how game ``b`` ended."""
     state, log, resignation = games.tree.states[b, 0], games.log, games.resignation
     row = log.counts[ENDED]
     log.ended_games[row] = games.serials[b]
@@ -161,7 +162,7 @@ def end_game(table, games, b, resigned):
 
 @part
 def record(games, b):
-    """Write down the root of search ``b``, the policy found for it and its value."""
+    """Log the root of search ``b``, its policy target and its value."""
     log, root, nodes = games.log, games.tree.roots[b], games.tree.nodes[b]
     row = log.counts[POSITIONS]
     log.states[row] = games.tree.states[b, 0]
@@ -174,7 +175,7 @@ def record(games, b):
 
 @part
 def advance_root(table, search, settings, edge, rng):
-    """Play an edge's action; the child's evaluation, if there is one, becomes the new root's.
+    """Play an edge's action; the new root keeps the child's evaluation, if it has one.
 
     Without one the new root waits for the network.
     """
@@ -199,7 +200,7 @@ def begin_games(tables, games):
 
 @kernel
 def play_on(tables, games, settings, logits, values):
-    """Take the network's answers and play on until each game needs it again, or the log is full.
+    """Apply the network's outputs; play until each game needs it again, or the log is full.
 
     ``logits`` [B, A] and ``values`` [B] answer ``games.planes`` of the call before; a game whose
     search is finished while the log is full is PAUSED and moves later. Returns whether the log
