@@ -1,4 +1,8 @@
-"""Fixtures that run a test once for every game and option set; other options are slow."""
+"""Fixtures that run a test once for every game and option set.
+
+The quick tests have each game with its default options, and what needs many compiled functions
+only on two small games.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import pytest
 
 from ludarium.envs import GAMES, Game
 from tests.games import ALL_GAMES, CASES
+
+SMALL = ("corso", "tictactoe")
 
 
 @pytest.fixture(
@@ -21,7 +27,12 @@ def game(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Gam
     return kind(**options)
 
 
-@pytest.fixture(params=ALL_GAMES.values(), ids=list(ALL_GAMES))
+@pytest.fixture(
+    params=[
+        pytest.param(kind, id=name, marks=[] if name in SMALL else [pytest.mark.slow])
+        for name, kind in ALL_GAMES.items()
+    ]
+)
 def default_game(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Game:
     """Each game with its default options, registered under its name."""
     monkeypatch.setitem(GAMES, request.param.name, request.param)

@@ -627,6 +627,7 @@ def test_the_readme_names_the_entries_of_the_observation(name: str) -> None:
 # Plain Python.
 
 
+@pytest.mark.slow
 def test_plain_python_gives_the_same_as_compiled_code() -> None:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run(
