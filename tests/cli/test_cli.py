@@ -287,7 +287,7 @@ def test_without_the_extra_packages_the_remedy_is_named(missing):
     assert "Traceback" not in result.stderr
 
 
-def test_bench_reports_the_share_of_the_network(capsys, tmp_path):
+def test_bench_reports_the_share_of_the_network(capsys, tmp_path, run_folder):
     config = tmp_path / "tiny.yaml"
     config.write_text("game: corso\nnetwork: {channels: 4, blocks: 1}\nbackend: eager\n")
     arguments = ["bench", "corso", "--config", str(config), "--seconds", "0.3", "--json"]

@@ -238,7 +238,7 @@ def test_commands_that_fail_do_not_end_the_game(play, here):
     (here / "notes.txt").write_text("mine")
     out = play(["save", "save notes.txt", "save nowhere/game.json", "b2", "quit"], *QUICK)
     assert "save where?" in out
-    assert "notes.txt is no saved game" in out
+    assert "notes.txt' is not valid JSON" in out
     assert "No such file" in out
     assert (here / "notes.txt").read_text() == "mine"
     assert "moves: b2" in out
@@ -302,8 +302,9 @@ def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("nonsense", "game.json is no saved game"),
-        ("[]", "does not have a game and moves"),
+        ("nonsense", "game.json' is not valid JSON"),
+        ("[]", "holds no game record"),
+        ("{}", "does not have a game and moves"),
         ('{"game": "corso", "moves": []}', "is a game of 'corso', not of tictactoe"),
         ('{"game": "tictactoe", "moves": [], "seat": true}', "a seat is 0 or 1"),
         ('{"game": "tictactoe", "moves": [], "seat": 2}', "a seat is 0 or 1"),

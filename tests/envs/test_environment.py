@@ -165,7 +165,9 @@ def test_text_and_drawing_show_the_position() -> None:
     env = make("corso", render_mode="ansi", size=3)
     env.reset()
     env.step(4)
-    assert env.render() == "3 . . .\n2 . O .\n1 . . .\n  a b c"
+    board, _, standing = env.render().rpartition("\n")
+    assert board == "3 . . .\n2 . O .\n1 . . .\n  a b c"
+    assert standing.startswith("player_1 to move")
     drawn = make("corso", render_mode="svg", size=3)
     drawn.reset()
     drawn.step(4)

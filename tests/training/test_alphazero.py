@@ -520,7 +520,7 @@ def test_without_a_weight_there_is_no_head_and_the_trunk_learns_nothing_of_owner
 
 def test_ownership_needs_a_board():
     network = build_network(NetworkShape((7,), 6), 16, 2)
-    with pytest.raises(ValueError, match=r"ownership_weight: .* no board"):
+    with pytest.raises(ValueError, match=r"ownership_weight needs a network of ludarium"):
         Learner(network, LearnerConfig(ownership_weight=0.1), True)
 
 
@@ -715,7 +715,7 @@ def test_schedule_of_simulations():
     assert [search_settings(config, share).simulations for share in (0, 0.4, 0.5, 1)] == [
         8, 8, 16, 16,
     ]  # fmt: skip
-    with pytest.raises(ValueError, match=r"self_play: .*ascends"):
+    with pytest.raises(ValueError, match=r"self_play.simulations: .*ascends"):
         tiny_config("self_play.simulations=[[0.5, 8], [0, 16]]")
 
 
