@@ -5,10 +5,11 @@ The games are every registered one, the guide's tic-tac-toe, and one that uses w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 from ludarium.envs import GAMES, Game, Option, Position
 from ludarium.envs.engine.kernels import rows
@@ -47,6 +48,14 @@ CASES: dict[str, tuple[type[Game], dict[str, Any]]] = {
     for name, game in ALL_GAMES.items()
     for options in option_sets(game)
 }
+
+
+def slow_but(quick: Iterable[Any], values: Iterable[Any]) -> list[Any]:
+    """Parameters of a test: the quick tests have those of the values that are in ``quick``."""
+    quick = list(quick)
+    return [
+        value if value in quick else pytest.param(value, marks=pytest.mark.slow) for value in values
+    ]
 
 
 def random_game(

@@ -22,6 +22,7 @@ from ludarium.models.network import expected_value
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.random_positions import random_observations
+from tests.games import slow_but
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINED = [name for name in GAMES if shipped_agent(name)]
@@ -39,7 +40,7 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", slow_but(["corso", "obelisk"], TRAINED))
 def test_shipped_agents_answer_the_same_in_onnx(name, folder):
     checkpoint = load_checkpoint(shipped_agent(name))
     exported = load_exported(folder / f"{name}.onnx")
@@ -61,7 +62,7 @@ def test_shipped_agents_answer_the_same_in_onnx(name, folder):
             np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", slow_but(["corso"], TRAINED))
 def test_the_example_plays_a_legal_game_without_torch(name, folder):
     rewards = []
     for seat in ("0", "1"):

@@ -31,7 +31,7 @@ from ludarium.envs.obelisk import Obelisk, rules
 from ludarium.envs.obelisk import __file__ as room
 from ludarium.envs.obelisk.picture import placed_blocks
 from ludarium.envs.obelisk.placements import mirror_types, oriented, own_orientations, placements
-from tests.games import random_game
+from tests.games import random_game, slow_but
 from tests.references.agreement import assert_same, play_beside
 from tests.references.obelisk import ReferenceObelisk, Tower
 
@@ -185,11 +185,12 @@ def met_in_random_games(number: int) -> Counter[str]:
     return play_beside(game, reference_of(game), snapshot_of_position, games, seed=1000 * number)
 
 
-@pytest.mark.parametrize("number", range(len(OPTION_SETS) + 1))
+@pytest.mark.parametrize("number", slow_but([0, 1], range(len(OPTION_SETS) + 1)))
 def test_random_games_agree_with_the_reference(number: int) -> None:
     met_in_random_games(number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "event",
     [
@@ -1060,6 +1061,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         make_game("obelisk", blocks=str(tmp_path / "bad.json"))
 
 
+@pytest.mark.slow
 def test_games_with_large_catalogues_can_be_played() -> None:
     """Counts, values and heights at their limits, to see that nothing runs over."""
     cube, plate = [[0, 0, 0]], PLATE

@@ -45,7 +45,7 @@ from ludarium.envs.onyx.rules import (
     H,
     V,
 )
-from tests.games import random_game
+from tests.games import random_game, slow_but
 from tests.references.agreement import assert_same, play_beside
 from tests.references.onyx import ReferenceOnyx
 
@@ -239,11 +239,12 @@ def games_beside_reference(number: int) -> Counter[str]:
     return play_beside(game, reference_of(game), snapshot_of_position, games)
 
 
-@pytest.mark.parametrize("number", range(len(OPTION_SETS) + 1))
+@pytest.mark.parametrize("number", slow_but([0, 1], range(len(OPTION_SETS) + 1)))
 def test_random_games_agree_with_the_reference(number: int) -> None:
     games_beside_reference(number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "event",
     [

@@ -39,7 +39,7 @@ from ludarium.envs.osiron.rules import (
     OWN_PIECES,
     OWN_THREE,
 )
-from tests.games import random_game, random_positions
+from tests.games import random_game, random_positions, slow_but
 from tests.references.agreement import Snapshot, play_beside
 from tests.references.osiron import ReferenceOsiron
 
@@ -125,11 +125,12 @@ def events_of(number: int) -> Counter[str]:
     )
 
 
-@pytest.mark.parametrize("number", range(-1, len(OPTION_SETS)))
+@pytest.mark.parametrize("number", slow_but([-1, 0], range(-1, len(OPTION_SETS))))
 def test_random_games_agree_with_the_reference(number: int) -> None:
     assert events_of(number)["games"] >= 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("event", "least"),
     [

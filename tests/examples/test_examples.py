@@ -61,6 +61,7 @@ def test_every_script_is_tested_and_documented():
     assert [script for script in scripts if f"examples/{script}" not in text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", LEARNERS)
 def test_what_learns_beats_random_play(script):
     modules, arguments, least = LEARNERS[script]

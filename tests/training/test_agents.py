@@ -14,7 +14,7 @@ from ludarium.envs.engine.rule import PLAYER_1_WINS
 from ludarium.training.agents import AlphaBetaAgent, GreedyAgent, UCTAgent, make_agent
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
-from tests.games import ALL_GAMES, random_positions
+from tests.games import ALL_GAMES, random_positions, slow_but
 from tests.tictactoe import TicTacToe
 from tests.training.random_tree import RandomTree
 
@@ -45,7 +45,7 @@ def tictactoe(*cells: str) -> Position:
 # Every agent.
 
 
-@pytest.mark.parametrize("name", ALL_GAMES)
+@pytest.mark.parametrize("name", slow_but(["corso", "tictactoe"], ALL_GAMES))
 def test_agents_choose_legal_actions_in_every_game(name: str) -> None:
     game = ALL_GAMES[name]()
     positions = random_positions(game, 12)

@@ -45,7 +45,15 @@ def run(case: dict):
     return search.run(state, evaluate, noise), search.tree, leaves
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case, id=case["name"], marks=[] if case["name"][:2] == "a5" else [pytest.mark.slow]
+        )
+        for case in CASES  # each number of actions is compiled anew: five are enough to be quick
+    ],
+)
 def test_agrees_with_mctx(case):
     found, tree, leaves = run(case)
     expected = case["expected"]

@@ -18,6 +18,7 @@ from ludarium.training.search.cache import (
     store,
 )
 from ludarium.training.search.settings import GUMBEL, PUCT
+from tests.games import slow_but
 
 from .test_search import random_network, random_positions, states_of
 
@@ -39,7 +40,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("algorithm", [GUMBEL, PUCT], ids=["gumbel", "puct"])
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
 def test_search_finds_the_same_with_fewer_evaluations(name, algorithm):
     game = make_game(name, **GAMES[name])
     states = states_of(random_positions(game, 8, 6))
