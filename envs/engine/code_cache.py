@@ -43,11 +43,12 @@ _SECONDS_PER_DAY = 86_400
 def cache_folders(module_file: str) -> Iterator[Path]:
     """Where kernels are looked for; the first folder that can be written gets new ones.
 
-    ``NUMBA_CACHE_DIR`` where that is set, ``__pycache__`` beside the module, the user's own folder
-    for such files.
+    Only ``NUMBA_CACHE_DIR`` where that is set, as for all that numba keeps; else ``__pycache__``
+    beside the module, then the user's own folder for such files.
     """
     if config.CACHE_DIR:
         yield Path(config.CACHE_DIR) / "ludarium"
+        return
     yield Path(module_file).resolve().parent / "__pycache__"
     with suppress(RuntimeError):  # nobody's home
         yield _user_folder() / "ludarium"

@@ -333,7 +333,7 @@ def test_a_damaged_table_in_the_cache_is_not_played_from(
     path = table_path("beginner")
     path.parent.mkdir()
     path.write_bytes(b"something else entirely" * 50)
-    with pytest.raises(ValueError, match="' is no table of a solved game"):
+    with pytest.raises(ValueError, match="is no table of a solved game"):
         make_agent("perfect", make_osiron("beginner"))
 
 

@@ -302,4 +302,4 @@ def test_bench_reports_the_share_of_the_network(capsys, tmp_path, run_folder):
     assert main([*arguments, *small, *agent]) == 0
     (trained,) = json.loads(capsys.readouterr().out)
     assert trained["cache_hits"] == 0
-    assert trained["network"] != {"channels": 8, "blocks": 1}
+    assert trained["network"] == {"channels": 8, "blocks": 1} != result["network"]

@@ -68,7 +68,7 @@ PERFT = {
     (12, "standard", False): {1: 192, 2: 36448, 3: 6840856},
 }
 
-FILES = "abcdefghijklmnopqr"
+FILES = "abcdefghijklmnopqrst"
 
 
 def open_board(size: int = 12, **options: Any) -> Position:

@@ -97,7 +97,7 @@ def test_a_run_that_is_refused_or_saves_nothing_leaves_no_folder(tmp_path):
         AlphaZeroTrainer(config, RunFolder(tmp_path / "c"), Reporter())
     huge = config.replay.model_copy(update={"last": 10**16})
     config = tiny_config("alphazero").model_copy(update={"replay": huge})
-    with pytest.raises(ValueError, match=r"replay\.last: 10,000,000,000,000,000 positions take"):
+    with pytest.raises(ValueError, match=r"would take .* of memory .*lower replay\.last"):
         AlphaZeroTrainer(config, RunFolder(tmp_path / "d"), Reporter())
     assert not list(tmp_path.iterdir())
 
