@@ -218,7 +218,11 @@ def test_a_part_that_python_called_first_still_goes_into_kernels() -> None:
     assert [draw(again) for _ in range(3)] == numbers
 
 
-def test_integers_of_any_width_make_one_copy_of_a_part() -> None:
+def test_integers_of_any_width_make_one_copy_of_a_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_cache, "cache_folders", lambda file: [tmp_path])
+
     @part
     def shifted(number):
         return number << 40
