@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ludarium.envs import Game, make_game
+from ludarium.envs import Game, Position, make_game, one_side, single
 from ludarium.envs.aec import AGENTS, BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.codec import CanonicalTurn, Codec
-from ludarium.envs.one_side import OneSide
-from ludarium.envs.sb3 import BoardGameVecEnv
-from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
 from tests.games import random_game, random_positions
 from tests.oddity import Oddity
@@ -201,10 +198,21 @@ def test_a_refused_action_of_a_canonical_batch_is_named_by_its_text() -> None:
         games.step([action, int(games.masks[1].argmax())])
 
 
-@pytest.mark.parametrize("opponent", ["random", "uct:4"])
-def test_single_and_vector_environments_are_in_one_frame(opponent: str) -> None:
+class Lowest:
+    """An agent by name, which knows the board's own frame only."""
+
+    def choose(self, position: Position) -> int:
+        return int(position.legal_actions[0])
+
+
+@pytest.mark.parametrize("opponent", ["random", "lowest"])
+def test_single_and_vector_environments_are_in_one_frame(
+    opponent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for face in (single, one_side):
+        monkeypatch.setattr(face, "make_agent", lambda *_: Lowest())
     game = TURNED["onyx"]
-    env = SingleAgentEnv(game, opponent=opponent, seat=1, canonical=True, illegal="raise")
+    env = single.SingleAgentEnv(game, opponent=opponent, seat=1, canonical=True, illegal="raise")
     for seed in range(3):
         observation, info = env.reset(seed=seed)
         over = False
@@ -220,9 +228,3 @@ def test_single_and_vector_environments_are_in_one_frame(opponent: str) -> None:
             expected = vector.batch.position(number).observation(canonical=True)
             np.testing.assert_array_equal(observations[number], expected)
         observations, *_, infos = vector.step(infos["action_mask"].argmax(axis=1))
-    sb3 = BoardGameVecEnv(game, 4, opponent=opponent, canonical=True, illegal="raise", seed=2)
-    sb3.reset()
-    for _ in range(30):
-        sb3.step(sb3.action_masks().argmax(axis=1))
-    assert isinstance(sb3.side, OneSide)
-    assert sb3.side.batch.canonical

@@ -164,3 +164,14 @@ def test_without_stable_baselines3_the_remedy_is_named() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert 'pip install "ludarium[train]"' in run.stdout
+
+
+def test_with_canonical_the_games_are_in_the_movers_frame() -> None:
+    vec_env = BoardGameVecEnv("onyx", 4, size=6, canonical=True, illegal="raise", seed=2)
+    observations = vec_env.reset()
+    batch = vec_env.side.batch
+    for _ in range(30):
+        for number in range(4):
+            expected = batch.position(number).observation(canonical=True)
+            np.testing.assert_array_equal(observations[number], expected)
+        observations, *_ = vec_env.step(vec_env.action_masks().argmax(axis=1))
