@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ from ludarium.envs.registry import GameRegistry
 from tests import tictactoe
 from tests.installed import install
 from tests.tictactoe import TicTacToe
+
+needs_command_line = pytest.mark.skipif(
+    find_spec("rich") is None, reason="the command line needs ludarium[train]"
+)
 
 
 @pytest.fixture
@@ -77,6 +82,7 @@ assert ludarium.envs.from_record(played.unwrapped.to_record()).unwrapped.positio
 """
 
 
+@needs_command_line
 def test_a_game_of_an_installed_package_has_every_face(packages: Path) -> None:
     points = {"tictactoe_v0": "noughts:TicTacToe"}
     install(packages, "noughts-game", {}, {"ludarium.games": points})
@@ -101,6 +107,7 @@ def test_a_game_of_an_installed_package_has_every_face(packages: Path) -> None:
         ({"corso_v0": "noughts:TicTacToe"}, "there is a game called 'corso' already"),
     ],
 )
+@needs_command_line
 def test_a_broken_package_is_named_and_breaks_nothing_else(
     points: dict[str, str], told: str, packages: Path
 ) -> None:
@@ -122,6 +129,7 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(
         assert "Traceback" not in asked.stderr
 
 
+@needs_command_line
 def test_the_command_line_takes_games_from_a_module(packages: Path) -> None:
     match = ("evaluate", "random", "--game=tictactoe", "--against=greedy", "--games=2", "--json")
     for arguments in (
