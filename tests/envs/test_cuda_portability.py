@@ -13,6 +13,8 @@ import pytest
 
 from tests.games import ALL_GAMES
 
+pytestmark = pytest.mark.slow
+
 KERNELS = [
     "batch_start",
     "batch_step",

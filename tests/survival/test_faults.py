@@ -72,6 +72,7 @@ def test_a_failure_at_any_operation_changes_nothing(run, how, tmp_path, monkeypa
         assert (differing, said) == ([], []), (number, done[number])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "power", "full"])
 def test_a_first_iteration_that_fails_changes_nothing(how, tmp_path, monkeypatch):
     """Also where it failed after its state was saved: then that stays."""

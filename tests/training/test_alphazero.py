@@ -283,6 +283,7 @@ def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm
         assert action == finalists[policy[finalists].argmax()]
 
 
+@pytest.mark.slow
 def test_a_run_with_every_economy_goes_on_as_if_it_had_not_been_interrupted(tmp_path):
     economies = (
         "self_play.temperature_plies=4",
@@ -532,6 +533,7 @@ def test_games_without_owners_are_refused_before_anything_is_written(tmp_path):
     assert not folder.path.exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_learns_ownership_goes_on_and_its_agent_is_as_any(tmp_path):
     settings = (OWNERSHIP, "bootstrap={positions: 200, playouts: 8}", "budget={iterations: 2}")
     whole = trained(tmp_path / "whole", *settings)
@@ -650,6 +652,7 @@ def test_unknown_scores_and_owners_teach_nothing():
     assert not same_weights(learnt[0][0], learnt[2][0])
 
 
+@pytest.mark.slow
 def test_a_run_with_resignation_goes_on_as_if_it_had_not_been_interrupted(tmp_path, monkeypatch):
     monkeypatch.setattr("ludarium.training.alphazero.resignation._FEWEST", 10)
     settings = (
@@ -727,6 +730,7 @@ def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
     return all(torch.equal(value, other[name]) for name, value in a.state_dict().items())
 
 
+@pytest.mark.slow
 def test_a_network_that_does_not_pass_the_gate_does_not_play(tmp_path):
     """Nobody scores more than all points, and everybody at least none."""
     open_gate = trained(tmp_path / "open", GATE % 0)
