@@ -1,7 +1,7 @@
 """Which parts of the AlphaZero loop earn their time: each left out or changed, at equal time.
 
     python benchmarks/ablations.py corso --minutes 1.5
-    python benchmarks/ablations.py onyx --minutes 1.5 --only base puct "no warm-up"
+    python benchmarks/ablations.py onyx --minutes 1.5 --only base PUCT "no bootstrap"
 
 Every variant trains from nothing on one core for the same processor time (not wall time, so that
 other work on the machine is fair to all). Then each plays `base` and fixed opponents, and chooses
@@ -60,10 +60,10 @@ VARIANTS: dict[str, list[str]] = {
     "greedy after 8 plies": ["self_play.temperature_plies=8"],
     "no cache": ["self_play.cache=0"],
     "no proof": ["self_play.prove=false"],
-    "no warm-up": ["bootstrap.positions=0"],
+    "no bootstrap": ["bootstrap.positions=0"],
     "value target: outcome only": ["learner.search_value=0"],
-    "2 uses": ["learner.replay_ratio=2"],
-    "8 uses": ["learner.replay_ratio=8"],
+    "replay ratio 2": ["learner.replay_ratio=2"],
+    "replay ratio 8": ["learner.replay_ratio=8"],
     "network 48x4": ["network={channels: 48, blocks: 4}"],
     "network 384x3": ["network={channels: 384, blocks: 3}"],  # this one and the next two:
     "network 512x3": ["network={channels: 512, blocks: 3}"],  # perceptrons, for Obelisk
@@ -174,7 +174,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     given = parser.parse_args()
     if given.quick:
-        given.minutes, given.only, given.jobs = 0.02, ["base", "no warm-up"], 1
+        given.minutes, given.only, given.jobs = 0.02, ["base", "no bootstrap"], 1
         given.settings += ["bootstrap.positions=0", "self_play.positions=256"]
     root = given.folder / given.game
     root.mkdir(parents=True, exist_ok=True)
