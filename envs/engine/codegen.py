@@ -152,11 +152,10 @@ class _LeafLibrary(_KernelLibrary):
 # Compilers: from the function to its library.
 
 
-class _PartCompiler(Compiler):
-    """Makes intermediate code only."""
+class _FlaggedCompiler(Compiler):
+    """Compiles with more of numba's flags switched on."""
 
-    library = _PartLibrary
-    noalias = False
+    switched_on: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -168,11 +167,16 @@ class _PartCompiler(Compiler):
         flags: Any,
         local_types: Any,
     ) -> None:
-        flags.noalias = self.noalias
-        flags.no_cpython_wrapper = True
-        flags.no_cfunc_wrapper = True
-        flags.no_compile = True
+        for flag in self.switched_on:
+            setattr(flags, flag, True)
         super().__init__(typing, target, library, args, result, flags, local_types)
+
+
+class _PartCompiler(_FlaggedCompiler):
+    """Makes intermediate code only."""
+
+    library = _PartLibrary
+    switched_on = ("no_cpython_wrapper", "no_cfunc_wrapper", "no_compile")
 
     def compile_extra(self, function: Any) -> Any:
         target = self.state.targetctx
@@ -187,24 +191,13 @@ class _LeafCompiler(_PartCompiler):
     """Makes optimised intermediate code, under the promise that arguments never overlap."""
 
     library = _LeafLibrary
-    noalias = True
+    switched_on = (*_PartCompiler.switched_on, "noalias")
 
 
-class _KernelCompiler(Compiler):
+class _KernelCompiler(_FlaggedCompiler):
     """Makes machine code that Python can call."""
 
-    def __init__(
-        self,
-        typing: Any,
-        target: Any,
-        library: Any,
-        args: Any,
-        result: Any,
-        flags: Any,
-        local_types: Any,
-    ) -> None:
-        flags.no_cfunc_wrapper = True
-        super().__init__(typing, target, library, args, result, flags, local_types)
+    switched_on = ("no_cfunc_wrapper",)
 
     def compile_extra(self, function: Any) -> Any:
         codegen = self.state.targetctx.codegen()
