@@ -176,7 +176,7 @@ class _PartCompiler(_FlaggedCompiler):
     """Makes intermediate code only."""
 
     library = _PartLibrary
-    switched_on = ("no_cpython_wrapper", "no_cfunc_wrapper", "no_compile")
+    switched_on: tuple[str, ...] = ("no_cpython_wrapper", "no_cfunc_wrapper", "no_compile")
 
     def compile_extra(self, function: Any) -> Any:
         target = self.state.targetctx
