@@ -1,0 +1,169 @@
+"""Values along games: when the winner is clear, lead changes, comebacks, first mistakes.
+
+The words are those of C. Browne, "Automatic Generation and Evaluation of Recombination Games"
+(2008), and J. M. Thompson, "Defining the Abstract" (2000): decisiveness, drama, lead change. There
+they are weighted sums; here they are counts with a plain meaning.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .estimates import mean, ratio, rounded, share
+from .evaluators import PlayoutValues
+from .games import GameSample
+from .study import Study
+
+#: A player leads at a chance of this much, and is sure to win at the other. A value v in [-1, 1]
+#: stands for a chance of (v + 1) / 2.
+LEADING = 0.6
+CLEAR = 0.9
+#: Whoever wins from a chance of no more than this has come back.
+BEHIND = 0.25
+#: A move that costs at least this much of the chance to win is a mistake.
+MISTAKE = 0.25
+
+_POINTS = 21  # along a game, from 0 to 100 % of its plies
+_MOST_GAMES = 200  # that are valued, of each strength
+_MOST_SEARCHED_GAMES = 60  # if each value is a search
+
+
+class Trajectories:
+    """The chance of player 0 along some games of a sample.
+
+    Attributes:
+        sample: the games.
+        games: int64[N], which of them are valued.
+        chances: float64[N, T + 1] in [0, 1], NaN beyond the end; a draw is 0.5.
+    """
+
+    def __init__(self, study: Study, sample: GameSample) -> None:
+        searches = isinstance(study.evaluator, PlayoutValues)
+        most = _MOST_SEARCHED_GAMES if searches else _MOST_GAMES
+        self.sample = sample
+        self.games = np.arange(min(len(sample), most, study.games))
+        self.chances = (study.evaluator.along(sample, self.games) + 1) / 2
+
+    @property
+    def plies(self) -> np.ndarray:
+        """Length of each of these games."""
+        return self.sample.plies[self.games]
+
+    def winners_chances(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the decided games, and the winner's chance along each."""
+        rewards = self.sample.rewards(0)[self.games]
+        decided = np.flatnonzero(rewards)
+        chances = self.chances[decided]
+        return decided, np.where(rewards[decided, None] > 0, chances, 1 - chances)
+
+    def lead_changes(self) -> np.ndarray:
+        """How often the lead goes from one player to the other, int64[N]."""
+        return np.array([_changes(row[~np.isnan(row)]) for row in self.chances], np.int64)
+
+
+def _changes(chances: np.ndarray) -> int:
+    leaders = np.sign(chances - 0.5)[np.abs(chances - 0.5) >= LEADING - 0.5]
+    return int((leaders[1:] != leaders[:-1]).sum())
+
+
+def value_games(study: Study) -> dict[str, Trajectories]:
+    """The trajectories of each strength's games."""
+    reach = study.bar("values along games", len(study.samples))
+    found = {}
+    for number, (name, sample) in enumerate(study.samples.items(), 1):
+        found[name] = Trajectories(study, sample)
+        reach(number)
+    return found
+
+
+def decisiveness(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, Any]:
+    """When the winner is clear, lead changes and comebacks, by strength of play."""
+    return {
+        "evaluator": study.evaluator.name,
+        "exact": study.evaluator.is_exact,
+        "leading": LEADING,
+        "clear": CLEAR,
+        "behind": BEHIND,
+        "by_strength": [
+            {"players": name} | _decisiveness_of(each)
+            for name, each in trajectories.items()
+        ],
+    }
+
+
+def _decisiveness_of(games: Trajectories) -> dict[str, Any]:
+    decided, chances = games.winners_chances()
+    changes = games.lead_changes()
+    found: dict[str, Any] = {
+        "games": len(games.games),
+        "decided": len(decided),
+        "lead_changes": mean(changes).to_dict(),
+        "games_without_lead_change": share(int((changes == 0).sum()), len(changes)).to_dict(),
+    }
+    if not len(decided):
+        return found
+    plies = games.plies[decided]
+    clear = np.array([_clear_from(row[: n + 1]) / n for row, n in zip(chances, plies, strict=True)])
+    # The start is before any move, so no player's merit: a comeback is from later.
+    deepest = np.array([row[1 : n + 1].min() for row, n in zip(chances, plies, strict=True)])
+    halfway = np.array([row[n // 2] for row, n in zip(chances, plies, strict=True)])
+    ahead = halfway != 0.5
+    points = np.linspace(0, 1, _POINTS)
+    along = np.array(
+        [np.interp(points * n, np.arange(n + 1), row[: n + 1]) for row, n in zip(chances, plies, strict=True)]
+    )
+    return found | {
+        "clear_at": mean(clear).to_dict(),
+        "clear_at_percentiles": {str(p): rounded(np.percentile(clear, p)) for p in (10, 50, 90)},
+        "comebacks": share(int((deepest <= BEHIND).sum()), len(decided)).to_dict(),
+        "ahead_halfway_wins": share(int((halfway > 0.5).sum()), int(ahead.sum())).to_dict()
+        if ahead.any()
+        else None,
+        "winners_chance": [
+            {"share": rounded(point)}
+            | {name: rounded(np.percentile(column, p)) for name, p in (("low", 10), ("median", 50), ("high", 90))}
+            | {"mean": rounded(column.mean())}
+            for point, column in zip(points, along.T, strict=True)
+        ],
+    }
+
+
+def _clear_from(chances: np.ndarray) -> int:
+    """The ply from which on the winner's chance stays at `CLEAR` or above."""
+    doubtful = np.flatnonzero(chances < CLEAR)
+    return int(doubtful[-1]) + 1 if len(doubtful) else 0
+
+
+def mistakes(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, Any]:
+    """When players first give away chances, and how much a move costs on the average."""
+    return {
+        "evaluator": study.evaluator.name,
+        "exact": study.evaluator.is_exact,
+        "mistake": MISTAKE,
+        "by_strength": [
+            {"players": name} | _mistakes_of(each) for name, each in trajectories.items()
+        ],
+    }
+
+
+def _mistakes_of(games: Trajectories) -> dict[str, Any]:
+    movers = games.sample.movers[games.games]
+    drops = (games.chances[:, :-1] - games.chances[:, 1:]) * (1 - 2 * movers[:, : games.chances.shape[1] - 1])
+    lost = np.nan_to_num(drops)
+    is_mistake = lost >= MISTAKE - 1e-9
+    with_one = is_mistake.any(axis=1)
+    first = np.where(with_one, is_mistake.argmax(axis=1) + 1, 0)
+    longest = int(np.percentile(games.plies, 95))
+    return {
+        "games": len(first),
+        "loss_per_move": ratio(lost.sum(axis=1), games.plies).to_dict(),
+        "mistakes_per_game": mean(is_mistake.sum(axis=1)).to_dict(),
+        "games_with_mistake": share(int(with_one.sum()), len(first)).to_dict(),
+        "first_mistake_ply": mean(first[with_one]).to_dict() if with_one.any() else None,
+        "first_mistake_median": rounded(np.median(first[with_one])) if with_one.any() else None,
+        "without_mistake_by_ply": [
+            rounded(((first == 0) | (first > ply)).mean()) for ply in range(longest + 1)
+        ],
+    }
