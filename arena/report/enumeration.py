@@ -20,9 +20,11 @@ _SUCCESSORS_PER_POSITION = 8  # room for this many times the limit, before equal
 
 def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
     """What positions [N] consist of, without ``game.log_fields``: void[N], equal where they are."""
-    names = [name for name in states.dtype.names or () if name not in game.log_fields]
+    dtype = game.state_dtype
     parts = [
-        np.ascontiguousarray(states[name]).view(np.uint8).reshape(len(states), -1) for name in names
+        np.ascontiguousarray(states[name]).view(np.uint8).reshape(-1, dtype[name].itemsize)
+        for name in dtype.names or ()
+        if name not in game.log_fields
     ]
     joined = np.ascontiguousarray(np.concatenate(parts, axis=1))
     keys: np.ndarray = joined.view(f"V{joined.shape[1]}").reshape(len(states))

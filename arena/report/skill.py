@@ -16,7 +16,7 @@ from ludarium.training.evaluation import Match, MatchResult, fit_ratings
 
 from .estimates import Estimate, rounded
 from .evaluators import network_agent
-from .study import Study
+from .study import Study, with_settings
 
 #: Elo points by which a player who scores 64 % is stronger: one step of the ladder.
 STEP = 100.0
@@ -75,7 +75,7 @@ def skill(study: Study) -> dict[str, Any]:
 
 def without_search(agent: str) -> str:
     """The name of a trained agent that plays by its policy alone."""
-    return f"{agent}:0"
+    return with_settings(agent, simulations=0)
 
 
 def _games_of(name: str, results: list[Match]) -> int:

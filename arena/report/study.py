@@ -11,6 +11,7 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
+from ludarium.training.agents.settings import split_settings
 from ludarium.training.evaluation import MatchResult, play_match
 
 from .enumeration import Enumeration, enumerate_positions
@@ -28,6 +29,9 @@ Bar = Callable[[str, int], Callable[[int], Any]]
 
 #: Options that change who chooses a side and nothing else.
 SWAP_OPTION = "swap_rule"
+
+#: Temperature at which trained agents draw their moves in games against themselves.
+VARIETY = 0.3
 
 _USUAL_PLIES = 60.0  # of a random game for which the default number of games is made
 _FEWEST_GAMES = 40
@@ -207,7 +211,7 @@ def begin_study(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> Stud
         games = study.games if number == 1 else max(4, study.games // 4 * 2)
         study.samples[spec] = study.play_equals(spec, games, study.seed(number))
     if agent is not None:
-        study.samples[agent] = study.play_equals(varied(agent), study.games, study.seed(3))
+        study.samples[agent] = study.play_equals(varied(game, agent), study.games, study.seed(3))
     return study
 
 
@@ -223,9 +227,25 @@ def trained_agent(game: Game) -> str | None:
     return game.name if all(trained.get(name) == own[name] for name in own) else None
 
 
-def varied(agent: str) -> str:
-    """The name of an agent that does not always play the same game."""
-    return agent
+def varied(game: Game, spec: str) -> str:
+    """The name of the same player, but so that it does not always play the same game.
+
+    A trained agent then draws its moves, mostly good ones; others play at random where it does not
+    matter, or as they like.
+    """
+    if network_agent(game, spec) is None or "temperature" in split_settings(spec)[1]:
+        return spec
+    return with_settings(spec, temperature=VARIETY)
+
+
+def with_settings(spec: str, **changes: float) -> str:
+    """The name of a trained agent with other settings."""
+    name, settings = split_settings(spec)
+    head, colon, last = name.rpartition(":")
+    if colon and last.isdecimal():
+        name, settings = head, {"simulations": last, **settings}
+    settings |= {key: f"{value:g}" for key, value in changes.items()}
+    return f"{name}?" + "&".join(f"{key}={value}" for key, value in settings.items())
 
 
 def _estimator(game: Game, agent: str | None, settings: ReportSettings) -> Evaluator:
