@@ -118,4 +118,3 @@ def _at_most(study: Study, sample: GameSample) -> dict[str, Any]:
         "value": rounded(np.log10(2.0) + np.log10(kinds).sum()),
         "observed_positions": len(contents),
     }
-

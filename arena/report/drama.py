@@ -87,8 +87,7 @@ def decisiveness(study: Study, trajectories: dict[str, Trajectories]) -> dict[st
         "clear": CLEAR,
         "behind": BEHIND,
         "by_strength": [
-            {"players": name} | _decisiveness_of(each)
-            for name, each in trajectories.items()
+            {"players": name} | _decisiveness_of(each) for name, each in trajectories.items()
         ],
     }
 
@@ -112,7 +111,10 @@ def _decisiveness_of(games: Trajectories) -> dict[str, Any]:
     ahead = halfway != 0.5
     points = np.linspace(0, 1, _POINTS)
     along = np.array(
-        [np.interp(points * n, np.arange(n + 1), row[: n + 1]) for row, n in zip(chances, plies, strict=True)]
+        [
+            np.interp(points * n, np.arange(n + 1), row[: n + 1])
+            for row, n in zip(chances, plies, strict=True)
+        ]
     )
     return found | {
         "clear_at": mean(clear).to_dict(),
@@ -123,7 +125,10 @@ def _decisiveness_of(games: Trajectories) -> dict[str, Any]:
         else None,
         "winners_chance": [
             {"share": rounded(point)}
-            | {name: rounded(np.percentile(column, p)) for name, p in (("low", 10), ("median", 50), ("high", 90))}
+            | {
+                name: rounded(np.percentile(column, p))
+                for name, p in (("low", 10), ("median", 50), ("high", 90))
+            }
             | {"mean": rounded(column.mean())}
             for point, column in zip(points, along.T, strict=True)
         ],
@@ -150,7 +155,9 @@ def mistakes(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, A
 
 def _mistakes_of(games: Trajectories) -> dict[str, Any]:
     movers = games.sample.movers[games.games]
-    drops = (games.chances[:, :-1] - games.chances[:, 1:]) * (1 - 2 * movers[:, : games.chances.shape[1] - 1])
+    drops = (games.chances[:, :-1] - games.chances[:, 1:]) * (
+        1 - 2 * movers[:, : games.chances.shape[1] - 1]
+    )
     lost = np.nan_to_num(drops)
     is_mistake = lost >= MISTAKE - 1e-9
     with_one = is_mistake.any(axis=1)

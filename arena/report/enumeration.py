@@ -102,8 +102,6 @@ def _solve(layers: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]) 
         signs = 1.0 - 2.0 * states["mover"]
         best = np.full(len(states), -np.inf)
         np.maximum.at(best, parents, signs[parents] * below[children])
-        below = np.where(
-            states["outcome"] == ONGOING, signs * best, rewards_of(states["outcome"])
-        )
+        below = np.where(states["outcome"] == ONGOING, signs * best, rewards_of(states["outcome"]))
         found.update(zip((key.tobytes() for key in keys), below.tolist(), strict=True))
     return found

@@ -46,11 +46,12 @@ def share(points: float, games: int) -> Estimate:
 
 
 def mean(values: np.ndarray) -> Estimate:
-    """The mean of one number per game: 1.96 standard errors to either side."""
+    """The mean of one number per game: 1.96 standard errors to either side, from 0 on for counts."""
     games = len(values)
     half = Z_95 * float(np.std(values, ddof=1)) / games**0.5 if games > 1 else 0.0
     centre = float(np.mean(values))
-    return Estimate(centre, centre - half, centre + half, games)
+    least = 0.0 if np.min(values) >= 0 else -np.inf
+    return Estimate(centre, max(centre - half, least), centre + half, games)
 
 
 def ratio(totals: np.ndarray, counts: np.ndarray) -> Estimate:
@@ -65,9 +66,12 @@ def ratio(totals: np.ndarray, counts: np.ndarray) -> Estimate:
     """
     games = len(totals)
     centre = float(totals.sum() / max(counts.sum(), 1))
-    spread = np.std(totals - centre * counts, ddof=1) / max(counts.mean(), 1e-12) if games > 1 else 0
+    spread = (
+        np.std(totals - centre * counts, ddof=1) / max(counts.mean(), 1e-12) if games > 1 else 0
+    )
     half = Z_95 * float(spread) / games**0.5
-    return Estimate(centre, centre - half, centre + half, games)
+    least = 0.0 if np.min(totals) >= 0 else -np.inf
+    return Estimate(centre, max(centre - half, least), centre + half, games)
 
 
 def bootstrap(values: np.ndarray, statistic: Callable[[np.ndarray], float]) -> Estimate:

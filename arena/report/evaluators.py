@@ -164,9 +164,7 @@ def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
     return None
 
 
-def exact_values(
-    game: Game, exact: Evaluator | None, states: np.ndarray
-) -> np.ndarray | None:
+def exact_values(game: Game, exact: Evaluator | None, states: np.ndarray) -> np.ndarray | None:
     """Player 0's values of unfinished early positions [N] with perfect play, float[N].
 
     Corso's come from its opening book, or from a search on smaller boards. None if one of the

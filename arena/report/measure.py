@@ -14,7 +14,7 @@ from .openings import openings
 from .replays import replays
 from .shape import balance, branching, length, rules_in_play
 from .skill import skill
-from .study import Bar, ReportSettings, Study, begin_study, no_bar
+from .study import Bar, ReportSettings, Study, begin_study, no_bar, varied
 from .summary import summarise
 
 #: Of what `measure` returns; a change of its keys or their meaning needs another number.
@@ -57,6 +57,12 @@ def measure(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> dict[str
         "seed": settings.seed,
         "games": study.games,
         "strongest": study.strongest.players,
+        "trained": None
+        if study.agent is None
+        else {
+            "agent": study.agent,
+            "against_itself": varied(game, study.agent),
+        },
         "evaluator": study.evaluator.name,
         **{name: section(study) for name, section in simple.items()},
         "decisiveness": decisiveness(study, trajectories),

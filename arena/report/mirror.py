@@ -109,18 +109,20 @@ def mirror(study: Study) -> dict[str, Any]:
     """How often images are legal and what mirror play scores, for each symmetry and seat."""
     symmetries = study.game.symmetries()
     numbers = range(len(symmetries))
-    games = study.games
+    games = max(4, study.games // 4 * 2)
     reach = study.bar("mirror play", len(numbers))
     found = []
     for number in numbers:
         found.append(_try(study, symmetries, number, "random", games))
         reach(number + 1)
-    legal = {number: max(seat["legal"]["value"] for seat in row) for number, row in enumerate(found)}
+    legal = {
+        number: max(seat["legal"]["value"] for seat in row) for number, row in enumerate(found)
+    }
     often = [number for number in numbers if legal[number] >= _OFTEN]
     best = sorted(often, key=lambda number: -legal[number])[:_AGAINST_SEARCH]
     search = study.searches[0]
     for number in best:
-        found[number] += _try(study, symmetries, number, search, max(4, games // 4 * 2))
+        found[number] += _try(study, symmetries, number, search, games)
     return {
         "symmetries": len(symmetries),
         "legal_at_least": _OFTEN,

@@ -46,9 +46,9 @@ def openings(study: Study) -> dict[str, Any] | None:
     exact = exact_evaluator(game, enumerate_positions(game, study.settings.positions))
     known = exact_values(game, exact, after)
     orbits = _orbits(game, actions)
-    searcher = _searcher(study, game)
+    searcher = exact or _searcher(study, game)
     chances = _searched(study, searcher, after)
-    moves = [
+    moves: list[dict[str, Any]] = [
         {
             "moves": [game.action_to_text(start.state, int(actions[place])) for place in orbit],
             "actions": [int(actions[place]) for place in orbit],
@@ -187,8 +187,8 @@ class OpensWith(Agent):
         chosen = np.full(len(states), -1, np.int64)
         later = np.flatnonzero(states["ply"] > 0)
         if len(later):
-            chosen[later] = self.agent.play([games[n] for n in later], states[later])
-        for number in np.flatnonzero(states["ply"] == 0):
+            chosen[later] = self.agent.play([games[n] for n in later.tolist()], states[later])
+        for number in np.flatnonzero(states["ply"] == 0).tolist():
             chosen[number] = self.openings[games[number].number // 2 % len(self.openings)]
         return chosen
 
@@ -202,7 +202,7 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
     spec = varied(game, study.strong_player)
     per_move = max(4, study.games // 4 * 2)
     games = per_move * len(actions)
-    reach = study.bar(f"first moves played by {study.strong_player}", games)
+    reach = study.bar(f"first moves played by {study.strong_name}", games)
     seed = study.seed(61)
     first, second = (OpensWith(make_agent(spec, game, seed + n), actions) for n in (0, 1))
     result = play_match(game, first, second, games, seed, 0, lambda done, total: reach(done))
@@ -215,11 +215,9 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
         draws = len(of_move) - wins - int((of_move == PLAYER_1_WINS).sum())
         found.append(
             {
-                "players": study.strong_player,
+                "players": study.strong_name,
                 "player_0_score": share(wins + draws / 2, len(of_move)).to_dict(),
                 "draws": draws,
             }
         )
     return found
-
-

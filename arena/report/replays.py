@@ -34,7 +34,7 @@ def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[st
     if events.shape[1] and events[:, 0].max() > 0:
         most = int(events[:, 0].argmax())
         name = study.game.event_names[0]
-        chosen.append((f"most of \"{name}\": {events[most, 0]}", most))
+        chosen.append((f'most of "{name}": {events[most, 0]}', most))
     found: dict[int, dict[str, Any]] = {}
     for title, row in chosen:
         if row in found:

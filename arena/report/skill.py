@@ -15,31 +15,32 @@ from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import Match, MatchResult, fit_ratings
 
 from .estimates import Estimate, rounded
-from .evaluators import network_agent
-from .study import Study, with_settings
+from .study import TRAINED, Study, with_settings
 
 #: Elo points by which a player who scores 64 % is stronger: one step of the ladder.
 STEP = 100.0
+#: How the report calls a trained agent that plays by its policy alone.
+POLICY = "policy alone"
 
 
 def skill(study: Study) -> dict[str, Any]:
     """The ladder and what its rungs are worth."""
     rungs = [f"uct:{playouts}" for playouts in study.settings.rungs]
     pairs = [*pairwise(["random", *rungs])]
-    trained: list[str] = []
+    specs = {name: name for pair in pairs for name in pair}
     if study.agent is not None:
-        trained = [study.agent]
-        if network_agent(study.game, study.agent) is not None:
-            trained.insert(0, without_search(study.agent))
-            pairs.append((rungs[len(rungs) // 2], trained[0]))
-            pairs.append((trained[0], study.agent))
-        pairs.append((rungs[-1], study.agent))
+        top = study.strong_name
+        specs[top] = study.agent
+        pairs.append((rungs[-1], top))
+        if top == TRAINED:
+            specs[POLICY] = with_settings(study.agent, simulations=0)
+            pairs += [(rungs[len(rungs) // 2], POLICY), (POLICY, top)]
     games = max(4, study.games // 4 * 2)
     matches = [
         study.match(
             f"{first} against {second}",
-            make_agent(first, study.game, 1),
-            make_agent(second, study.game, 2),
+            make_agent(specs[first], study.game, 1),
+            make_agent(specs[second], study.game, 2),
             games,
             study.seed(50, number),
             None,
@@ -58,7 +59,7 @@ def skill(study: Study) -> dict[str, Any]:
     span = Estimate(ratings[top].elo, ratings[top].low, ratings[top].high, games * len(pairs))
     return {
         "ladder": [
-            {"player": name, "kind": "trained" if name in trained else "search"}
+            {"player": name, "spec": specs[name]}
             | Estimate(r.elo, r.low, r.high, _games_of(name, results)).to_dict()
             for name, r in sorted(ratings.items(), key=lambda item: item[1].elo)
         ],
@@ -71,11 +72,6 @@ def skill(study: Study) -> dict[str, Any]:
         "step": STEP,
         "steps": rounded(span.value / STEP),
     }
-
-
-def without_search(agent: str) -> str:
-    """The name of a trained agent that plays by its policy alone."""
-    return with_settings(agent, simulations=0)
 
 
 def _games_of(name: str, results: list[Match]) -> int:

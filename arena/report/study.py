@@ -30,6 +30,9 @@ Bar = Callable[[str, int], Callable[[int], Any]]
 #: Options that change who chooses a side and nothing else.
 SWAP_OPTION = "swap_rule"
 
+#: How a report calls an agent with a network.
+TRAINED = "trained"
+
 #: Temperature at which trained agents draw their moves in games against themselves.
 VARIETY = 0.3
 
@@ -48,7 +51,7 @@ class ReportSettings:
 
     Attributes:
         games: games between equals of each strength but ``random``, of which there are ten times
-            as many; each step of the ladder has half as many. Even, at least 4. None: 200, and
+            as many; each step of the ladder has half as many. Even, at least 4. None: 400, and
             fewer for games that last long.
         seed: of everything drawn; the same seed gives the same report.
         agent: name of the strongest player; None: the game's shipped agent, where it was trained
@@ -65,7 +68,7 @@ class ReportSettings:
     seed: int = 1
     agent: str | None = None
     playouts: tuple[int, int] = (100, 1000)
-    rungs: tuple[int, ...] = (25, 50, 100, 200, 400, 800)
+    rungs: tuple[int, ...] = (25, 50, 100, 200, 400, 800, 1600)
     opening_playouts: int = 2000
     opening_simulations: int = 256
     value_playouts: int = 200
@@ -94,7 +97,7 @@ class ReportSettings:
         """With the number of games filled in, for games in which random play takes ``plies``."""
         if self.games is not None:
             return self
-        games = 200 * min(1.0, _USUAL_PLIES / plies)
+        games = 400 * min(1.0, _USUAL_PLIES / plies)
         return replace(self, games=max(_FEWEST_GAMES, 10 * round(games / 10)))
 
 
@@ -146,8 +149,14 @@ class Study:
 
     @property
     def strong_player(self) -> str:
-        """Name of the strongest player that is at hand."""
+        """Spec of the strongest player that is at hand."""
         return self.agent or self.searches[1]
+
+    @property
+    def strong_name(self) -> str:
+        """How the report calls it: a trained agent is ``trained``."""
+        has_network = self.agent is not None and network_agent(self.game, self.agent) is not None
+        return TRAINED if has_network else self.strong_player
 
     def seed(self, *places: int) -> int:
         """A seed of its own for each place in the report."""
@@ -163,27 +172,19 @@ class Study:
             self.game, first, second, games, seed, opening, lambda done, total: reach(done)
         )
 
-    def play_equals(self, spec: str, games: int, seed: int) -> GameSample:
+    def play_equals(self, name: str, spec: str, games: int, seed: int) -> GameSample:
         """Games of a player against itself from the start of the game."""
         result = self.match(
-            f"{spec} against itself",
+            f"{name} against itself",
             make_agent(spec, self.game, seed),
             make_agent(spec, self.game, seed + 1),
             games,
             seed,
             0,
         )
-        return sample_of(self.game, spec, result)
-
-
-def sample_of(game: Game, players: str, result: MatchResult) -> GameSample:
-    """The games of a match."""
-    return GameSample.of(
-        game,
-        players,
-        [played.seed for played in result.played],
-        [played.actions for played in result.played],
-    )
+        seeds = [played.seed for played in result.played]
+        moves = [played.actions for played in result.played]
+        return GameSample.of(self.game, name, seeds, moves)
 
 
 def begin_study(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> Study:
@@ -209,9 +210,10 @@ def begin_study(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> Stud
     study.samples["random"] = random_games(game, 10 * study.games, study.seed(0))
     for number, spec in enumerate(study.searches, 1):
         games = study.games if number == 1 else max(4, study.games // 4 * 2)
-        study.samples[spec] = study.play_equals(spec, games, study.seed(number))
+        study.samples[spec] = study.play_equals(spec, spec, games, study.seed(number))
     if agent is not None:
-        study.samples[agent] = study.play_equals(varied(game, agent), study.games, study.seed(3))
+        name, spec = study.strong_name, varied(game, agent)
+        study.samples[name] = study.play_equals(name, spec, study.games, study.seed(3))
     return study
 
 
