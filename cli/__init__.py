@@ -19,6 +19,7 @@ _COMMANDS = (
     "ludarium.cli.train",
     "ludarium.cli.evaluate",
     "ludarium.cli.rate",
+    "ludarium.cli.report",
     "ludarium.cli.play",
     "ludarium.cli.export",
     "ludarium.cli.bench",
@@ -42,6 +43,7 @@ Train and measure
   ludarium evaluate runs/corso --against corso    ... and against the shipped agent
   ludarium rate corso                   put baselines on a common Elo scale
   ludarium export runs/corso            write its network as ONNX, for other programs
+  ludarium report corso                 a page about the game: balance, drama, skill, first moves
   ludarium bench                        how fast this machine is
 
 Exact values

@@ -50,7 +50,6 @@ def line_chart(
     y_title: str,
     y_range: tuple[float, float] | None = None,
     show: Callable[[float], str] = "{:g}".format,
-    show_x: Callable[[float], str] = "{:g}".format,
 ) -> str:
     """Lines over a common axis, with a legend."""
     height = 230.0
@@ -72,8 +71,8 @@ def line_chart(
         y = at_y(tick)
         parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
         parts.append(_text(_LEFT - 5, y + 4, show(tick), "end"))
-    for tick in x_ticks:
-        parts.append(_text(at_x(tick), height - _BOTTOM + 15, show_x(tick), "middle"))
+    below = height - _BOTTOM + 15
+    parts += [_text(at_x(tick), below, f"{tick:g}", "middle") for tick in x_ticks]
     parts.append(_text(_WIDTH - _RIGHT, height - 5, x_title, "end", "axis"))
     for number, line in enumerate(lines):
         if line.low:
@@ -141,7 +140,7 @@ def share_chart(rows: Sequence[Row], names: Sequence[str], title: str) -> str:
                 f'height="{_ROW - 6:g}"/>'
             )
             if share >= 0.08:
-                parts.append(_text(x + width / 2, y + 14, f"{100 * share:.0f}", "middle", "inside"))
+                parts.append(_text(x + 6, y + 14, f"{100 * share:.0f}", "start", "inside"))
             x += width
     middle = label + inner / 2
     bottom = _ROW * len(rows)

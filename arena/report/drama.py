@@ -37,6 +37,8 @@ class Trajectories:
         sample: the games.
         games: int64[N], which of them are valued.
         chances: float64[N, T + 1] in [0, 1], NaN beyond the end; a draw is 0.5.
+        smooth: the same, but for estimates each the mean with the one before, for networks and
+            playouts often favour whoever is to move, or whoever has moved.
     """
 
     def __init__(self, study: Study, sample: GameSample) -> None:
@@ -45,6 +47,11 @@ class Trajectories:
         self.sample = sample
         self.games = np.arange(min(len(sample), most, study.games))
         self.chances = (study.evaluator.along(sample, self.games) + 1) / 2
+        self.smooth = self.chances.copy()
+        if not study.evaluator.is_exact:
+            self.smooth[:, 1:] = (self.chances[:, 1:] + self.chances[:, :-1]) / 2
+            ends = np.arange(len(self.games)), self.plies
+            self.smooth[ends] = self.chances[ends]
 
     @property
     def plies(self) -> np.ndarray:
@@ -55,12 +62,12 @@ class Trajectories:
         """Numbers of the decided games, and the winner's chance along each."""
         rewards = self.sample.rewards(0)[self.games]
         decided = np.flatnonzero(rewards)
-        chances = self.chances[decided]
+        chances = self.smooth[decided]
         return decided, np.where(rewards[decided, None] > 0, chances, 1 - chances)
 
     def lead_changes(self) -> np.ndarray:
         """How often the lead goes from one player to the other, int64[N]."""
-        return np.array([_changes(row[~np.isnan(row)]) for row in self.chances], np.int64)
+        return np.array([_changes(row[~np.isnan(row)]) for row in self.smooth], np.int64)
 
 
 def _changes(chances: np.ndarray) -> int:
@@ -142,23 +149,36 @@ def _clear_from(chances: np.ndarray) -> int:
 
 
 def mistakes(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, Any]:
-    """When players first give away chances, and how much a move costs on the average."""
+    """When players first give away chances, and how much a move costs on the average.
+
+    Where values are estimates, what the strongest players' moves cost by them is taken off: it is
+    the estimates' own leaning towards whoever is to move, or has moved.
+    """
+    strongest = trajectories[study.strongest.players]
+    leaning = 0.0
+    if not study.evaluator.is_exact:
+        leaning = float(_drops(strongest).sum() / strongest.plies.sum())
     return {
         "evaluator": study.evaluator.name,
         "exact": study.evaluator.is_exact,
         "mistake": MISTAKE,
+        "leaning": rounded(leaning),
         "by_strength": [
-            {"players": name} | _mistakes_of(each) for name, each in trajectories.items()
+            {"players": name} | _mistakes_of(each, leaning) for name, each in trajectories.items()
         ],
     }
 
 
-def _mistakes_of(games: Trajectories) -> dict[str, Any]:
-    movers = games.sample.movers[games.games]
-    drops = (games.chances[:, :-1] - games.chances[:, 1:]) * (
-        1 - 2 * movers[:, : games.chances.shape[1] - 1]
-    )
-    lost = np.nan_to_num(drops)
+def _drops(games: Trajectories) -> np.ndarray:
+    """What each move costs its player, float64[N, T]: 0 beyond the end."""
+    movers = games.sample.movers[games.games, : games.chances.shape[1] - 1]
+    drops = (games.chances[:, :-1] - games.chances[:, 1:]) * (1 - 2 * movers)
+    return np.nan_to_num(drops)
+
+
+def _mistakes_of(games: Trajectories, leaning: float) -> dict[str, Any]:
+    on = np.arange(games.chances.shape[1] - 1) < games.plies[:, None]
+    lost = (_drops(games) - leaning) * on
     is_mistake = lost >= MISTAKE - 1e-9
     with_one = is_mistake.any(axis=1)
     first = np.where(with_one, is_mistake.argmax(axis=1) + 1, 0)

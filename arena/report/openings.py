@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ from .study import SWAP_OPTION, Study, varied, with_settings
 FAIR = 0.05
 
 _REPEATS = 3  # searches of the same position, each with playouts of its own
+_TRIED = 6  # first moves that are played
+_LEAST_CHANCE = 0.005  # that an estimate may give
 
 
 def openings(study: Study) -> dict[str, Any] | None:
@@ -48,25 +51,40 @@ def openings(study: Study) -> dict[str, Any] | None:
     orbits = _orbits(game, actions)
     searcher = exact or _searcher(study, game)
     chances = _searched(study, searcher, after)
+    searched = _estimates(chances, orbits)
+    tried = _spread(searched)
+    played = _played(study, game, [int(actions[orbits[number][0]]) for number in tried])
+    calibrated = searched
+    if not searcher.is_exact:
+        calibrated = calibrate(
+            searched,
+            tried,
+            np.array([result["points"] for result in played]),
+            np.array([result["player_0_score"]["games"] for result in played]),
+        )
+    texts = [game.action_to_text(start.state, int(action)) for action in actions]
     moves: list[dict[str, Any]] = [
         {
-            "moves": [game.action_to_text(start.state, int(actions[place])) for place in orbit],
+            "moves": [texts[place] for place in orbit],
             "actions": [int(actions[place]) for place in orbit],
-            "chance": estimate.to_dict(),
+            "chance": chance.to_dict(),
+            "searched": estimate.to_dict(),
             "perfect": None if known is None else int(known[orbit[0]]),
         }
-        for orbit, estimate in zip(orbits, _estimates(chances, orbits), strict=True)
+        for orbit, estimate, chance in zip(orbits, searched, calibrated, strict=True)
     ]
-    order = sorted(range(len(moves)), key=lambda number: -moves[number]["chance"]["value"])
-    ranked = [moves[number] for number in order]
+    ranked = sorted(moves, key=lambda move: -move["chance"]["value"])
     values = np.array([move["chance"]["value"] for move in ranked])
     counts = np.array([len(move["moves"]) for move in ranked])
     fairest = int(np.abs(values - 0.5).argmin())
-    tried = list(dict.fromkeys([0, fairest, len(ranked) - 1]))
-    played = _played(study, game, [ranked[number]["actions"][0] for number in tried])
+    by_perfect = [
+        sum(len(move["moves"]) for move in ranked if move["perfect"] == value)
+        for value in (1, 0, -1)
+    ]
     return {
         "has_swap_rule": SWAP_OPTION in study.game.options,
         "swap_rule_in_this_game": bool(study.game.options.get(SWAP_OPTION, False)),
+        "players": study.strong_name,
         "evaluator": searcher.name,
         "searches_per_move": chances.shape[1],
         "fair_within": FAIR,
@@ -74,14 +92,69 @@ def openings(study: Study) -> dict[str, Any] | None:
         "legal": len(actions),
         "fair": int(counts[np.abs(values - 0.5) <= FAIR].sum()),
         "to_be_swapped": int(counts[values > 0.5].sum()),
+        "perfect_wins_draws_losses": None if known is None else by_perfect,
         "fairest": ranked[fairest]["moves"][0],
         "chance_without_swap": ranked[0]["chance"],
         "chance_with_swap": rounded(np.minimum(values, 1 - values).max()),
         "played": [
-            {"move": ranked[number]["moves"][0]} | result
+            {"move": texts[orbits[number][0]]} | result
             for number, result in zip(tried, played, strict=True)
         ],
     }
+
+
+def _spread(estimates: list[Estimate]) -> list[int]:
+    """Numbers of at most `_TRIED` first moves from the best to the worst, evenly by rank."""
+    order = sorted(range(len(estimates)), key=lambda number: -estimates[number].value)
+    places = np.linspace(0, len(order) - 1, min(_TRIED, len(order))).round().astype(int)
+    return [order[place] for place in places]
+
+
+def calibrate(
+    estimates: list[Estimate], tried: list[int], points: np.ndarray, games: np.ndarray
+) -> list[Estimate]:
+    """Chances as games of strong players have them, from estimates and some played games.
+
+    Estimates of networks and playouts are in the right order, but too near to one half or too far
+    from it. Their logits are fitted to the results by a slope and a shift (J. Platt, "Probabilistic
+    Outputs for Support Vector Machines", 1999), by maximum likelihood with a weak normal prior
+    about 1 and 0, of deviation 1.
+
+    Args:
+        estimates: of all first moves.
+        tried: which of them were played.
+        points: of player 0 in the games of each of these.
+        games: how many there were.
+
+    Returns:
+        The fitted chance of every first move; intervals hold the errors of fit and estimate.
+    """
+    logits = np.array([_logit(estimate.value) for estimate in estimates])
+    design = np.stack([logits[tried], np.ones(len(tried))], axis=1)
+    prior = np.array([1.0, 0.0])
+    fitted = prior.copy()
+    for _ in range(50):
+        expected = 1 / (1 + np.exp(-design @ fitted))
+        slope = design.T @ (points - games * expected) - (fitted - prior)
+        weights = games * expected * (1 - expected)
+        information = design.T @ (weights[:, None] * design) + np.eye(2)
+        step = np.linalg.solve(information, slope)
+        fitted += step / max(1.0, float(np.abs(step).max()))
+    covariance = np.linalg.inv(information)
+    found = []
+    for logit, estimate in zip(logits, estimates, strict=True):
+        place = np.array([logit, 1.0])
+        noise = (_logit(estimate.high) - _logit(estimate.low)) / (2 * Z_95)
+        spread = Z_95 * float(place @ covariance @ place + (fitted[0] * noise) ** 2) ** 0.5
+        ends = [float(place @ fitted) + side * spread for side in (0, -1, 1)]
+        value, low, high = (1 / (1 + math.exp(-end)) for end in ends)
+        found.append(Estimate(value, low, high, int(games.sum())))
+    return found
+
+
+def _logit(chance: float) -> float:
+    inside = min(max(chance, _LEAST_CHANCE), 1 - _LEAST_CHANCE)
+    return math.log(inside / (1 - inside))
 
 
 def without_swap(game: Game) -> Game:
@@ -200,7 +273,7 @@ class OpensWith(Agent):
 def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]]:
     """Player 0's results of games of the strongest player that begin with each action."""
     spec = varied(game, study.strong_player)
-    per_move = max(4, study.games // 4 * 2)
+    per_move = max(4, study.games // 8 * 2)
     games = per_move * len(actions)
     reach = study.bar(f"first moves played by {study.strong_name}", games)
     seed = study.seed(61)
@@ -217,6 +290,7 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
             {
                 "players": study.strong_name,
                 "player_0_score": share(wins + draws / 2, len(of_move)).to_dict(),
+                "points": wins + draws / 2,
                 "draws": draws,
             }
         )

@@ -44,7 +44,7 @@ def render_comparison(
     title = f"{reports[0]['title']}: {option} compared"
     parts = [_header(reports[0], comparison), _side_by_side(comparison)]
     for number, (game, report) in enumerate(zip(games, reports, strict=True)):
-        is_open = " open" if number == 0 else ""
+        is_open = ' open="open"' if number == 0 else ""
         value = escape(str(report["options"][option]))
         parts.append(
             f'<details class="variant"{is_open}><summary><h2>{escape(option)} = {value}</h2>'
@@ -524,8 +524,8 @@ def _mistakes(game: Game, report: dict[str, Any]) -> str:
     how = (
         "The values are exact."
         if found["exact"]
-        else "The values are estimates: what is called a mistake of the strongest players is also "
-        "the estimate's own error, and shows how large it is."
+        else "The values are estimates; what a move of the strongest players costs by them is taken "
+        "off, so theirs cost nothing on the average. Their mistakes show how far the estimates err."
     )
     return _section("First mistakes", chart, table, _note(how))
 

@@ -36,7 +36,7 @@ TRAINED = "trained"
 #: Temperature at which trained agents draw their moves in games against themselves.
 VARIETY = 0.3
 
-_USUAL_PLIES = 60.0  # of a random game for which the default number of games is made
+_USUAL_PLIES = 30.0  # of a random game, up to which the default number of games is played
 _FEWEST_GAMES = 40
 
 
