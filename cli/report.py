@@ -14,12 +14,12 @@ from .common import add_json, add_options, print_json, read_options
 from .progress import bars
 
 _DESCRIPTION = """\
-Play many games and write one HTML page about the game, for its inventor to read and to post, and the
-same figures as JSON beside it: who wins at each strength of play, how fair each first move is and what
-a swap rule does, length, branching, when the winner is clear, lead changes and comebacks, how much skill
-there is, first mistakes, which rules come into play, whether mirror play works, how large the game is,
-and a few games to step through. Every figure has its number of games and a 95 % interval. The page
-needs no other file and no network.
+Play many games and write one HTML page about the game, for its inventor to read and to post, and
+the same figures as JSON beside it: who wins at each strength of play, how fair each first move is
+and what a swap rule does, length, branching, when the winner is clear, lead changes and comebacks,
+how much skill there is, first mistakes, which rules come into play, whether mirror play works, how
+large the game is, and a few games to step through. Every figure has its number of games and a 95 %
+interval. The page needs no other file and no network.
 
   ludarium report corso                                corso.html and corso.json
   ludarium report corso --quick                        a first look: seconds, wide intervals
@@ -29,8 +29,8 @@ needs no other file and no network.
   ludarium report corso --agent runs/corso:128         your own agent as the strongest player
   ludarium --game-module mygame report tictactoe       a game of your own
 
-The strongest player is the game's shipped agent if it was trained with these options, and a tree search
-otherwise. The same --seed gives the same report. `docs/report.md` explains every figure."""
+The strongest player is the game's shipped agent if it was trained with these options, and a tree
+search otherwise. The same --seed gives the same report. `docs/report.md` explains every figure."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

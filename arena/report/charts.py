@@ -13,6 +13,8 @@ from html import escape
 
 import numpy as np
 
+from ludarium.envs.board.picture import svg_text
+
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 420.0, 44.0, 10.0, 8.0, 36.0
 _TEXT = 12.0
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
@@ -114,9 +116,8 @@ def dot_chart(
     for number, row in enumerate(rows):
         y = _ROW * (number + 0.5)
         parts.append(_text(label - 8, y + 4, row.name, "end", "label"))
-        parts.append(
-            f'<path class="line s{row.series % 4}" d="M{at(row.low):.1f} {y:.1f}H{at(row.high):.1f}"/>'
-        )
+        whisker = f"M{at(row.low):.1f} {y:.1f}H{at(row.high):.1f}"
+        parts.append(f'<path class="line s{row.series % 4}" d="{whisker}"/>')
         parts.append(
             f'<circle class="dot s{row.series % 4}" cx="{at(row.value):.1f}" cy="{y:.1f}" r="4.5"/>'
         )
@@ -156,23 +157,25 @@ def diverging(value: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
-def heat_marks(spots: np.ndarray, values: dict[int, float], radius: float) -> str:
+def ink_on(value: float) -> str:
+    """The colour of a text on `diverging`."""
+    return "#fff" if abs(value - 0.5) > 0.3 else "#111"
+
+
+def heat_marks(
+    spots: np.ndarray, values: dict[int, float], radius: float, fair_within: float
+) -> str:
     """Circles with percentages, for a picture of a board; ``values`` by action."""
     marks = []
     for action, value in values.items():
         x, y = spots[action]
         if math.isnan(x):
             continue
-        ink = "#fff" if abs(value - 0.5) > 0.3 else "#111"
-        fair = (
-            ' stroke="#111" stroke-width="' + f'{radius / 7:.1f}"'
-            if abs(value - 0.5) <= 0.05
-            else ""
-        )
+        is_fair = abs(value - 0.5) <= fair_within
+        ring = f' stroke="#111" stroke-width="{radius / 7:.1f}"' if is_fair else ""
         marks.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{diverging(value)}"{fair}/>'
-            f'<text x="{x:.1f}" y="{y + 0.36 * radius:.1f}" font-size="{radius:.1f}" fill="{ink}" '
-            f'text-anchor="middle">{100 * value:.0f}</text>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{diverging(value)}"{ring}/>'
+            + svg_text(x, y, f"{100 * value:.0f}", radius, ink_on(value))
         )
     return "".join(marks)
 

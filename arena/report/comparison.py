@@ -22,17 +22,25 @@ def compare(
 
     Returns:
         - ``option``, ``values``;
+        - ``players``: the strongest who play with each of the values;
         - ``figures``: each with a ``name``, whether it is a ``share``, whether it is worth a
           ``chart``, and its ``values``, one estimate (or None) for each report;
         - ``summary``: sentences on the figures whose intervals do not overlap.
     """
+    players = _strongest_of_all(reports)
     figures = [
-        {"name": name, "share": share, "chart": chart, "values": [read(each) for each in reports]}
+        {
+            "name": name,
+            "share": share,
+            "chart": chart,
+            "values": [read(report, players) for report in reports],
+        }
         for name, share, chart, read in _FIGURES
     ]
     return {
         "option": option,
         "values": list(values),
+        "players": players,
         "figures": figures,
         "summary": _summary(option, values, figures),
     }
@@ -47,63 +55,77 @@ def _summary(option: str, values: Sequence[Any], figures: list[dict[str, Any]]) 
         lowest = min(known, key=lambda pair: pair[1]["value"])
         highest = max(known, key=lambda pair: pair[1]["value"])
         if highest[1]["low"] > lowest[1]["high"]:
-            name = figure["name"]
-            high, low = (with_interval(each[1], figure["share"]) for each in (highest, lowest))
-            told.append(
-                f"{name[:1].upper() + name[1:]}: {high} with {option} = {highest[0]}, but {low} with "
-                f"{option} = {lowest[0]}."
+            name = figure["name"][:1].upper() + figure["name"][1:]
+            high, low = (
+                f"{with_interval(each, figure['share'])} with {option} = {value}"
+                for value, each in (highest, lowest)
             )
+            told.append(f"{name}: {high}, but {low}.")
     return told or ["In none of these figures do the intervals fall apart."]
 
 
-def _strong(
-    section: Callable[[dict[str, Any]], list], key: str
-) -> Callable[[dict], Estimate | None]:
-    def read(report: dict[str, Any]) -> Estimate | None:
-        rows = section(report)
-        row = next(row for row in rows if row["players"] == report["strongest"])
-        found: Estimate | None = row.get(key)
-        return found
-
-    return read
+def _strongest_of_all(reports: Sequence[dict[str, Any]]) -> str:
+    """The strongest players that each report has games of."""
+    of_each = [[row["players"] for row in report["balance"]["by_strength"]] for report in reports]
+    return [name for name in of_each[0] if all(name in names for names in of_each)][-1]
 
 
-def _best_first_move(report: dict[str, Any]) -> Estimate | None:
-    return None if report["openings"] is None else report["openings"]["chance_without_swap"]
+def _row(rows: list[dict[str, Any]], players: str) -> dict[str, Any]:
+    return next(row for row in rows if row["players"] == players)
 
 
-def _weak_loss(report: dict[str, Any]) -> Estimate:
+def _length(report: dict[str, Any], players: str) -> dict[str, Any]:
+    return _row(report["length"], players)
+
+
+def _branching(report: dict[str, Any], players: str) -> dict[str, Any]:
+    return _row(report["branching"], players)
+
+
+def _balance(report: dict[str, Any], players: str) -> dict[str, Any]:
+    return _row(report["balance"]["by_strength"], players)
+
+
+def _drama(report: dict[str, Any], players: str) -> dict[str, Any]:
+    return _row(report["decisiveness"]["by_strength"], players)
+
+
+def _best_first_move(report: dict[str, Any], players: str) -> Estimate | None:
+    openings = report["openings"]
+    if openings is None or openings["players"] != players:
+        return None
+    found: Estimate = openings["chance_without_swap"]
+    return found
+
+
+def _weak_loss(report: dict[str, Any], players: str) -> Estimate:
     found: Estimate = report["mistakes"]["by_strength"][1]["loss_per_move"]
     return found
 
 
-def _balance(report: dict[str, Any]) -> list:
-    rows: list = report["balance"]["by_strength"]
-    return rows
-
-
-def _drama(report: dict[str, Any]) -> list:
-    rows: list = report["decisiveness"]["by_strength"]
-    return rows
-
-
-#: Name, whether it is a share, whether it is drawn, and how it is read.
-_FIGURES: tuple[tuple[str, bool, bool, Callable[[dict[str, Any]], Estimate | None]], ...] = (
-    ("player_0's points", True, True, _strong(_balance, "player_0_score")),
-    ("draws", True, False, _strong(_balance, "draws")),
-    ("plies of a game", False, True, _strong(lambda report: report["length"], "plies")),
-    ("legal moves", False, True, _strong(lambda report: report["branching"], "mean")),
-    ("chance of player_0 after the best first move", True, False, _best_first_move),
-    ("share of a game after which the winner is clear", True, True, _strong(_drama, "clear_at")),
-    ("lead changes", False, False, _strong(_drama, "lead_changes")),
-    ("comebacks", True, False, _strong(_drama, "comebacks")),
-    ("Elo per doubling", False, True, lambda report: report["skill"]["elo_per_doubling"]),
-    ("Elo from random play to the strongest", False, True, lambda report: report["skill"]["span"]),
+#: Name, whether it is a share, whether it is drawn, and how it is read for some players.
+_FIGURES: tuple[tuple[str, bool, bool, Callable[[dict[str, Any], str], Estimate | None]], ...] = (
+    ("player_0's points", True, True, lambda r, p: _balance(r, p)["player_0_score"]),
+    ("draws", True, False, lambda r, p: _balance(r, p)["draws"]),
+    ("player_0's points after the best first move", True, False, _best_first_move),
+    ("plies of a game", False, True, lambda r, p: _length(r, p)["plies"]),
+    ("legal moves", False, True, lambda r, p: _branching(r, p)["mean"]),
+    (
+        *("share of a game after which the winner is clear", True, True),
+        lambda r, p: _drama(r, p).get("clear_at"),
+    ),
+    ("lead changes", False, False, lambda r, p: _drama(r, p)["lead_changes"]),
+    ("comebacks", True, False, lambda r, p: _drama(r, p).get("comebacks")),
+    ("Elo per doubling of playouts", False, True, lambda r, p: r["skill"]["elo_per_doubling"]),
+    (
+        *("Elo from random play to the strongest search", False, True),
+        lambda r, p: r["skill"]["span_of_search"],
+    ),
     ("lost per move by the weak search", True, False, _weak_loss),
     (
         "leaves of the game tree, power of ten",
         False,
         False,
-        lambda r: r["complexity"]["tree_knuth"],
+        lambda r, p: r["complexity"]["tree_knuth"],
     ),
 )

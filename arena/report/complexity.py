@@ -1,4 +1,4 @@
-"""How large a game is: leaves of its tree, distinct positions. Estimates, each by a stated method."""
+"""How large a game is: leaves of its tree, distinct positions; each by a stated method."""
 
 from __future__ import annotations
 

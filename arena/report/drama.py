@@ -7,11 +7,12 @@ they are weighted sums; here they are counts with a plain meaning.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from .estimates import mean, ratio, rounded, share
+from .estimates import expit, logit, mean, ratio, rounded, share
 from .evaluators import PlayoutValues
 from .games import GameSample
 from .study import Study
@@ -28,8 +29,10 @@ MISTAKE = 0.25
 _POINTS = 21  # along a game, from 0 to 100 % of its plies
 _MOST_GAMES = 200  # that are valued, of each strength
 _MOST_SEARCHED_GAMES = 60  # if each value is a search
+_LEAST_SLOPE = 0.1  # estimates are never turned around
 
 
+@dataclass(frozen=True)
 class Trajectories:
     """The chance of player 0 along some games of a sample.
 
@@ -41,17 +44,20 @@ class Trajectories:
             playouts often favour whoever is to move, or whoever has moved.
     """
 
-    def __init__(self, study: Study, sample: GameSample) -> None:
-        searches = isinstance(study.evaluator, PlayoutValues)
-        most = _MOST_SEARCHED_GAMES if searches else _MOST_GAMES
-        self.sample = sample
-        self.games = np.arange(min(len(sample), most, study.games))
-        self.chances = (study.evaluator.along(sample, self.games) + 1) / 2
-        self.smooth = self.chances.copy()
-        if not study.evaluator.is_exact:
-            self.smooth[:, 1:] = (self.chances[:, 1:] + self.chances[:, :-1]) / 2
-            ends = np.arange(len(self.games)), self.plies
-            self.smooth[ends] = self.chances[ends]
+    sample: GameSample
+    games: np.ndarray
+    chances: np.ndarray
+    smooth: np.ndarray
+
+    @classmethod
+    def of(cls, sample: GameSample, games: np.ndarray, chances: np.ndarray, exact: bool) -> Self:
+        """From exact chances, or from estimates."""
+        smooth = chances.copy()
+        if not exact:
+            smooth[:, 1:] = (chances[:, 1:] + chances[:, :-1]) / 2
+            ends = np.arange(len(games)), sample.plies[games]
+            smooth[ends] = chances[ends]
+        return cls(sample, games, chances, smooth)
 
     @property
     def plies(self) -> np.ndarray:
@@ -76,13 +82,48 @@ def _changes(chances: np.ndarray) -> int:
 
 
 def value_games(study: Study) -> dict[str, Trajectories]:
-    """The trajectories of each strength's games."""
+    """The trajectories of each strength's games.
+
+    Estimates are put on the scale of results: their logits are multiplied by what makes the results
+    of the strongest players' games most likely. So a chance is that of strong players who would go
+    on from there.
+    """
+    searches = isinstance(study.evaluator, PlayoutValues)
+    most = min(_MOST_SEARCHED_GAMES if searches else _MOST_GAMES, study.games)
     reach = study.bar("values along games", len(study.samples))
-    found = {}
+    chances = {}
     for number, (name, sample) in enumerate(study.samples.items(), 1):
-        found[name] = Trajectories(study, sample)
+        games = np.arange(min(len(sample), most))
+        chances[name] = (study.evaluator.along(sample, games) + 1) / 2
         reach(number)
-    return found
+    exact = study.evaluator.is_exact
+    if not exact:
+        slope = _slope(study.strongest, chances[study.strongest.players])
+        chances = {name: _rescaled(each, slope) for name, each in chances.items()}
+    return {
+        name: Trajectories.of(sample, np.arange(len(chances[name])), chances[name], exact)
+        for name, sample in study.samples.items()
+    }
+
+
+def _rescaled(chances: np.ndarray, slope: float) -> np.ndarray:
+    scaled = expit(slope * logit(chances))
+    return np.where((chances == 0) | (chances == 1), chances, scaled)  # results stay as they are
+
+
+def _slope(sample: GameSample, chances: np.ndarray) -> float:
+    """Platt's slope by Newton's method, with a weak prior about 1; each game counts once."""
+    points = np.repeat((sample.rewards(0)[: len(chances)] + 1) / 2, chances.shape[1])
+    weights = np.repeat(1 / (sample.plies[: len(chances)] + 1), chances.shape[1])
+    known = ~np.isnan(chances.ravel())
+    x, points, weights = logit(chances.ravel()[known]), points[known], weights[known]
+    slope = 1.0
+    for _ in range(50):
+        expected = expit(slope * x)
+        gain = (weights * x * (points - expected)).sum() - (slope - 1)
+        curvature = (weights * x**2 * expected * (1 - expected)).sum() + 1
+        slope += float(np.clip(gain / curvature, -0.5, 0.5))
+    return max(slope, _LEAST_SLOPE)
 
 
 def decisiveness(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from ludarium.training.evaluation.statistics import Z_95, wilson_interval
 
 _RESAMPLES = 1000
+_LEAST_CHANCE = 0.005  # whose logit is told from that of 0
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def share(points: float, games: int) -> Estimate:
 
 
 def mean(values: np.ndarray) -> Estimate:
-    """The mean of one number per game: 1.96 standard errors to either side, from 0 on for counts."""
+    """The mean of one number per game: 1.96 standard errors to either side, counts from 0 on."""
     games = len(values)
     half = Z_95 * float(np.std(values, ddof=1)) / games**0.5 if games > 1 else 0.0
     centre = float(np.mean(values))
@@ -84,3 +85,15 @@ def bootstrap(values: np.ndarray, statistic: Callable[[np.ndarray], float]) -> E
     found = [statistic(values[rows]) for rows in drawn]
     low, high = np.percentile(found, [2.5, 97.5])
     return Estimate(float(statistic(values)), float(low), float(high), len(values))
+
+
+def logit(chances: np.ndarray) -> np.ndarray:
+    """``log(p / (1 - p))``, of chances kept away from 0 and 1; NaN stays."""
+    inside = np.clip(chances, _LEAST_CHANCE, 1 - _LEAST_CHANCE)
+    logits: np.ndarray = np.log(inside / (1 - inside))
+    return logits
+
+
+def expit(logits: np.ndarray) -> np.ndarray:
+    """The chances that logits stand for."""
+    return 1 / (1 + np.exp(-logits))

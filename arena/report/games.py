@@ -1,4 +1,4 @@
-"""`GameSample`: games that the same players played on both sides, with what reports count in them."""
+"""`GameSample`: games with the same player on both sides, and what reports count in them."""
 
 from __future__ import annotations
 

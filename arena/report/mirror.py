@@ -1,7 +1,7 @@
 """Mirror play: a player who answers each turn by its image under a symmetry of the game.
 
-In some games that wins or draws without any thought, a fault that a rule must mend. Every symmetry is
-tried from both seats.
+In some games that wins or draws without any thought, a fault that a rule must mend. Every symmetry
+is tried from both seats.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from ludarium.training.evaluation.kernels import match as match_templates
 from ludarium.training.evaluation.statistics import Z_95
 
 from .enumeration import enumerate_positions
-from .estimates import Estimate, rounded, share
+from .estimates import Estimate, expit, logit, rounded, share
 from .evaluators import (
     Evaluator,
     PlayoutValues,
@@ -34,7 +33,6 @@ FAIR = 0.05
 
 _REPEATS = 3  # searches of the same position, each with playouts of its own
 _TRIED = 6  # first moves that are played
-_LEAST_CHANCE = 0.005  # that an estimate may give
 
 
 def openings(study: Study) -> dict[str, Any] | None:
@@ -86,6 +84,7 @@ def openings(study: Study) -> dict[str, Any] | None:
         "swap_rule_in_this_game": bool(study.game.options.get(SWAP_OPTION, False)),
         "players": study.strong_name,
         "evaluator": searcher.name,
+        "exact": searcher.is_exact,
         "searches_per_move": chances.shape[1],
         "fair_within": FAIR,
         "moves": ranked,
@@ -129,12 +128,15 @@ def calibrate(
     Returns:
         The fitted chance of every first move; intervals hold the errors of fit and estimate.
     """
-    logits = np.array([_logit(estimate.value) for estimate in estimates])
+    logits = logit(np.array([estimate.value for estimate in estimates]))
+    widths = logit(np.array([e.high for e in estimates])) - logit(
+        np.array([e.low for e in estimates])
+    )
     design = np.stack([logits[tried], np.ones(len(tried))], axis=1)
     prior = np.array([1.0, 0.0])
     fitted = prior.copy()
     for _ in range(50):
-        expected = 1 / (1 + np.exp(-design @ fitted))
+        expected = expit(design @ fitted)
         slope = design.T @ (points - games * expected) - (fitted - prior)
         weights = games * expected * (1 - expected)
         information = design.T @ (weights[:, None] * design) + np.eye(2)
@@ -142,19 +144,13 @@ def calibrate(
         fitted += step / max(1.0, float(np.abs(step).max()))
     covariance = np.linalg.inv(information)
     found = []
-    for logit, estimate in zip(logits, estimates, strict=True):
-        place = np.array([logit, 1.0])
-        noise = (_logit(estimate.high) - _logit(estimate.low)) / (2 * Z_95)
+    for number, width in zip(logits, widths, strict=True):
+        place = np.array([number, 1.0])
+        noise = width / (2 * Z_95)
         spread = Z_95 * float(place @ covariance @ place + (fitted[0] * noise) ** 2) ** 0.5
-        ends = [float(place @ fitted) + side * spread for side in (0, -1, 1)]
-        value, low, high = (1 / (1 + math.exp(-end)) for end in ends)
-        found.append(Estimate(value, low, high, int(games.sum())))
+        ends = expit(float(place @ fitted) + spread * np.array([0.0, -1.0, 1.0]))
+        found.append(Estimate(float(ends[0]), float(ends[1]), float(ends[2]), int(games.sum())))
     return found
-
-
-def _logit(chance: float) -> float:
-    inside = min(max(chance, _LEAST_CHANCE), 1 - _LEAST_CHANCE)
-    return math.log(inside / (1 - inside))
 
 
 def without_swap(game: Game) -> Game:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from html import escape
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from .charts import (
     diverging,
     dot_chart,
     heat_marks,
+    ink_on,
     line_chart,
     share_chart,
     spot_radius,
@@ -77,7 +79,8 @@ def _header(report: dict[str, Any], comparison: dict[str, Any] | None = None) ->
     return (
         f"<header><h1>{escape(report['title'])}</h1>"
         f'<p class="credit">A report on {escape(report["title"])} ({escape(report["credit"])})'
-        f"{escape(options)}{escape(compared)}. Seed {report['seed']}; made with ludarium.</p></header>"
+        f"{escape(options)}{escape(compared)}. Seed {report['seed']}; made with ludarium.</p>"
+        "</header>"
     )
 
 
@@ -137,20 +140,20 @@ def _number(estimate: dict[str, Any]) -> str:
 def _summary(game: Game, report: dict[str, Any]) -> str:
     sentences = " ".join(escape(sentence) for sentence in report["summary"])
     who = [
-        "random: legal moves drawn uniformly",
-        "uct:N: tree search with N random playouts for each move",
+        "random draws legal moves uniformly",
+        "uct:N searches a tree with N random playouts for each move",
     ]
     trained = report["trained"]
     if trained is not None:
         who.append(
-            f"{report['strongest']}: the agent {trained['agent']}, against itself {trained['against_itself']}"
+            f"{report['strongest']} is the agent {trained['agent']} "
+            f"({trained['against_itself']} against itself)"
         )
-    players = "; ".join(who)
     return _section(
         "In short",
         f'<p class="summary">{sentences}</p>',
         _note(
-            f"Brackets are 95 % intervals. Players: {players}. Both sides are played by equals, from "
+            f"Brackets are 95 % intervals. Players: {'; '.join(who)}. Equals play both sides, from "
             f"the start of the game. Positions are valued by {report['evaluator']}."
         ),
     )
@@ -207,14 +210,15 @@ def _openings(game: Game, report: dict[str, Any]) -> str:
     values = {a: move["chance"]["value"] for move in found["moves"] for a in move["actions"]}
     spots = board.action_spots()
     parts = [
-        f"<p>The chance of player_0 after each first move, without a swap: above one half an "
-        f"opponent should swap. {found['fair']} of {found['legal']} first moves are fair (within "
-        f"{percent(found['fair_within'])} of one half); {found['to_be_swapped']} should be swapped. "
-        f"A good player offers {escape(found['fairest'])}.</p>"
+        "<p>What player_0 can expect after each first move between strong players, without a "
+        "swap: above one half an opponent should swap. "
+        f"{found['fair']} of {found['legal']} first moves are fair (within "
+        f"{percent(found['fair_within'])} of one half), {found['to_be_swapped']} should be "
+        f"swapped. A good player offers {escape(found['fairest'])}.</p>"
     ]
     if spots is not None:
         picture = board.svg(board.start().state)
-        parts.append(_heat_map(picture, spots, values))
+        parts.append(_heat_map(picture, spots, values, found["fair_within"]))
     else:
         parts.append(
             dot_chart(
@@ -231,7 +235,7 @@ def _openings(game: Game, report: dict[str, Any]) -> str:
         )
     parts.append(
         _table(
-            ["First move", "Chance of player_0", "With perfect play", "Equal by symmetry"],
+            ["First move", "player_0's points", "With perfect play", "Equal by symmetry"],
             [
                 [
                     escape(move["moves"][0]),
@@ -243,7 +247,7 @@ def _openings(game: Game, report: dict[str, Any]) -> str:
                 ]
                 for move in _some(found["moves"])
             ],
-            f"Best, fairest and worst first moves, of {len(found['moves'])} that symmetry tells apart.",
+            f"The best, fairest and worst of {len(found['moves'])} that symmetry tells apart.",
         )
     )
     parts.append(
@@ -258,16 +262,16 @@ def _openings(game: Game, report: dict[str, Any]) -> str:
                 ]
                 for row in found["played"]
             ],
-            f"Put to the test: games of {found['played'][0]['players']} against itself after these moves.",
+            f"Games of {found['players']} against itself after some of these moves.",
         )
     )
-    parts.append(
-        _note(
-            f"Values: {found['evaluator']}, {found['searches_per_move']} for each move; moves that a "
-            "symmetry takes to each other are averaged. Intervals are about the noise of the "
-            "searches, not about what all of them misjudge."
-        )
+    how = (
+        "exact"
+        if found["exact"]
+        else f"{found['evaluator']} ({found['searches_per_move']} for each move, those that a "
+        "symmetry takes to each other together), put on the scale of the games of the second table"
     )
+    parts.append(_note(f"How the values were found: {how}."))
     return _section("First moves and the swap rule", *parts)
 
 
@@ -281,15 +285,15 @@ def _some(moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [moves[number] for number in sorted(kept)]
 
 
-def _heat_map(picture: str, spots: np.ndarray, values: dict[int, float]) -> str:
-    marks = heat_marks(spots, values, spot_radius(spots[list(values)]))
+def _heat_map(picture: str, spots: np.ndarray, values: dict[int, float], fair_within: float) -> str:
+    marks = heat_marks(spots, values, spot_radius(spots[list(values)]), fair_within)
     drawing = _own_ids(picture, "heat").replace("</svg>", f"{marks}</svg>")
     scale = "".join(
-        f'<span style="background:{diverging(share)};color:{"#fff" if abs(share - 0.5) > 0.3 else "#111"}">'
-        f"{100 * share:.0f}</span>"
+        f'<span style="background:{diverging(share)};color:{ink_on(share)}">{percent(share)}</span>'
         for share in (0.1, 0.3, 0.5, 0.7, 0.9)
     )
-    return f'<div class="board">{drawing}</div><p class="scale">{scale} % for player_0; fair moves have a ring</p>'
+    words = "for player_0; fair moves have a ring"
+    return f'<div class="board">{drawing}</div><p class="scale">{scale} {words}</p>'
 
 
 def _length(game: Game, report: dict[str, Any]) -> str:
@@ -437,7 +441,8 @@ def _decisiveness(game: Game, report: dict[str, Any]) -> str:
         chart,
         table,
         _note(
-            f"The band holds eight in ten games of {rows[-1]['players']}. Chances: {found['evaluator']}."
+            f"The band holds eight in ten games of {rows[-1]['players']}. Chances are those of "
+            f"strong players who go on from there, by {found['evaluator']}."
         ),
     )
 
@@ -477,9 +482,9 @@ def _skill(game: Game, report: dict[str, Any]) -> str:
     )
     return _section(
         "Skill",
-        f"<p>Elo above random play. A doubling of playouts gains {_number(skill['elo_per_doubling'])} "
-        f"points on the average; the ladder is {skill['span']['value']:,.0f} points high, "
-        f"{skill['steps']:.1f} steps of 64 %.</p>",
+        "<p>Elo above random play. A doubling of playouts gains "
+        f"{_number(skill['elo_per_doubling'])} points on the average; the ladder is "
+        f"{skill['span']['value']:,.0f} points high, {skill['steps']:.1f} steps of 64 %.</p>",
         chart,
         table,
     )
@@ -524,8 +529,9 @@ def _mistakes(game: Game, report: dict[str, Any]) -> str:
     how = (
         "The values are exact."
         if found["exact"]
-        else "The values are estimates; what a move of the strongest players costs by them is taken "
-        "off, so theirs cost nothing on the average. Their mistakes show how far the estimates err."
+        else "The values are estimates; what a move of the strongest players costs by them is "
+        "taken off, so theirs cost nothing on the average. Their mistakes show how far the "
+        "estimates err."
     )
     return _section("First mistakes", chart, table, _note(how))
 
@@ -569,8 +575,9 @@ def _mirror(game: Game, report: dict[str, Any]) -> str:
     if not rows:
         return _section(
             "Mirror play",
-            f"<p>The image of the opponent's move under any of the {found['symmetries']} symmetries is "
-            f"legal in less than {percent(found['legal_at_least'])} of positions: mirror play is no plan.</p>",
+            f"<p>Under each of the {found['symmetries']} symmetries the image of the opponent's "
+            f"move is legal in less than {percent(found['legal_at_least'])} of positions: mirror "
+            "play is no plan.</p>",
         )
     table = _table(
         ["Mirror", "As", "Against", "Games", "Image legal", "Points"],
@@ -591,42 +598,48 @@ def _mirror(game: Game, report: dict[str, Any]) -> str:
 
 
 def _replays(game: Game, report: dict[str, Any]) -> str:
-    parts = []
-    for number, replay in enumerate(report["replays"]):
-        parts.append(
-            _stepper(game, replay, f"{report['game']}{abs(hash_of(report['options'])):x}g{number}")
-        )
-    return _section("Games worth replaying", *parts)
+    name = f"{report['game']}{crc32(json.dumps(report['options'], default=str).encode()):x}"
+    lines: dict[str, int] = {}
+    figures = [_stepper(game, replay, name, lines) for replay in report["replays"]]
+    pictures = f'<script type="application/json" class="lines">{_json(list(lines))}</script>'
+    note = "<noscript><p>The games are shown by a script.</p></noscript>"
+    return (
+        f'<div class="replays">{_section("Games worth replaying", note, *figures)}{pictures}</div>'
+    )
 
 
-def hash_of(options: dict[str, Any]) -> int:
-    """A number for options, the same in every process."""
-    text = json.dumps(options, sort_keys=True, default=str)
-    return sum((place + 1) * ord(letter) for place, letter in enumerate(text)) % 65521
+def _json(data: Any) -> str:
+    """JSON that neither HTML nor XML takes for anything else."""
+    text = json.dumps(data, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _stepper(game: Game, replay: dict[str, Any], name: str) -> str:
-    """A game to step through: the last position, and by script all others."""
+def _stepper(game: Game, replay: dict[str, Any], name: str, lines: dict[str, int]) -> str:
+    """A game to step through by the script; its pictures' lines are added to ``lines``."""
     position = game.start(replay["record"]["seed"])
     frames = [game.svg(position.state)]
     for action in replay["actions"]:
         position.play(action)
         frames.append(game.svg(position.state, action))
-    frames = [_own_ids(frame, name) for frame in frames]
     moves = replay["record"]["moves"]
-    data = json.dumps(
-        {"frames": _packed(frames), "moves": moves, "chances": replay["player_0_chances"]}
+    data = _json(
+        {
+            "changes": _packed([_own_ids(frame, name) for frame in frames], lines),
+            "moves": moves,
+            "chances": replay["player_0_chances"],
+        }
     )
-    data = data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     result = {(1, -1): "player_0 wins", (-1, 1): "player_1 wins"}.get(
         tuple(replay["record"]["result"]), "drawn"
     )
     why = "; ".join(replay["why"])
     return (
-        f'<figure class="replay" id="{name}"><figcaption><b>{escape(why[:1].upper() + why[1:])}.</b> '
+        '<figure class="replay"><figcaption>'
+        f"<b>{escape(why[:1].upper() + why[1:])}.</b> "
         f"{len(moves)} plies, {result} ({escape(replay['players'])} against itself)</figcaption>"
-        f'<div class="board">{frames[-1]}</div>'
-        '<div class="controls"><button type="button" data-step="first" aria-label="first position">&#171;</button>'
+        '<div class="board"></div>'
+        '<div class="controls">'
+        '<button type="button" data-step="first" aria-label="first position">&#171;</button>'
         '<button type="button" data-step="-1" aria-label="one ply back">&#8249;</button>'
         f'<input type="range" min="0" max="{len(moves)}" value="{len(moves)}" aria-label="ply"/>'
         '<button type="button" data-step="1" aria-label="one ply on">&#8250;</button>'
@@ -637,12 +650,13 @@ def _stepper(game: Game, replay: dict[str, Any], name: str) -> str:
     )
 
 
-def _packed(frames: list[str]) -> dict[str, Any]:
-    """Pictures as numbers of their different lines, each by its changes from the one before."""
-    numbers: dict[str, int] = {}
-    rows = [
-        [numbers.setdefault(line, len(numbers)) for line in frame.split("\n")] for frame in frames
-    ]
+def _packed(frames: list[str], lines: dict[str, int]) -> list[list[list[Any]]]:
+    """Pictures as numbers of their different lines, each by its changes from the one before.
+
+    Returns:
+        For each picture the changes: where, how many lines go, the numbers of those that come.
+    """
+    rows = [[lines.setdefault(line, len(lines)) for line in frame.split("\n")] for frame in frames]
     changes = []
     for before, after in zip([[], *rows], rows, strict=False):
         matcher = SequenceMatcher(None, before, after, autojunk=False)
@@ -652,7 +666,7 @@ def _packed(frames: list[str]) -> dict[str, Any]:
             if kind != "equal"
         ]
         changes.append(edits[::-1])
-    return {"lines": list(numbers), "changes": changes}
+    return changes
 
 
 def _own_ids(svg: str, name: str) -> str:
@@ -745,6 +759,6 @@ def _side_by_side(comparison: dict[str, Any]) -> str:
     return _section(
         "Side by side",
         f'<p class="summary">{sentences}</p>',
-        _table(["", *values], rows, "With 95 % intervals; the strongest players of each."),
+        _table(["", *values], rows, f"With 95 % intervals; games of {comparison['players']}."),
         *charts,
     )

@@ -55,12 +55,12 @@ border-radius:.4rem;background:var(--paper);color:var(--ink)}
 """
 
 SCRIPT = """
-for (const replay of document.querySelectorAll(".replay")) {
-  const data = JSON.parse(replay.querySelector("script").textContent);
-  const {lines, changes} = data.frames;
+const read = (element) => JSON.parse(element.textContent);
+const setUp = (replay, lines) => {
+  const data = read(replay.querySelector("script"));
   const frames = [];
   let rows = [];
-  for (const edits of changes) {
+  for (const edits of data.changes) {
     rows = rows.slice();
     for (const [start, count, added] of edits) rows.splice(start, count, ...added);
     frames.push(rows);
@@ -86,5 +86,9 @@ for (const replay of document.querySelectorAll(".replay")) {
     });
   }
   show();
+};
+for (const replays of document.querySelectorAll(".replays")) {
+  const lines = read(replays.querySelector(".lines"));
+  for (const replay of replays.querySelectorAll(".replay")) setUp(replay, lines);
 }
 """

@@ -1,8 +1,8 @@
 """How deep the game is: Elo gained by each doubling of playouts, and by training.
 
-A ladder of players, each of whom meets the next, as in S. Tavener's skill traces; the span from
-random play to the strongest player in steps that a person would feel is a measure of depth (F. Lantz
-and others, "Depth in Strategic Games", 2017).
+A ladder of players, each of whom meets the next, as in the skill traces of S. Tavener's program Ai
+Ai; the span from random play to the strongest player, in steps that a person would feel, is a
+measure of depth (F. Lantz and others, "Depth in Strategic Games", 2017).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from ludarium.training.agents import make_agent
-from ludarium.training.evaluation import Match, MatchResult, fit_ratings
+from ludarium.training.evaluation import Match, MatchResult, Rating, fit_ratings
 
 from .estimates import Estimate, rounded
 from .study import TRAINED, Study, with_settings
@@ -55,13 +55,14 @@ def skill(study: Study) -> dict[str, Any]:
     by_rung = fit_ratings(results, {rungs[0]: 0.0})[rungs[-1]]
     doublings = math.log2(study.settings.rungs[-1] / study.settings.rungs[0])
     played = games * (len(rungs) - 1)
+    searches = Estimate(*_rating(ratings[rungs[-1]]), games * len(rungs))
     top = max(ratings, key=lambda name: ratings[name].elo)
-    span = Estimate(ratings[top].elo, ratings[top].low, ratings[top].high, games * len(pairs))
+    span = Estimate(*_rating(ratings[top]), games * len(pairs))
     return {
         "ladder": [
             {"player": name, "spec": specs[name]}
-            | Estimate(r.elo, r.low, r.high, _games_of(name, results)).to_dict()
-            for name, r in sorted(ratings.items(), key=lambda item: item[1].elo)
+            | Estimate(*_rating(rating), _games_of(name, results)).to_dict()
+            for name, rating in sorted(ratings.items(), key=lambda item: item[1].elo)
         ],
         "matches": [_match_of(pair, match) for pair, match in zip(pairs, matches, strict=True)],
         "elo_per_doubling": Estimate(
@@ -69,9 +70,14 @@ def skill(study: Study) -> dict[str, Any]:
         ).to_dict(),
         "strongest": top,
         "span": span.to_dict(),
+        "span_of_search": searches.to_dict(),
         "step": STEP,
         "steps": rounded(span.value / STEP),
     }
+
+
+def _rating(rating: Rating) -> tuple[float, float, float]:
+    return rating.elo, rating.low, rating.high
 
 
 def _games_of(name: str, results: list[Match]) -> int:

@@ -36,10 +36,12 @@ def _sides(report: dict[str, Any]) -> Iterator[str]:
     balance, strongest = report["balance"], report["strongest"]
     strong = _of(balance["by_strength"], strongest)
     games = strong["player_0_wins"]["games"]
+    first, second, drawn = (
+        with_interval(strong[key]) for key in ("player_0_wins", "player_1_wins", "draws")
+    )
     yield (
-        f"Between equal strong players ({strongest}, {games} games) player_0, who moves first, wins "
-        f"{with_interval(strong['player_0_wins'])}, player_1 wins "
-        f"{with_interval(strong['player_1_wins'])}, and {with_interval(strong['draws'])} are drawn."
+        f"Between equal strong players ({strongest}, {games} games) player_0, who moves first, "
+        f"wins {first}, player_1 wins {second}, and {drawn} are drawn."
     )
     random = balance["by_strength"][0]["player_0_score"]
     score = strong["player_0_score"]
@@ -82,15 +84,18 @@ def _first_moves(report: dict[str, Any]) -> Iterator[str]:
         yield f"All {legal} first moves are worth the same."
         return
     yield (
-        f"The best first move, {best['moves'][0]}, leaves player_0 with a chance of "
-        f"{with_interval(best['chance'])}; {swapped} of {legal} first moves are good enough that "
-        f"an opponent should take them over under a swap rule, and {fair} are fair (45 to 55 %)."
+        f"The best first move, {best['moves'][0]}, gives player_0 {with_interval(best['chance'])} "
+        f"of the points between strong players; {swapped} of {legal} first moves give more than "
+        f"half, so that an opponent should swap, and {fair} are fair (45 to 55 %)."
     )
+    perfect = openings["perfect_wins_draws_losses"]
+    if perfect is not None:
+        yield f"With perfect play {perfect[0]} of them win, {perfect[1]} draw, {perfect[2]} lose."
     held = openings["chance_with_swap"]
-    rule = "has" if openings["swap_rule_in_this_game"] else "would have"
+    rule = "leaves" if openings["swap_rule_in_this_game"] else "would leave"
     yield (
-        f"With a swap rule player_0 does best to offer {openings['fairest']}, which {rule} both "
-        f"sides at {percent(held)} and {percent(1 - held)}."
+        f"Under a swap rule player_0 does best to offer {openings['fairest']}, which {rule} "
+        f"player_0 {percent(held)} and player_1 {percent(1 - held)}."
     )
 
 
@@ -101,10 +106,10 @@ def _drama(report: dict[str, Any]) -> Iterator[str]:
         return
     clear = found["clear_at"]
     yield (
-        f"The winner is clear (a chance of 90 % that lasts) after {with_interval(clear)} of a game; "
-        f"the lead changes {with_interval(found['lead_changes'], False)} times, and "
-        f"{with_interval(found['comebacks'])} of decided games are won after the winner's chance was "
-        "down to a quarter."
+        f"The winner is clear (a chance of 90 % that lasts) after {with_interval(clear)} of a "
+        f"game; the lead changes {with_interval(found['lead_changes'], False)} times, and "
+        f"{with_interval(found['comebacks'])} of decided games are won after the winner's chance "
+        "was down to a quarter."
     )
 
 

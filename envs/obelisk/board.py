@@ -60,6 +60,7 @@ _PHASES = (
     *("black active", "black passive"),
 )
 _SIMILAR = 6  # names that are offered instead of one that is not known
+#: What `events` counts; the last only with the hourglass.
 _EVENTS = (
     *("block placed", "identical pair offered", "tower left flat"),
     *("black block placed", "black block declined", "block over the top"),
@@ -132,7 +133,7 @@ class Obelisk(Game):
         placed = min(2 * turns + self.catalogue.black.count, 2 * (COLUMNS * HEIGHT + 1))
         self.state_dtype = rules.state_dtype(len(types), self.catalogue.pile_size, placed)
         self.log_fields = ("logged", "log")
-        self.event_names = _EVENTS
+        self.event_names = _EVENTS[: None if self.options["hourglass"] else -1]
         underside, top = _profiles(self.placements)
         stock = np.array([block.count for block in types], np.int8)
         self.tables = table_record(
@@ -297,14 +298,11 @@ class Obelisk(Game):
         over = after["over"].sum(1) - before["over"].sum(1)
         used_up = (after["outcome"] != ONGOING) & (after["over"].sum(1) == 0)
         used_up &= after["pile_blocks"] < 2
-        return np.stack(
-            [
-                *(places, offers & (before["phase"] != PICK), flat),
-                *(black, kinds == DECLINE, over, used_up, kinds == TIMEOUT),
-            ],
-            axis=1,
-            dtype=np.int32,
-        )
+        counts = [
+            *(places, offers & (before["phase"] != PICK), flat),
+            *(black, kinds == DECLINE, over, used_up, kinds == TIMEOUT),
+        ]
+        return np.stack(counts[: len(self.event_names)], axis=1, dtype=np.int32)
 
     # For people.
 

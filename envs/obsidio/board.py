@@ -39,10 +39,11 @@ _PLANE_NAMES = (
     *("placing second", "claiming on", "may swap"),
 )
 
+#: What `events` counts; the last only under the swap rule.
 _EVENTS = (
-    *("claim", "further claim in a turn", "done after a claim", "pass on a full board", "swap"),
+    *("claim", "further claim in a turn", "done after a claim", "pass on a full board"),
     *("dark token", "first light token", "second light token", "second light token forfeited"),
-    "token out of sight",
+    *("token out of sight", "swap"),
 )
 
 _DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
@@ -109,7 +110,7 @@ class Obsidio(Game):
         # A token on every cell; each claim can be followed by a done, and by a pass; the swap.
         self.max_plies = cells + 2 * len(self.targets) + 1
         self.has_owners = True
-        self.event_names = _EVENTS
+        self.event_names = _EVENTS[: None if self.options["swap_rule"] else -1]
 
     def _runs(self) -> np.ndarray:
         """Cells in each direction before a target or the edge, uint8[cells + 1, 8]."""
@@ -215,22 +216,19 @@ class Obsidio(Game):
         in_sight = before["open"][np.arange(len(before)), cells] & IN_SIGHT != 0
         has_last = before["last"] < self.cells
         ends = (actions == self.done) & (before["stage"] == CLAIMING)
-        return np.stack(
-            [
-                claims,
-                claims & (before["stage"] == CLAIMING),
-                ends,
-                (actions == self.done) & ~ends,
-                actions == self.swap,
-                kinds == DARK,
-                first,
-                (kinds == LIGHT) & (before["stage"] == SECOND),
-                first & (after["stage"] != SECOND),
-                on_board & ~claims & has_last & ~in_sight,
-            ],
-            axis=1,
-            dtype=np.int32,
-        )
+        counts = [
+            claims,
+            claims & (before["stage"] == CLAIMING),
+            ends,
+            (actions == self.done) & ~ends,
+            kinds == DARK,
+            first,
+            (kinds == LIGHT) & (before["stage"] == SECOND),
+            first & (after["stage"] != SECOND),
+            on_board & ~claims & has_last & ~in_sight,
+            actions == self.swap,
+        ]
+        return np.stack(counts[: len(self.event_names)], axis=1, dtype=np.int32)
 
     def owners(self, states: np.ndarray) -> np.ndarray:
         claimed = states["cells"] >= CONTROL

@@ -33,6 +33,7 @@ _PLANES_OF_CELLS = (
     *(rules.SQUARES, rules.RISING_DIAGONALS),
 )
 
+#: What `events` counts; the last only under the swap rule.
 _EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")
 
 _UNIT = 60.0  # side of a square in the picture
@@ -97,7 +98,7 @@ class Onyx(Game):
         self.observation_names = _PLANE_NAMES[:planes]
         self.action_places = np.append(self.places, -1).astype(np.int32)
         self.binary_observation = True
-        self.event_names = _EVENTS
+        self.event_names = _EVENTS[: None if self.options["swap_rule"] else -1]
 
     # Text.
 
@@ -166,7 +167,8 @@ class Onyx(Game):
         swaps = actions == self.swap
         pairs = (stones[0] + ~swaps - stones[1]) // 2
         midpoints = (actions >= self.size**2) & ~swaps
-        return np.stack([pairs, pairs > 1, midpoints, swaps], axis=1, dtype=np.int32)
+        counts = [pairs, pairs > 1, midpoints, swaps][: len(self.event_names)]
+        return np.stack(counts, axis=1, dtype=np.int32)
 
     # Symmetries.
 

@@ -14,7 +14,7 @@ import pytest
 from ludarium.arena.report import Report, ReportSettings, compare_options, make_report
 from ludarium.arena.report.charts import spot_radius
 from ludarium.arena.report.comparison import compare
-from ludarium.arena.report.drama import Trajectories, decisiveness, mistakes
+from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.enumeration import enumerate_positions
 from ludarium.arena.report.estimates import Estimate, bootstrap, mean, ratio
 from ludarium.arena.report.games import GameSample, random_games
@@ -132,7 +132,7 @@ def test_a_forced_win_thrown_away_is_a_mistake() -> None:
     study.samples = {
         "test": play(TicTacToe(), "b2", "b1", "a1", "c3", "b3", "c1", "c2", "a2", "a3")
     }
-    games = {"test": Trajectories(study, study.samples["test"])}
+    games = value_games(study)
     row = mistakes(study, games)["by_strength"][0]
     assert games["test"].chances[0, :5].tolist() == [0.5, 0.5, 1.0, 1.0, 1.0]
     assert games["test"].chances[0, -1] == 0.5
@@ -144,9 +144,7 @@ def test_decisiveness_counts_leads_and_comebacks() -> None:
     study = begin_study(TicTacToe(), TINY)
     # X could win at once at ply 5, plays elsewhere, and O wins.
     study.samples = {"test": play(TicTacToe(), "a1", "a2", "b1", "b2", "a3", "c2")}
-    row = decisiveness(study, {"test": Trajectories(study, study.samples["test"])})["by_strength"][
-        0
-    ]
+    row = decisiveness(study, value_games(study))["by_strength"][0]
     assert row["lead_changes"]["value"] == 1
     assert row["comebacks"]["value"] == 1
     assert row["clear_at"]["value"] == pytest.approx(5 / 6)
@@ -285,12 +283,13 @@ def test_the_page_is_well_formed_and_needs_nothing_else(tictactoe: Report, corso
 
 def test_replays_step_to_the_pictures_of_the_game() -> None:
     frames = ["a\nb\nc", "a\nx\nc", "a\nx\nc\nd", "c"]
-    packed = _packed(frames)
+    lines: dict[str, int] = {}
+    packed = _packed(frames, lines)
     rows: list[int] = []
-    for frame, edits in zip(frames, packed["changes"], strict=True):
+    for frame, edits in zip(frames, packed, strict=True):
         for start, count, added in edits:
             rows[start : start + count] = added
-        assert "\n".join(packed["lines"][row] for row in rows) == frame
+        assert "\n".join(list(lines)[row] for row in rows) == frame
 
 
 def test_the_figures_are_complete_and_replays_can_be_loaded(
