@@ -130,15 +130,25 @@ def _games(estimate: dict[str, Any]) -> str:
 
 
 def _shares(estimate: dict[str, Any]) -> str:
-    return with_interval(estimate)
+    return _apart(with_interval(estimate))
 
 
 def _number(estimate: dict[str, Any]) -> str:
-    return with_interval(estimate, as_percent=False)
+    return _apart(with_interval(estimate, as_percent=False))
+
+
+def _apart(text: str) -> str:
+    """A figure and its interval as HTML: each stays on a line."""
+    value, _, interval = text.partition(" (")
+    return f'<span class="fixed">{value}</span> <small>({interval}</small>'
+
+
+def _sentences(sentences: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+    return f'<ul class="summary">{items}</ul>'
 
 
 def _summary(game: Game, report: dict[str, Any]) -> str:
-    sentences = " ".join(escape(sentence) for sentence in report["summary"])
     who = [
         "random draws legal moves uniformly",
         "uct:N searches a tree with N random playouts for each move",
@@ -151,7 +161,7 @@ def _summary(game: Game, report: dict[str, Any]) -> str:
         )
     return _section(
         "In short",
-        f'<p class="summary">{sentences}</p>',
+        _sentences(report["summary"]),
         _note(
             f"Brackets are 95 % intervals. Players: {'; '.join(who)}. Equals play both sides, from "
             f"the start of the game. Positions are valued by {report['evaluator']}."
@@ -564,9 +574,11 @@ def _rules(game: Game, report: dict[str, Any]) -> str:
 
 def _tiny(estimate: dict[str, Any]) -> str:
     """A number per game that may be far below 1."""
-    if estimate["value"] >= 1 or not estimate["value"]:
-        return _number(estimate) if estimate["value"] else "0"
-    return f"{estimate['value']:.2g} ({max(0, estimate['low']):.2g} to {estimate['high']:.2g})"
+    if not estimate["value"]:
+        return "0"
+    if estimate["value"] >= 1:
+        return _number(estimate)
+    return _apart(f"{estimate['value']:.2g} ({estimate['low']:.2g} to {estimate['high']:.2g})")
 
 
 def _mirror(game: Game, report: dict[str, Any]) -> str:
@@ -725,8 +737,8 @@ def _complexity(game: Game, report: dict[str, Any]) -> str:
 
 def _power(estimate: dict[str, Any]) -> str:
     return (
-        f"10<sup>{estimate['value']:.1f}</sup> ({estimate['low']:.1f} to {estimate['high']:.1f}; "
-        f"{estimate['games']:,} games)"
+        f"10<sup>{estimate['value']:.1f}</sup> <small>({estimate['low']:.1f} to "
+        f"{estimate['high']:.1f}; {estimate['games']:,} games)</small>"
     )
 
 
@@ -755,10 +767,9 @@ def _side_by_side(comparison: dict[str, Any]) -> str:
                     mark=0.5 if figure["share"] else None,
                 )
             )
-    sentences = " ".join(map(escape, comparison["summary"]))
     return _section(
         "Side by side",
-        f'<p class="summary">{sentences}</p>',
+        _sentences(comparison["summary"]),
         _table(["", *values], rows, f"With 95 % intervals; games of {comparison['players']}."),
         *charts,
     )

@@ -15,7 +15,10 @@ h3{font-size:1rem;margin:1rem 0 .2rem}
 .credit,.note,caption,.axis,figcaption{color:var(--faint);font-size:.875rem}
 section{background:var(--card);border:1px solid var(--rule);border-radius:.6rem;
 padding:1rem;margin:1rem 0}
-.summary{font-size:1.05rem;margin-top:0}
+.summary{margin:0;padding-left:1.1rem}
+.summary li{margin:.3rem 0}
+.fixed,small{white-space:nowrap}
+small{font-size:.8125rem;color:var(--faint)}
 .note{margin-bottom:0}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:.875rem;margin-top:.6rem;
@@ -50,6 +53,7 @@ figure{margin:0 0 1.6rem}
 border-radius:.4rem;background:var(--paper);color:var(--ink)}
 .now{text-align:center;min-height:1.5em;margin:.3rem 0}
 .moves{font-size:.875rem;overflow-wrap:anywhere}
+@media (max-width:30rem){.chart text{font-size:15px}main{padding:.5rem}section{padding:.8rem}}
 .variant>summary{cursor:pointer}
 .variant>summary h2{display:inline;font-size:1.4rem}
 """
