@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .enumeration import position_keys
+from .enumeration import observation_keys, observed
 from .estimates import Estimate, bootstrap, mean, rounded
 from .games import GameSample
 from .study import Study
 
 _RESAMPLES = 40
+_POSITIVE = 0x7FFFFFFFFFFFFFFF  # bits of a number that is not negative
 _OBSERVED = 20_000  # positions whose contents are looked at
 
 METHODS = {
@@ -77,8 +78,7 @@ def _recaptured(study: Study, sample: GameSample) -> Estimate:
     """
     numbers = np.full((len(sample), sample.actions.shape[1]), -1, np.int64)
     for ply in sample.replay():
-        keys = position_keys(study.game, ply.before)
-        numbers[ply.games, ply.number] = [hash(key.tobytes()) & 0x7FFFFFFFFFFFFFFF for key in keys]
+        numbers[ply.games, ply.number] = observation_keys(study.game, ply.before) & _POSITIVE
     random = np.random.default_rng(study.seed(90))
 
     def total(rows: np.ndarray) -> float:
@@ -102,14 +102,10 @@ def _recaptured(study: Study, sample: GameSample) -> Estimate:
 def _at_most(study: Study, sample: GameSample) -> dict[str, Any]:
     """The counting bound, as a logarithm."""
     game = study.game
-    kept: list[np.ndarray] = []
     games = min(len(sample), _OBSERVED // max(1, int(sample.plies.mean())))
-    for ply in sample.replay(np.arange(games)):
-        seen = np.empty((len(ply.before), *game.planes_shape), np.float32)
-        for number, planes in enumerate(seen):
-            game.kernels.observe(game.tables, ply.before[number : number + 1], 0, planes)
-        kept.append(seen)
-    contents = np.concatenate(kept)
+    contents = np.concatenate(
+        [observed(game, ply.before) for ply in sample.replay(np.arange(games))]
+    )
     uniform = (contents == contents[:, :, :1]).all(axis=(0, 2)) & (contents.shape[2] > 1)
     columns = [contents[:, ~uniform, cell] for cell in range(contents.shape[2])]
     columns.append(contents[:, uniform, 0])

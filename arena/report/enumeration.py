@@ -1,11 +1,14 @@
 """Every position of a small game, counted ply by ply and solved from the last ply back.
 
-Positions at different plies count as different. Of a larger game the first plies are counted.
+Positions are told apart by what the player to move sees, so that histories which a game keeps for a
+rule on repetition do not count; those at different plies count as different. Of a larger game the
+first plies are counted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.training.evaluation.kernels import match as match_templates
 
+_ENCODED_AT_ONCE = 1024
 _SUCCESSORS_PER_POSITION = 8  # room for this many times the limit, before equal ones are merged
 
 
@@ -29,6 +33,25 @@ def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
     joined = np.ascontiguousarray(np.concatenate(parts, axis=1))
     keys: np.ndarray = joined.view(f"V{joined.shape[1]}").reshape(len(states))
     return keys
+
+
+def observed(game: Game, states: np.ndarray) -> np.ndarray:
+    """What the player to move sees, float32[N, planes, cells]; see `Game.planes_shape`."""
+    planes = np.empty((len(states), *game.planes_shape), np.float32)
+    masks = np.empty((len(states), game.num_actions), np.int8)
+    actions = np.empty((len(states), game.num_actions), np.int32)
+    game.kernels.encode(game.tables, states, planes, masks, actions)
+    return planes
+
+
+def observation_keys(game: Game, states: np.ndarray) -> np.ndarray:
+    """A number for what the player to move sees, int64[N]: equal where that is."""
+    found = np.empty(len(states), np.int64)
+    for first in range(0, len(states), _ENCODED_AT_ONCE):
+        for number, planes in enumerate(observed(game, states[first : first + _ENCODED_AT_ONCE])):
+            digest = blake2b(planes.tobytes(), digest_size=8).digest()
+            found[first + number] = int.from_bytes(digest, "little", signed=True)
+    return found
 
 
 def rewards_of(outcomes: np.ndarray) -> np.ndarray:
@@ -72,14 +95,15 @@ def enumerate_positions(game: Game, limit: int) -> Enumeration:
     keys = position_keys(game, states)
     multiplicity: list[int] = [1]
     layers: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
-    counts, paths = [], []
+    counts, paths, records = [], [], 0
     while len(states):
-        counts.append(len(states))
+        counts.append(len(np.unique(observation_keys(game, states))))
+        records += len(states)
         paths.append(sum(multiplicity))
         masks = np.empty((len(states), game.num_actions), np.int8)
         game.kernels.legal_actions(game.tables, states, masks)
         parents, actions = np.nonzero(masks * (states["outcome"] == ONGOING)[:, None])
-        if sum(counts) > limit or len(parents) > limit * _SUCCESSORS_PER_POSITION:
+        if records > limit or len(parents) > limit * _SUCCESSORS_PER_POSITION:
             return Enumeration(tuple(counts), tuple(paths), None)
         following = states[parents]
         play(game.tables, following, actions, game.num_actions)

@@ -14,7 +14,7 @@ from .openings import openings
 from .replays import replays
 from .shape import balance, branching, length, rules_in_play
 from .skill import skill
-from .study import Bar, ReportSettings, Study, begin_study, no_bar, varied
+from .study import Bar, ReportSettings, Study, begin_study, no_bar
 from .summary import summarise
 
 #: Of what `measure` returns; a change of its keys or their meaning needs another number.
@@ -61,7 +61,7 @@ def measure(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> dict[str
         if study.agent is None
         else {
             "agent": study.agent,
-            "against_itself": varied(game, study.agent),
+            "against_itself": study.varied_player,
         },
         "evaluator": study.evaluator.name,
         **{name: section(study) for name, section in simple.items()},

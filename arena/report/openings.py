@@ -26,7 +26,7 @@ from .evaluators import (
     exact_values,
     network_agent,
 )
-from .study import SWAP_OPTION, Study, varied, with_settings
+from .study import SWAP_OPTION, Study, with_settings
 
 #: A first move is fair if it leaves player 0 with a chance within this of one half.
 FAIR = 0.05
@@ -162,7 +162,7 @@ def without_swap(game: Game) -> Game:
 
 def _searcher(study: Study, game: Game) -> Evaluator:
     settings = study.settings
-    if study.agent is not None and network_agent(game, study.agent) is not None:
+    if study.agent is not None and study.has_network:
         deeper = network_agent(
             game, with_settings(study.agent, simulations=settings.opening_simulations)
         )
@@ -268,7 +268,7 @@ class OpensWith(Agent):
 
 def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]]:
     """Player 0's results of games of the strongest player that begin with each action."""
-    spec = varied(game, study.strong_player)
+    spec = study.varied_player
     per_move = max(4, study.games // 8 * 2)
     games = per_move * len(actions)
     reach = study.bar(f"first moves played by {study.strong_name}", games)

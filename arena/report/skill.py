@@ -15,7 +15,7 @@ from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import Match, MatchResult, Rating, fit_ratings
 
 from .estimates import Estimate, rounded
-from .study import TRAINED, Study, with_settings
+from .study import Study, with_settings
 
 #: Elo points by which a player who scores 64 % is stronger: one step of the ladder.
 STEP = 100.0
@@ -32,7 +32,7 @@ def skill(study: Study) -> dict[str, Any]:
         top = study.strong_name
         specs[top] = study.agent
         pairs.append((rungs[-1], top))
-        if top == TRAINED:
+        if study.has_network:
             specs[POLICY] = with_settings(study.agent, simulations=0)
             pairs += [(rungs[len(rungs) // 2], POLICY), (POLICY, top)]
     games = max(4, study.games // 4 * 2)

@@ -113,6 +113,7 @@ class Study:
         positions: the positions of the first plies, or of the whole game.
         exact: exact values of all positions, or None.
         evaluator: the best values of any position that there are.
+        has_network: whether the agent has one.
         samples: games between equals, by the players' name, the weakest first.
     """
 
@@ -123,6 +124,7 @@ class Study:
     positions: Enumeration
     exact: Evaluator | None
     evaluator: Evaluator
+    has_network: bool
     samples: dict[str, GameSample] = field(default_factory=dict)
 
     @property
@@ -149,14 +151,25 @@ class Study:
 
     @property
     def strong_player(self) -> str:
-        """Spec of the strongest player that is at hand."""
+        """Name of the strongest player that is at hand, as `make_agent` reads it."""
         return self.agent or self.searches[1]
 
     @property
     def strong_name(self) -> str:
-        """How the report calls it: a trained agent is ``trained``."""
-        has_network = self.agent is not None and network_agent(self.game, self.agent) is not None
-        return TRAINED if has_network else self.strong_player
+        """How the report calls it: an agent with a network is ``trained``."""
+        return TRAINED if self.has_network else self.strong_player
+
+    @property
+    def varied_player(self) -> str:
+        """Name of the strongest player, but so that it does not always play the same game.
+
+        An agent with a network then draws its moves, mostly good ones; others play at random where
+        it does not matter, or as they like.
+        """
+        spec = self.strong_player
+        if not self.has_network or "temperature" in split_settings(spec)[1]:
+            return spec
+        return with_settings(spec, temperature=VARIETY)
 
     def seed(self, *places: int) -> int:
         """A seed of its own for each place in the report."""
@@ -198,6 +211,10 @@ def begin_study(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> Stud
     agent = settings.agent or trained_agent(game)
     positions = enumerate_positions(game, settings.positions)
     exact = exact_evaluator(game, positions)
+    network = None if agent is None else network_agent(game, agent)
+    estimator: Evaluator = PlayoutValues(game, settings.value_playouts, settings.seed)
+    if network is not None:
+        estimator = NetworkValues(network)
     study = Study(
         game=game,
         settings=settings,
@@ -205,15 +222,17 @@ def begin_study(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> Stud
         agent=agent,
         positions=positions,
         exact=exact,
-        evaluator=exact or _estimator(game, agent, settings),
+        evaluator=exact or estimator,
+        has_network=network is not None,
     )
     study.samples["random"] = random_games(game, 10 * study.games, study.seed(0))
     for number, spec in enumerate(study.searches, 1):
         games = study.games if number == 1 else max(4, study.games // 4 * 2)
         study.samples[spec] = study.play_equals(spec, spec, games, study.seed(number))
     if agent is not None:
-        name, spec = study.strong_name, varied(game, agent)
-        study.samples[name] = study.play_equals(name, spec, study.games, study.seed(3))
+        study.samples[study.strong_name] = study.play_equals(
+            study.strong_name, study.varied_player, study.games, study.seed(3)
+        )
     return study
 
 
@@ -229,17 +248,6 @@ def trained_agent(game: Game) -> str | None:
     return game.name if all(trained.get(name) == own[name] for name in own) else None
 
 
-def varied(game: Game, spec: str) -> str:
-    """The name of the same player, but so that it does not always play the same game.
-
-    A trained agent then draws its moves, mostly good ones; others play at random where it does not
-    matter, or as they like.
-    """
-    if network_agent(game, spec) is None or "temperature" in split_settings(spec)[1]:
-        return spec
-    return with_settings(spec, temperature=VARIETY)
-
-
 def with_settings(spec: str, **changes: float) -> str:
     """The name of a trained agent with other settings."""
     name, settings = split_settings(spec)
@@ -248,10 +256,3 @@ def with_settings(spec: str, **changes: float) -> str:
         name, settings = head, {"simulations": last, **settings}
     settings |= {key: f"{value:g}" for key, value in changes.items()}
     return f"{name}?" + "&".join(f"{key}={value}" for key, value in settings.items())
-
-
-def _estimator(game: Game, agent: str | None, settings: ReportSettings) -> Evaluator:
-    network = None if agent is None else network_agent(game, agent)
-    if network is not None:
-        return NetworkValues(network)
-    return PlayoutValues(game, settings.value_playouts, settings.seed)

@@ -21,7 +21,7 @@ from ludarium.arena.report.games import GameSample, random_games
 from ludarium.arena.report.mirror import MirrorAgent, name_of
 from ludarium.arena.report.openings import calibrate, without_swap
 from ludarium.arena.report.page import _packed
-from ludarium.arena.report.study import begin_study, varied, with_settings
+from ludarium.arena.report.study import begin_study, with_settings
 from ludarium.cli import main
 from ludarium.cli.report import read_comparison
 from ludarium.envs import GAMES, from_record, make_game
@@ -254,7 +254,8 @@ def test_first_moves_are_judged_without_the_swap() -> None:
 def test_settings_of_trained_agents_are_replaced() -> None:
     assert with_settings("corso:128", temperature=0.3) == "corso?simulations=128&temperature=0.3"
     assert with_settings("corso?simulations=8", simulations=0) == "corso?simulations=0"
-    assert varied(TicTacToe(), "uct:10") == "uct:10"
+    study = begin_study(TicTacToe(), TINY)
+    assert study.varied_player == study.strong_name == "uct:40"
 
 
 # The page and the figures.
