@@ -28,6 +28,7 @@ def compare(
         - ``summary``: sentences on the figures whose intervals do not overlap.
     """
     players = _strongest_of_all(reports)
+    sources = {_source(report) for report in reports}
     figures = [
         {
             "name": name,
@@ -35,7 +36,7 @@ def compare(
             "chart": chart,
             "values": [read(report, players) for report in reports],
         }
-        for name, share, chart, read in _FIGURES
+        for name, share, chart, read in _FIGURES + (_FIGURES_OF_VALUES if len(sources) == 1 else ())
     ]
     return {
         "option": option,
@@ -103,29 +104,41 @@ def _weak_loss(report: dict[str, Any], players: str) -> Estimate:
     return found
 
 
+def _source(report: dict[str, Any]) -> str:
+    """What values of positions come from: those of different sources are not comparable."""
+    source: str = "exact" if report["decisiveness"]["exact"] else report["evaluator"]
+    return source
+
+
 #: Name, whether it is a share, whether it is drawn, and how it is read for some players.
-_FIGURES: tuple[tuple[str, bool, bool, Callable[[dict[str, Any], str], Estimate | None]], ...] = (
+_Figure = tuple[str, bool, bool, Callable[[dict[str, Any], str], Estimate | None]]
+
+_FIGURES: tuple[_Figure, ...] = (
     ("player_0's points", True, True, lambda r, p: _balance(r, p)["player_0_score"]),
     ("draws", True, False, lambda r, p: _balance(r, p)["draws"]),
     ("player_0's points after the best first move", True, False, _best_first_move),
     ("plies of a game", False, True, lambda r, p: _length(r, p)["plies"]),
     ("legal moves", False, True, lambda r, p: _branching(r, p)["mean"]),
-    (
-        *("share of a game after which the winner is clear", True, True),
-        lambda r, p: _drama(r, p).get("clear_at"),
-    ),
-    ("lead changes", False, False, lambda r, p: _drama(r, p)["lead_changes"]),
-    ("comebacks", True, False, lambda r, p: _drama(r, p).get("comebacks")),
     ("Elo per doubling of playouts", False, True, lambda r, p: r["skill"]["elo_per_doubling"]),
     (
         *("Elo from random play to the strongest search", False, True),
         lambda r, p: r["skill"]["span_of_search"],
     ),
-    ("lost per move by the weak search", True, False, _weak_loss),
     (
         "leaves of the game tree, power of ten",
         False,
         False,
         lambda r, p: r["complexity"]["tree_knuth"],
     ),
+)
+
+#: Those that come from values of positions.
+_FIGURES_OF_VALUES: tuple[_Figure, ...] = (
+    (
+        *("share of a game after which the winner is clear", True, True),
+        lambda r, p: _drama(r, p).get("clear_at"),
+    ),
+    ("lead changes", False, False, lambda r, p: _drama(r, p)["lead_changes"]),
+    ("comebacks", True, False, lambda r, p: _drama(r, p).get("comebacks")),
+    ("lost per move by the weak search", True, False, _weak_loss),
 )

@@ -114,10 +114,13 @@ def calibrate(
 ) -> list[Estimate]:
     """Chances as games of strong players have them, from estimates and some played games.
 
-    Estimates of networks and playouts are in the right order, but too near to one half or too far
-    from it. Their logits are fitted to the results by a slope and a shift (J. Platt, "Probabilistic
-    Outputs for Support Vector Machines", 1999), by maximum likelihood with a weak normal prior
-    about 1 and 0, of deviation 1.
+    Estimates of networks and playouts tend to be in the right order, but too near to one half or
+    too far from it. Their logits are fitted to the results by a slope and a shift (J. Platt,
+    "Probabilistic Outputs for Support Vector Machines", 1999), by maximum likelihood with a weak
+    normal prior about 1 and 0, of deviation 1. How far the results still lie from the fit, beyond
+    their own error, is how far any first move may: that widens the intervals of those that were not
+    played, and those that were are moved from the fit to their results by as much (R. DerSimonian
+    and N. Laird, "Meta-Analysis in Clinical Trials", 1986: random effects by moments).
 
     Args:
         estimates: of all first moves.
@@ -126,31 +129,47 @@ def calibrate(
         games: how many there were.
 
     Returns:
-        The fitted chance of every first move; intervals hold the errors of fit and estimate.
+        The chance of every first move; ``games`` are its own, or all if it was not played.
     """
-    logits = logit(np.array([estimate.value for estimate in estimates]))
-    widths = logit(np.array([e.high for e in estimates])) - logit(
-        np.array([e.low for e in estimates])
-    )
-    design = np.stack([logits[tried], np.ones(len(tried))], axis=1)
+    ends = np.array([[each.value, each.low, each.high] for each in estimates])
+    logits, low, high = logit(ends).T
+    design = np.stack([logits, np.ones(len(logits))], axis=1)
+    fitted, covariance = _fit(design[tried], points, games)
+    centres = design @ fitted
+    noise = (fitted[0] * (high - low) / (2 * Z_95)) ** 2
+    variances = np.einsum("ni,ij,nj->n", design, covariance, design) + noise
+    scores = (points + 0.5) / (games + 1)
+    results, errors = logit(scores), 1 / ((games + 1) * scores * (1 - scores))
+    apart = max(0.0, float(((results - centres[tried]) ** 2 - errors).mean()))
+    variances += apart
+    played = dict(zip(tried, zip(results, errors, games, strict=True), strict=True))
+    found = []
+    for number, (centre, variance) in enumerate(zip(centres, variances, strict=True)):
+        count = int(games.sum())
+        if number in played:
+            result, error, own_games = played[number]
+            centre = (centre / variance + result / error) / (1 / variance + 1 / error)
+            variance = 1 / (1 / variance + 1 / error)
+            count = int(own_games)
+        value, least, most = expit(centre + Z_95 * variance**0.5 * np.array([0.0, -1.0, 1.0]))
+        found.append(Estimate(float(value), float(least), float(most), count))
+    return found
+
+
+def _fit(
+    design: np.ndarray, points: np.ndarray, games: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slope and shift by Newton's method, and their covariance."""
     prior = np.array([1.0, 0.0])
     fitted = prior.copy()
     for _ in range(50):
         expected = expit(design @ fitted)
-        slope = design.T @ (points - games * expected) - (fitted - prior)
+        gradient = design.T @ (points - games * expected) - (fitted - prior)
         weights = games * expected * (1 - expected)
         information = design.T @ (weights[:, None] * design) + np.eye(2)
-        step = np.linalg.solve(information, slope)
+        step = np.linalg.solve(information, gradient)
         fitted += step / max(1.0, float(np.abs(step).max()))
-    covariance = np.linalg.inv(information)
-    found = []
-    for number, width in zip(logits, widths, strict=True):
-        place = np.array([number, 1.0])
-        noise = width / (2 * Z_95)
-        spread = Z_95 * float(place @ covariance @ place + (fitted[0] * noise) ** 2) ** 0.5
-        ends = expit(float(place @ fitted) + spread * np.array([0.0, -1.0, 1.0]))
-        found.append(Estimate(float(ends[0]), float(ends[1]), float(ends[2]), int(games.sum())))
-    return found
+    return fitted, np.linalg.inv(information)
 
 
 def without_swap(game: Game) -> Game:

@@ -13,13 +13,10 @@ def percent(value: float) -> str:
 
 def with_interval(estimate: dict[str, Any], as_percent: bool = True) -> str:
     """``54 % (51 to 57)``, or ``23.1 (22.8 to 23.4)``."""
-    ends = estimate["value"], estimate["low"], estimate["high"]
-    if as_percent:
-        value, low, high = (f"{100 * end:.0f}" for end in ends)
-        return f"{value} % ({low} to {high})"
-    digits = 0 if abs(ends[0]) >= 100 else 1
-    value, low, high = (f"{end:,.{digits}f}" for end in ends)
-    return f"{value} ({low} to {high})"
+    ends = [(100 if as_percent else 1) * estimate[end] for end in ("value", "low", "high")]
+    digits = 0 if as_percent or abs(ends[0]) >= 100 else 1
+    value, low, high = (f"{round(end, digits) + 0.0:,.{digits}f}" for end in ends)
+    return f"{value}{' %' if as_percent else ''} ({low} to {high})"
 
 
 def summarise(report: dict[str, Any]) -> list[str]:

@@ -227,7 +227,18 @@ def test_calibration_follows_the_games() -> None:
     found = calibrate(estimates, [0, 2], points, games)
     assert found[0].value == pytest.approx(0.9, abs=0.03)
     assert found[1].value == pytest.approx(0.5, abs=0.03)
-    assert found[2].low < 0.1 < found[2].high + 0.03
+    assert found[2].low < 0.1 < found[2].high
+    assert found[1].high - found[1].low < 0.3
+
+
+def test_a_move_that_was_misjudged_goes_by_its_games() -> None:
+    """As c1 in Corso, which the trained agent thinks good and loses with."""
+    estimates = [Estimate(value, value, value, 1) for value in (0.8, 0.75, 0.7, 0.65)]
+    points, games = np.array([95.0, 12.0, 90.0]), np.array([100, 100, 100])
+    found = calibrate(estimates, [0, 1, 2], points, games)
+    assert found[0].value == pytest.approx(0.95, abs=0.03)
+    assert found[1].value == pytest.approx(0.12, abs=0.05)
+    assert found[3].high - found[3].low > 0.5  # so little is known of the one not played
 
 
 # Mirrors, swaps, names.
