@@ -90,7 +90,7 @@ def openings(study: Study) -> dict[str, Any] | None:
         "moves": ranked,
         "legal": len(actions),
         "fair": int(counts[np.abs(values - 0.5) <= FAIR].sum()),
-        "to_be_swapped": int(counts[values > 0.5].sum()),
+        "to_be_swapped": int(counts[values > 0.5 + FAIR].sum()),
         "perfect_wins_draws_losses": None if known is None else by_perfect,
         "fairest": ranked[fairest]["moves"][0],
         "chance_without_swap": ranked[0]["chance"],

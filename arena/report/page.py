@@ -221,10 +221,9 @@ def _openings(game: Game, report: dict[str, Any]) -> str:
     spots = board.action_spots()
     parts = [
         "<p>What player_0 can expect after each first move between strong players, without a "
-        "swap: above one half an opponent should swap. "
-        f"{found['fair']} of {found['legal']} first moves are fair (within "
-        f"{percent(found['fair_within'])} of one half), {found['to_be_swapped']} should be "
-        f"swapped. A good player offers {escape(found['fairest'])}.</p>"
+        f"swap. {found['fair']} of {found['legal']} first moves are fair (within "
+        f"{percent(found['fair_within'])} of one half); {found['to_be_swapped']} give more, and "
+        f"should be swapped. A good player offers {escape(found['fairest'])}.</p>"
     ]
     if spots is not None:
         picture = board.svg(board.start().state)
@@ -747,7 +746,7 @@ def _side_by_side(comparison: dict[str, Any]) -> str:
     rows, charts = [], []
     for figure in comparison["figures"]:
         cells = [
-            "not known" if each is None else (_shares if figure["share"] else _number)(each)
+            "not compared" if each is None else (_shares if figure["share"] else _number)(each)
             for each in figure["values"]
         ]
         rows.append([escape(figure["name"]), *cells])

@@ -1,10 +1,10 @@
 """Style and script of the page."""
 
 STYLE = """
-:root{--paper:#fbfaf7;--ink:#22252a;--faint:#6a6d73;--rule:#dcd8cf;--card:#fff;
+:root{--paper:#fbfaf7;--ink:#22252a;--faint:#6a6d73;--rule:#dcd8cf;--card:#fff;--inside:#fff;
 --c0:#0072b2;--c1:#d55e00;--c2:#008f6b;--c3:#a3559b;--draw:#b9b5aa}
 @media (prefers-color-scheme:dark){:root{--paper:#17191d;--ink:#e6e4df;--faint:#a3a5aa;
---rule:#3a3d43;--card:#1f2227;--c0:#56b4e9;--c1:#f08a3c;--c2:#2fc79a;--c3:#d99bd0;--draw:#6c6a64}}
+--rule:#3a3d43;--card:#1f2227;--inside:#0d0f12;--c0:#56b4e9;--c1:#f08a3c;--c2:#2fc79a;--c3:#d99bd0;--draw:#8f8c84}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
@@ -31,7 +31,7 @@ thead th{color:var(--faint);font-weight:600}
 .chart{display:block;width:100%;max-width:34rem;height:auto;margin:.2rem 0}
 .chart text{font-size:12px;fill:var(--faint)}
 .chart text.label{fill:var(--ink)}
-.chart text.inside{fill:#fff;font-weight:600}
+.chart text.inside{fill:var(--inside);font-weight:600}
 .grid{stroke:var(--rule);stroke-width:1}
 .mark{stroke:var(--ink);stroke-width:1;stroke-dasharray:3 3}
 .line{fill:none;stroke-width:2.2}

@@ -82,8 +82,8 @@ def _first_moves(report: dict[str, Any]) -> Iterator[str]:
         return
     yield (
         f"The best first move, {best['moves'][0]}, gives player_0 {with_interval(best['chance'])} "
-        f"of the points between strong players; {swapped} of {legal} first moves give more than "
-        f"half, so that an opponent should swap, and {fair} are fair (45 to 55 %)."
+        f"of the points between strong players; {swapped} of {legal} first moves give more "
+        f"than 55 %, so that an opponent should swap, and {fair} are fair (45 to 55 %)."
     )
     perfect = openings["perfect_wins_draws_losses"]
     if perfect is not None:
