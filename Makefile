@@ -20,8 +20,8 @@ PACKAGES := $(patsubst %/py.typed,%,$(wildcard */py.typed))
 PYTEST := -m pytest --numprocesses auto --dist loadgroup
 LOWEST := .venv-lowest
 DEMO := runs/corso-demo
-
 REPORTS := docs/reports
+
 .PHONY: demo test test-all test-lowest lint format reports bench bench-quick fuzz cuda-compile clean
 
 demo: $(VENV)/.train
@@ -59,7 +59,7 @@ format: $(VENV)/.dev
 
 reports: $(VENV)/.train
 	@mkdir -p $(REPORTS)
-	$(BIN)/ludarium report corso --compare size=5,4 --output $(REPORTS)/corso.html
+	$(BIN)/ludarium report corso --compare size=5,6 --output $(REPORTS)/corso.html
 	$(BIN)/ludarium report onyx --compare start=standard,open --output $(REPORTS)/onyx.html
 	$(BIN)/ludarium report osiron --compare setup=beginner,alternating --output $(REPORTS)/osiron.html
 	$(BIN)/ludarium report obsidio --compare diagonal_adjacency=true,false --output $(REPORTS)/obsidio.html
