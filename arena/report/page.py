@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 from html import escape
 from typing import Any
-from zlib import crc32
-
-import numpy as np
 
 from ludarium.envs.engine.game import Game
 
-from .charts import (
-    Line,
-    Row,
-    diverging,
-    dot_chart,
-    heat_marks,
-    ink_on,
-    line_chart,
-    share_chart,
-    spot_radius,
-)
+from .charts import Line, Row, dot_chart, line_chart, share_chart
 from .openings import without_swap
 from .page_parts import SCRIPT, STYLE
+from .pictures import heat_map, steppers
 from .summary import percent, with_interval
 
 _BARS = 24  # of a list of first moves without a place on the board
@@ -226,8 +211,7 @@ def _openings(game: Game, report: dict[str, Any]) -> str:
         f"should be swapped. A good player offers {escape(found['fairest'])}.</p>"
     ]
     if spots is not None:
-        picture = board.svg(board.start().state)
-        parts.append(_heat_map(picture, spots, values, found["fair_within"]))
+        parts.append(heat_map(board, spots, values, found["fair_within"]))
     else:
         parts.append(
             dot_chart(
@@ -292,17 +276,6 @@ def _some(moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
     nearest = sorted(range(len(moves)), key=lambda n: abs(moves[n]["chance"]["value"] - 0.5))[:part]
     kept = {*range(part), *nearest, *range(len(moves) - part, len(moves))}
     return [moves[number] for number in sorted(kept)]
-
-
-def _heat_map(picture: str, spots: np.ndarray, values: dict[int, float], fair_within: float) -> str:
-    marks = heat_marks(spots, values, spot_radius(spots[list(values)]), fair_within)
-    drawing = _own_ids(picture, "heat").replace("</svg>", f"{marks}</svg>")
-    scale = "".join(
-        f'<span style="background:{diverging(share)};color:{ink_on(share)}">{percent(share)}</span>'
-        for share in (0.1, 0.3, 0.5, 0.7, 0.9)
-    )
-    words = "for player_0; fair moves have a ring"
-    return f'<div class="board">{drawing}</div><p class="scale">{scale} {words}</p>'
 
 
 def _length(game: Game, report: dict[str, Any]) -> str:
@@ -609,82 +582,7 @@ def _mirror(game: Game, report: dict[str, Any]) -> str:
 
 
 def _replays(game: Game, report: dict[str, Any]) -> str:
-    name = f"{report['game']}{crc32(json.dumps(report['options'], default=str).encode()):x}"
-    lines: dict[str, int] = {}
-    figures = [_stepper(game, replay, name, lines) for replay in report["replays"]]
-    pictures = f'<script type="application/json" class="lines">{_json(list(lines))}</script>'
-    note = "<noscript><p>The games are shown by a script.</p></noscript>"
-    return (
-        f'<div class="replays">{_section("Games worth replaying", note, *figures)}{pictures}</div>'
-    )
-
-
-def _json(data: Any) -> str:
-    """JSON that neither HTML nor XML takes for anything else."""
-    text = json.dumps(data, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _stepper(game: Game, replay: dict[str, Any], name: str, lines: dict[str, int]) -> str:
-    """A game to step through by the script; its pictures' lines are added to ``lines``."""
-    position = game.start(replay["record"]["seed"])
-    frames = [game.svg(position.state)]
-    for action in replay["actions"]:
-        position.play(action)
-        frames.append(game.svg(position.state, action))
-    moves = replay["record"]["moves"]
-    data = _json(
-        {
-            "changes": _packed([_own_ids(frame, name) for frame in frames], lines),
-            "moves": moves,
-            "chances": replay["player_0_chances"],
-        }
-    )
-    result = {(1, -1): "player_0 wins", (-1, 1): "player_1 wins"}.get(
-        tuple(replay["record"]["result"]), "drawn"
-    )
-    why = "; ".join(replay["why"])
-    return (
-        '<figure class="replay"><figcaption>'
-        f"<b>{escape(why[:1].upper() + why[1:])}.</b> "
-        f"{len(moves)} plies, {result} ({escape(replay['players'])} against itself)</figcaption>"
-        '<div class="board"></div>'
-        '<div class="controls">'
-        '<button type="button" data-step="first" aria-label="first position">&#171;</button>'
-        '<button type="button" data-step="-1" aria-label="one ply back">&#8249;</button>'
-        f'<input type="range" min="0" max="{len(moves)}" value="{len(moves)}" aria-label="ply"/>'
-        '<button type="button" data-step="1" aria-label="one ply on">&#8250;</button>'
-        '<button type="button" data-step="last" aria-label="last position">&#187;</button></div>'
-        '<p class="now" aria-live="polite"></p>'
-        f'<details><summary>moves</summary><p class="moves">{escape(" ".join(moves))}</p></details>'
-        f'<script type="application/json">{data}</script></figure>'
-    )
-
-
-def _packed(frames: list[str], lines: dict[str, int]) -> list[list[list[Any]]]:
-    """Pictures as numbers of their different lines, each by its changes from the one before.
-
-    Returns:
-        For each picture the changes: where, how many lines go, the numbers of those that come.
-    """
-    rows = [[lines.setdefault(line, len(lines)) for line in frame.split("\n")] for frame in frames]
-    changes = []
-    for before, after in zip([[], *rows], rows, strict=False):
-        matcher = SequenceMatcher(None, before, after, autojunk=False)
-        edits = [
-            [start, stop - start, after[first:last]]
-            for kind, start, stop, first, last in matcher.get_opcodes()
-            if kind != "equal"
-        ]
-        changes.append(edits[::-1])
-    return changes
-
-
-def _own_ids(svg: str, name: str) -> str:
-    """The picture with ids that no other picture of the page has, and as wide as its place."""
-    svg = re.sub(r'id="(\w+)"', rf'id="{name}\1"', svg)
-    svg = re.sub(r"url\(#(\w+)\)", rf"url(#{name}\1)", svg)
-    return re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", svg, count=1)
+    return _section("Games worth replaying", steppers(game, report))
 
 
 def _complexity(game: Game, report: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from ludarium.arena.report.estimates import Estimate, bootstrap, mean, ratio
 from ludarium.arena.report.games import GameSample, random_games
 from ludarium.arena.report.mirror import MirrorAgent, name_of
 from ludarium.arena.report.openings import calibrate, without_swap
-from ludarium.arena.report.page import _packed
+from ludarium.arena.report.pictures import packed
 from ludarium.arena.report.study import begin_study, with_settings
 from ludarium.cli import main
 from ludarium.cli.report import read_comparison
@@ -296,9 +296,9 @@ def test_the_page_is_well_formed_and_needs_nothing_else(tictactoe: Report, corso
 def test_replays_step_to_the_pictures_of_the_game() -> None:
     frames = ["a\nb\nc", "a\nx\nc", "a\nx\nc\nd", "c"]
     lines: dict[str, int] = {}
-    packed = _packed(frames, lines)
+    changes = packed(frames, lines)
     rows: list[int] = []
-    for frame, edits in zip(frames, packed, strict=True):
+    for frame, edits in zip(frames, changes, strict=True):
         for start, count, added in edits:
             rows[start : start + count] = added
         assert "\n".join(list(lines)[row] for row in rows) == frame
