@@ -19,7 +19,7 @@ from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.training.evaluation.kernels import match as match_templates
 
 _ENCODED_AT_ONCE = 1024
-_SUCCESSORS_PER_POSITION = 8  # room for this many times the limit, before equal ones are merged
+_MOST_BYTES = 1 << 26  # of the positions of a ply, before equal ones are merged
 
 
 def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ def enumerate_positions(game: Game, limit: int) -> Enumeration:
         masks = np.empty((len(states), game.num_actions), np.int8)
         game.kernels.legal_actions(game.tables, states, masks)
         parents, actions = np.nonzero(masks * (states["outcome"] == ONGOING)[:, None])
-        if records > limit or len(parents) > limit * _SUCCESSORS_PER_POSITION:
+        if records > limit or len(parents) * game.state_dtype.itemsize > _MOST_BYTES:
             return Enumeration(tuple(counts), tuple(paths), None)
         following = states[parents]
         play(game.tables, following, actions, game.num_actions)

@@ -44,7 +44,9 @@ def openings(study: Study) -> dict[str, Any] | None:
     actions = start.legal_actions
     after = np.repeat(start.states, len(actions))
     specialise(match_templates, game.rules).play(game.tables, after, actions, game.num_actions)
-    exact = exact_evaluator(game, enumerate_positions(game, study.settings.positions))
+    exact = study.exact
+    if game is not study.game:
+        exact = exact_evaluator(game, enumerate_positions(game, study.settings.positions))
     known = exact_values(game, exact, after)
     orbits = _orbits(game, actions)
     searcher = exact or _searcher(study, game)
