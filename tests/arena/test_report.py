@@ -204,6 +204,42 @@ def test_osiron_counts_repetitions() -> None:
     assert events["draw by repetition"] == (sample.outcomes == DRAW).sum()
 
 
+def last_states(sample: GameSample) -> np.ndarray:
+    """How each game ended."""
+    states = sample.starts()
+    for ply in sample.replay():
+        states[ply.games] = ply.after
+    return states
+
+
+def counted(sample: GameSample, *names: str) -> np.ndarray:
+    """How often any of these events came in each game."""
+    places = [list(sample.game.event_names).index(name) for name in names]
+    return sample.events[:, places].sum(axis=1)
+
+
+def test_events_add_up_to_what_lies_on_the_board() -> None:
+    """Stones, tokens and blocks at the end are those that were placed, less those captured."""
+    onyx = random_games(make_game("onyx", size=6, swap_rule=True), 20, seed=2)
+    stones = ((last_states(onyx)["board"] & 3) != 0).sum(axis=1)
+    placed = onyx.plies - counted(onyx, "swap")
+    assert (stones == 8 + placed - 2 * counted(onyx, "pair captured")).all()
+    assert counted(onyx, "pair captured").any()
+
+    obsidio = random_games(make_game("obsidio", size=7), 20, seed=2)
+    ends = last_states(obsidio)
+    tokens = ((ends["cells"] > 0) & (ends["cells"] < 3)).sum(axis=1)
+    kinds = ("dark token", "first light token", "second light token")
+    assert (counted(obsidio, *kinds) == tokens).all()
+    assert (counted(obsidio, "claim") == ends["claims"].sum(axis=1)).all()
+    pairs = counted(obsidio, "second light token", "second light token forfeited")
+    assert (counted(obsidio, "first light token") == pairs).all()
+
+    obelisk = random_games(make_game("obelisk"), 10, seed=2)
+    logged = last_states(obelisk)["logged"]
+    assert (counted(obelisk, "block placed", "black block placed") == logged).all()
+
+
 # Estimates.
 
 
