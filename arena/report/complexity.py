@@ -13,7 +13,7 @@ from .study import Study
 
 _RESAMPLES = 40
 _POSITIVE = 0x7FFFFFFFFFFFFFFF  # bits of a number that is not negative
-_OBSERVED = 20_000  # positions whose contents are looked at
+_OBSERVED = 5_000  # positions whose contents are looked at
 
 METHODS = {
     "tree_knuth": (
