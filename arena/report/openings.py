@@ -296,11 +296,10 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
     seed = study.seed(61)
     first, second = (OpensWith(make_agent(spec, game, seed + n), actions) for n in (0, 1))
     result = play_match(game, first, second, games, seed, 0, lambda done, total: reach(done))
-    openings = np.array([played.actions[0] for played in result.played])
-    outcomes = np.array([played.outcome for played in result.played])
     found = []
     for action in actions:
-        of_move = outcomes[openings == action]
+        begun = [played for played in result.played if played.actions[0] == action]
+        of_move = np.array([played.outcome for played in begun])
         wins = int((of_move == PLAYER_0_WINS).sum())
         draws = len(of_move) - wins - int((of_move == PLAYER_1_WINS).sum())
         found.append(
@@ -309,6 +308,7 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
                 "player_0_score": share(wins + draws / 2, len(of_move)).to_dict(),
                 "points": wins + draws / 2,
                 "draws": draws,
+                "distinct_games": len({played.actions for played in begun}),
             }
         )
     return found

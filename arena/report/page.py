@@ -245,11 +245,12 @@ def _openings(game: Game, report: dict[str, Any]) -> str:
     )
     parts.append(
         _table(
-            ["First move", "Games", "player_0's points", "Drawn"],
+            ["First move", "Games", "Different games", "player_0's points", "Drawn"],
             [
                 [
                     escape(row["move"]),
                     _games(row["player_0_score"]),
+                    str(row["distinct_games"]),
                     _shares(row["player_0_score"]),
                     str(row["draws"]),
                 ]
