@@ -285,7 +285,8 @@ def _length(game: Game, report: dict[str, Any]) -> str:
     for row in rows:
         plies = {int(ply): games for ply, games in row["games_by_plies"].items()}
         total = sum(plies.values())
-        width = max(1, round(row["standard_deviation"] / 3))
+        # D. W. Scott, "On Optimal and Data-Based Histograms", 1979.
+        width = max(1, round(3.49 * row["standard_deviation"] / total ** (1 / 3)))
         bins: dict[int, float] = {}
         for ply, games in plies.items():
             place = ply // width * width

@@ -26,7 +26,7 @@ def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_withi
         values: the chances by action.
         fair_within: how far from one half a fair move may be.
     """
-    marks = heat_marks(spots, values, spot_radius(spots[list(values)]), fair_within)
+    marks = heat_marks(spots, values, spot_radius(spots), fair_within)
     picture = _own_ids(game.svg(game.start().state), f"{_name(game)}heat")
     drawing = picture.replace("</svg>", f"{marks}</svg>")
     scale = "".join(

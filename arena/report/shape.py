@@ -15,6 +15,7 @@ from .study import Study
 
 _PERCENTILES = (5, 25, 50, 75, 95)
 _STILL_ON = 0.1  # share of the games that must be on for a ply's figure to be given
+_LEAST_GAMES = 5  # that must be, where there are so many
 _NAMED = 20  # actions that are listed by name
 
 
@@ -48,7 +49,7 @@ def _branching_of(sample: GameSample) -> dict[str, Any]:
     by_ply = []
     for ply in range(sample.choices.shape[1]):
         on = sample.plies > ply
-        if on.sum() < max(2, _STILL_ON * len(sample)):
+        if on.sum() < min(len(sample), max(_LEAST_GAMES, _STILL_ON * len(sample))):
             break
         by_ply.append({"ply": ply + 1} | mean(sample.choices[on, ply]).to_dict())
     return {
