@@ -44,11 +44,13 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class SPRT:
-    """A test of H1, A is ``elo1`` points stronger than B, against H0, A is ``elo0`` points stronger.
+    """A test of H1, A is ``elo1`` points stronger than B, against H0, it is ``elo0`` stronger.
 
-    If A is better than B by ``elo0`` or less, the test says "stronger" with a probability of
-    ``alpha`` at most; if it is better by ``elo1`` or more, it says "not stronger" with a probability
-    of ``beta`` at most. In between it may say either. Elo points are those of the expected score.
+    If A is better than B by ``elo0`` or less, the test says "stronger" with a probability of about
+    ``alpha`` at most; if it is better by ``elo1`` or more, it says "not stronger" with a
+    probability of about ``beta`` at most. In between it may say either. Elo points are those of
+    the expected score. The rates are exact for many games; they hold to a percent or two where a
+    test takes but 30 of them (``benchmarks/sprt.py``).
 
     Raises:
         ValueError: ``elo0`` is not below ``elo1``, either is not within 1000 points, or an error
