@@ -5,7 +5,7 @@ literature: ``tree`` (storage), ``gumbel`` and ``puct`` (which action to try), `
 (exact values), ``simulate`` (the simulation loop), ``search`` (running it from Python).
 """
 
-from .search import Search, SearchResult
+from .search import Evaluator, Search, SearchResult
 from .settings import SearchSettings
 
-__all__ = ["Search", "SearchResult", "SearchSettings"]
+__all__ = ["Evaluator", "Search", "SearchResult", "SearchSettings"]
