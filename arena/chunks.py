@@ -24,7 +24,7 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.threads import available_cores, one_core, take_turns
-from ludarium.training.agents import Agent, AgentFactory
+from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
 from ludarium.training.evaluation.match import PlayedGame, Progress, play_match
 from ludarium.training.evaluation.openings import Openings, draw_openings
 
@@ -111,7 +111,7 @@ def play_chunks(
     def play(worker: int, number: int) -> None:
         try:
             played = hall.play(worker, chunks[number])
-        except _Ended:
+        except _EndedError:
             return
         with handing_over:
             if not hall.ends and finished(chunks[number], played):
@@ -126,7 +126,7 @@ def play_chunks(
     watch(len(chunks))
 
 
-class _Ended(Exception):
+class _EndedError(Exception):
     """Raised within a match that nobody waits for any more."""
 
 
@@ -145,6 +145,7 @@ class _Hall:
         self._game = game
         self._factories = agents
         self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
+        self._locks = {name: threading.Lock() for name in agents}
         self._openings = openings
         self._seed = seed
         self._over = [0] * workers  # games of finished chunks
@@ -164,16 +165,16 @@ class _Hall:
 
         Raises:
             ValueError: an agent failed.
-            _Ended: everything shall end.
+            _EndedError: everything shall end.
         """
 
         def progress(done: int, _: int) -> None:
             self._lately[worker] = done
             if self.ends:
-                raise _Ended
+                raise _EndedError
 
         try:
-            with _one_core():
+            with on_one_core():
                 result = play_match(
                     self._game,
                     self._agent(worker, chunk.first),
@@ -183,7 +184,7 @@ class _Hall:
                     openings=self._openings.between(chunk.begin, chunk.end),
                     progress=progress,
                 )
-        except (_Ended, MemoryError):
+        except (_EndedError, MemoryError):
             raise
         except Exception as error:
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
@@ -198,8 +199,39 @@ class _Hall:
     def _agent(self, worker: int, name: str) -> Agent:
         own = self._agents[worker]
         if name not in own:
-            own[name] = self._factories[name].make(self._game)
+            factory = self._factories[name]
+            agent = factory.make(self._game)
+            own[name] = _Shared(agent, self._locks[name]) if factory.shares_state else agent
         return own[name]
+
+
+class _Shared(Agent):
+    """An agent that decides only while no other worker's agent of the same name does."""
+
+    def __init__(self, agent: Agent, lock: threading.Lock) -> None:
+        self._agent = agent
+        self._lock = lock
+        super().__init__(agent.game, agent.name)
+
+    def restart(self, seed: Seed = None) -> None:
+        with self._lock:
+            self._agent.restart(seed)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        with self._lock:
+            return self._agent.actions(states)
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        with self._lock:
+            self._agent.begin(games)
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        with self._lock:
+            return self._agent.play(games, states)
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        with self._lock:
+            self._agent.finish(games)
 
 
 class _Openings:
@@ -229,7 +261,7 @@ def _chunk_seed(seed: int, chunk: Chunk) -> int:
 
 
 @contextmanager
-def _one_core() -> Iterator[None]:
+def on_one_core() -> Iterator[None]:
     """Within it agents use one core: their searches, and their networks if they have any."""
     with one_core():
         if "torch" not in sys.modules:

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from ludarium.envs.engine.files import (
 )
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.evaluation.match import PlayedGame
 from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
 from ludarium.training.runs.lock import FolderLock
@@ -36,8 +39,10 @@ from ludarium.training.runs.log import encode_line, verified
 
 from .chunks import Chunk
 
-SETTINGS, GAMES, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
+SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
 _DAMAGED, _LOCK = "games.damaged.jsonl", "lock"
+
+FORMAT = 1
 
 _LARGEST_SETTINGS = MEGABYTE
 _LARGEST_LINE = 4 * MEGABYTE
@@ -180,7 +185,7 @@ class ArenaFolder:
             ValueError: it is no file that this module wrote.
             StorageError: the file cannot be repaired.
         """
-        file = self.path / GAMES
+        file = self.path / RECORDS
         places = {
             (chunk.first, chunk.second, number): chunk
             for chunk in chunks
@@ -227,7 +232,7 @@ class ArenaFolder:
         Raises:
             StorageError: they cannot be written.
         """
-        append(self.path / GAMES, "".join(f"{encode_line(each)}\n" for each in records).encode())
+        append(self.path / RECORDS, "".join(f"{encode_line(each)}\n" for each in records).encode())
 
     def write_results(self, results: dict[str, Any], table: str) -> None:
         """Write the results for programs and for people.
@@ -262,6 +267,151 @@ class ArenaFolder:
         return f"{file} is damaged in line {shown}"
 
 
+class Archive:
+    """The games of a tournament so far: kept in a folder, or only here.
+
+    A context manager, within which a folder is this process's.
+
+    Args:
+        game: the rules.
+        settings: what is played.
+        chunks: all that may be played.
+        path: of the folder; ``None`` keeps games nowhere.
+        warn: called with what was wrong with the folder and has been mended.
+
+    Attributes:
+        played: games by chunk.
+
+    Raises:
+        ValueError: the folder has games of another tournament; the message says what differs. Or
+            another process is writing to it.
+        StorageError: it cannot be written.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        settings: dict[str, Any],
+        chunks: Iterable[Chunk],
+        path: str | os.PathLike[str] | None,
+        warn: Callable[[str], None] | None = None,
+    ) -> None:
+        self.played: dict[Chunk, tuple[FinishedGame, ...]] = {}
+        self._game = game
+        self._settings = settings
+        self._chunks = chunks
+        self._folder = None if path is None else ArenaFolder(Path(path))
+        self._warn = warn
+
+    def __enter__(self) -> Archive:
+        if self._folder is not None:
+            found = self._folder.read_settings()
+            if found is not None:
+                check_same(found, self._settings, self._folder.path)
+            self._folder.open(self._settings)
+            try:
+                self.played, fault = self._folder.read_games(self._chunks, repair=True)
+                if fault is not None and self._warn is not None:
+                    self._warn(fault)
+            except BaseException:
+                self._folder.close()
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.close()
+
+    @property
+    def games(self) -> Iterator[FinishedGame]:
+        """All games so far."""
+        return chain.from_iterable(self.played.values())
+
+    def add(self, chunk: Chunk, played: Sequence[PlayedGame]) -> None:
+        """Keep the games of a chunk.
+
+        Raises:
+            StorageError: they cannot be written.
+        """
+        records = [
+            record_of(self._game, chunk, number, each)
+            for number, each in zip(chunk.numbers, played, strict=True)
+        ]
+        if self._folder is not None:
+            self._folder.append(records)
+        self.played[chunk] = tuple(map(finished_game, records))
+
+    def write_results(self, results: dict[str, Any], table: str) -> None:
+        """Write the results beside the games, if these are kept.
+
+        Raises:
+            StorageError: they cannot be written.
+        """
+        if self._folder is not None:
+            self._folder.write_results(results, table)
+
+
+def describe(kind: str, game: Game, networks: Mapping[str, str]) -> dict[str, Any]:
+    """What the settings of all folders begin with."""
+    return {
+        "kind": kind,
+        "format": FORMAT,
+        "game": game.name,
+        "version": game.version,
+        "options": dict(game.options),
+        "networks": dict(networks),
+    }
+
+
+def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
+    """The game of a folder's settings, which may come from a stranger.
+
+    Raises:
+        ValueError: they are of another kind, format or version of the game.
+    """
+    file = path / SETTINGS
+    if settings.get("kind") != kind:
+        raise ValueError(f"{file} is of kind {quoted(settings.get('kind'))}, not of a {kind}")
+    if settings.get("format") != FORMAT:
+        raise ValueError(
+            f"{file} has format {quoted(settings.get('format'))}; this program reads {FORMAT}"
+        )
+    name = settings.get("game")
+    if not isinstance(name, str) or name not in GAMES:
+        raise ValueError(f"{file} is of game {quoted(name)}; known games: {', '.join(GAMES)}")
+    try:
+        game = make_stored_game(name, settings.get("options"))
+    except ValueError as error:
+        raise ValueError(f"{file}: {shortened(str(error), 350)}") from None
+    if settings.get("version") != game.version:
+        raise ValueError(
+            f"{file} is of {name} version {quoted(settings.get('version'))}; this is version "
+            f"{game.version}"
+        )
+    return game
+
+
+def check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> None:
+    """Raise ``ValueError`` if a folder's settings are not those of what is to be played."""
+    wanted = json.loads(json.dumps(wanted))
+    differing = [key for key in wanted if found.get(key) != wanted[key]]
+    if not differing:
+        return
+    key = differing[0]
+    if key == "networks":
+        changed = [
+            name for name in wanted[key] if found.get(key, {}).get(name) != wanted[key][name]
+        ]
+        raise ValueError(
+            f"{path} has games of another network that was called {', '.join(changed)}: its file "
+            "has changed since; give another --folder"
+        )
+    raise ValueError(
+        f"{path} holds something else: its {key} is {quoted(found.get(key))}, not "
+        f"{quoted(wanted[key])}; give another --folder"
+    )
+
+
 def _read_line(line: bytes) -> FinishedGame | None:
     """The game of a line, ``None`` if it is damaged."""
     body = verified(line.rstrip(b"\n"))
@@ -280,7 +430,7 @@ def checked(settings: dict[str, Any], key: str, kind: type, low: float, high: fl
         ValueError: it is missing, of another type, or out of range.
     """
     value = settings.get(key)
-    kinds = (int, float) if kind is float else (kind,)
-    if type(value) not in kinds or not low <= value <= high:
+    kinds = (int, float) if kind is float else (int,)
+    if value is None or type(value) not in kinds or not low <= value <= high:
         raise ValueError(f"{key} is {shortened(quoted(value))}, not from {low:g} to {high:g}")
     return kind(value)

@@ -1,4 +1,4 @@
-"""Standings of a tournament: ratings of all its games, scores of each pairing, what seats are worth.
+"""Standings of a tournament: ratings by all games, scores of each pairing, what seats are worth.
 
 Ratings are those of `ludarium.training.evaluation.bradley_terry`, which has draws and the first
 player's advantage. They take games as independent. The two games of a pair share an opening, and
@@ -8,7 +8,7 @@ so intervals are rather too wide, unless agents repeat their games, which `Stand
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -70,14 +70,11 @@ class Standings:
             plies += game.plies
             starts.add((game.player_0, game.player_1, game.digest))
         self.games = len(games)
-        self._model = BradleyTerry((Score(*pair, *tally) for pair, tally in self._seats.items()))
-        missing = set(anchor or {}) - set(self._model.names)
-        if missing:
-            raise ValueError(f"{', '.join(missing)} cannot be the anchor: it has no games yet")
-        if anchor:
-            self._model = BradleyTerry(
-                (Score(*pair, *tally) for pair, tally in self._seats.items()), anchor
-            )
+        scores = [Score(*pair, *tally) for pair, tally in self._seats.items()]
+        for name in anchor or {}:
+            if not any(name in pair for pair in self._seats):
+                raise ValueError(f"agent {name} cannot be the anchor: it has no games")
+        self._model = BradleyTerry(scores, anchor)
         self.mean_plies = plies / self.games
         self.distinct_games = len(starts)
         standings = [

@@ -1,0 +1,108 @@
+"""Standings as text: for a terminal, or plain."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from io import StringIO
+
+from ludarium.training.evaluation import Tally
+
+from .standings import Standings
+
+_WIDEST = 12  # agents in a cross-table; with more, only their ratings are shown
+
+
+def standings_table(standings: Standings, terminal: bool | None = None) -> str:
+    """Ratings and cross-table: what each agent scored against each other, in percent.
+
+    Args:
+        standings: what to show.
+        terminal: draw it for a terminal; ``False`` gives plain text. Default: whether standard
+            output is a terminal.
+    """
+    if terminal is None:
+        terminal = sys.stdout.isatty()
+    header, rows = _cells(standings)
+    text = _drawn(header, rows) if terminal else _plain(header, rows)
+    return "\n".join([text, "", *_remarks(standings)])
+
+
+def _cells(standings: Standings) -> tuple[list[str], list[list[str]]]:
+    agents = standings.agents
+    crossed = agents if len(agents) <= _WIDEST else []
+    header = ["", "agent", "Elo", "95 %", "games", "w-d-l", "score"]
+    header += [str(place) for place, _ in enumerate(crossed, 1)]
+    rows = []
+    for place, agent in enumerate(agents, 1):
+        rating = agent.rating
+        row = [
+            str(place),
+            agent.name,
+            f"{rating.elo:.0f}",
+            f"{rating.low:.0f}..{rating.high:.0f}",
+            str(agent.tally.games),
+            f"{agent.tally.wins}-{agent.tally.draws}-{agent.tally.losses}",
+            f"{agent.score:.1%}",
+        ]
+        row += [_percent(standings.between(agent.name, other.name)) for other in crossed]
+        if crossed:
+            row[7 + place - 1] = "-"
+        rows.append(row)
+    return header, rows
+
+
+def _percent(tally: Tally) -> str:
+    return f"{100 * tally.points / tally.games:.0f}" if tally.games else ""
+
+
+def _remarks(standings: Standings) -> list[str]:
+    first = standings.first_player
+    advantage = standings.advantage
+    share = first.draws / first.games
+    lines = [
+        f"player_0, who moves first: {first.wins}-{first.draws}-{first.losses}, "
+        f"{first.points / first.games:.1%}; an advantage of {advantage.elo:+.0f} Elo "
+        f"({advantage.low:+.0f}..{advantage.high:+.0f})",
+        f"{standings.games} games, {first.draws} drawn ({share:.1%}), "
+        f"{standings.mean_plies:.1f} plies on average",
+    ]
+    if standings.caveat is not None:
+        lines.append(f"warning: {standings.caveat}")
+    return lines
+
+
+def _plain(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if index == 1 else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _drawn(header: list[str], rows: list[list[str]]) -> str:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    drawing = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for index, name in enumerate(header):
+        drawing.add_column(
+            name,
+            justify="left" if index == 1 else "right",
+            overflow="fold",
+            no_wrap=index != 1,
+            style="bold" if index == 2 else None,
+        )
+    for row in rows:
+        drawing.add_row(*map(escape, row))
+    text = StringIO()
+    Console(
+        file=text, force_terminal=True, width=shutil.get_terminal_size().columns, highlight=False
+    ).print(drawing)
+    return text.getvalue().strip("\n")
