@@ -15,14 +15,14 @@ from __future__ import annotations
 import hashlib
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import shortened
+from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.threads import available_cores, one_core, take_turns
 from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
 from ludarium.training.evaluation.match import PlayedGame, Progress, play_match
@@ -32,6 +32,9 @@ from ludarium.training.evaluation.openings import Openings, draw_openings
 CHUNK = 10
 #: Openings that are drawn together, all different if so many can be found.
 BLOCK = 100
+
+MOST_SEED = 2**64 - 1
+MOST_PLIES = 1000  # of an opening
 
 #: Called with a chunk and its games, by one thread at a time; true ends it all.
 Finished = Callable[["Chunk", Sequence[PlayedGame]], bool | None]
@@ -65,12 +68,47 @@ class Chunk:
         return range(2 * self.begin, 2 * self.end)
 
 
-def chunks_of(first: str, second: str, games: int) -> list[Chunk]:
-    """The chunks of a pairing of so many games, an even number."""
-    return [
-        Chunk(first, second, begin, min(begin + CHUNK, games // 2))
-        for begin in range(0, games // 2, CHUNK)
-    ]
+class Schedule:
+    """All chunks of some pairings, in the order in which they are begun: the pairings in turn.
+
+    So games that were stopped are about as many of each pairing.
+
+    Args:
+        pairings: names of two agents each.
+        games: of each pairing, an even number.
+
+    Attributes:
+        games: all of them.
+    """
+
+    def __init__(self, pairings: Iterable[tuple[str, str]], games: int) -> None:
+        self._pairings = dict.fromkeys(pairings)
+        self._openings = games // 2
+        self.games = games * len(self._pairings)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for begin in range(0, self._openings, CHUNK):
+            for pairing in self._pairings:
+                yield self._chunk(*pairing, begin)
+
+    def find(self, first: str, second: str, number: int) -> Chunk | None:
+        """The chunk that has a pairing's game of that number; ``None`` if there is no such game."""
+        if (first, second) not in self._pairings or not 0 <= number < 2 * self._openings:
+            return None
+        return self._chunk(first, second, number // (2 * CHUNK) * CHUNK)
+
+    def _chunk(self, first: str, second: str, begin: int) -> Chunk:
+        return Chunk(first, second, begin, min(begin + CHUNK, self._openings))
+
+
+def check_seed(seed: int, opening_plies: int | None) -> None:
+    """Raise ``ValueError`` unless games can be drawn by these."""
+    if type(seed) is not int or not 0 <= seed <= MOST_SEED:
+        raise ValueError(f"a seed is from 0 to {MOST_SEED}, not {quoted(seed)}")
+    if opening_plies is not None and (
+        type(opening_plies) is not int or not 0 <= opening_plies <= MOST_PLIES
+    ):
+        raise ValueError(f"opening plies are from 0 to {MOST_PLIES}, not {quoted(opening_plies)}")
 
 
 def play_chunks(

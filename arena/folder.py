@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -37,7 +37,7 @@ from ludarium.training.runs.files import PARTIAL, append, make_folders, write_fi
 from ludarium.training.runs.lock import FolderLock
 from ludarium.training.runs.log import encode_line, verified
 
-from .chunks import Chunk
+from .chunks import Chunk, Schedule
 
 SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
 _DAMAGED, _LOCK = "games.damaged.jsonl", "lock"
@@ -169,12 +169,12 @@ class ArenaFolder:
         self._lock.release()
 
     def read_games(
-        self, chunks: Iterable[Chunk], repair: bool = False
+        self, schedule: Schedule, repair: bool = False
     ) -> tuple[dict[Chunk, tuple[FinishedGame, ...]], str | None]:
         """The games of the chunks that were played completely.
 
         Args:
-            chunks: all that belong to the tournament.
+            schedule: what may be played.
             repair: remove everything else from the file; for those who hold the folder.
 
         Returns:
@@ -186,11 +186,6 @@ class ArenaFolder:
             StorageError: the file cannot be repaired.
         """
         file = self.path / RECORDS
-        places = {
-            (chunk.first, chunk.second, number): chunk
-            for chunk in chunks
-            for number in chunk.numbers
-        }
         found: dict[Chunk, dict[int, FinishedGame]] = {}
         lines: list[tuple[Chunk, int, int]] = []  # where each game is in the file
         damaged: list[int] = []
@@ -205,7 +200,7 @@ class ArenaFolder:
                 if not line.endswith(b"\n") and len(line) < _LARGEST_LINE:
                     break  # what a kill left
                 game = _read_line(line)
-                chunk = places.get((game.first, game.second, game.number)) if game else None
+                chunk = game and schedule.find(game.first, game.second, game.number)
                 if game is None or chunk is None or game.number in found.setdefault(chunk, {}):
                     damaged.append(count)
                     continue
@@ -275,7 +270,7 @@ class Archive:
     Args:
         game: the rules.
         settings: what is played.
-        chunks: all that may be played.
+        schedule: what may be played.
         path: of the folder; ``None`` keeps games nowhere.
         warn: called with what was wrong with the folder and has been mended.
 
@@ -292,14 +287,14 @@ class Archive:
         self,
         game: Game,
         settings: dict[str, Any],
-        chunks: Iterable[Chunk],
+        schedule: Schedule,
         path: str | os.PathLike[str] | None,
         warn: Callable[[str], None] | None = None,
     ) -> None:
         self.played: dict[Chunk, tuple[FinishedGame, ...]] = {}
         self._game = game
         self._settings = settings
-        self._chunks = chunks
+        self._schedule = schedule
         self._folder = None if path is None else ArenaFolder(Path(path))
         self._warn = warn
 
@@ -310,7 +305,7 @@ class Archive:
                 check_same(found, self._settings, self._folder.path)
             self._folder.open(self._settings)
             try:
-                self.played, fault = self._folder.read_games(self._chunks, repair=True)
+                self.played, fault = self._folder.read_games(self._schedule, repair=True)
                 if fault is not None and self._warn is not None:
                     self._warn(fault)
             except BaseException:
@@ -421,6 +416,18 @@ def _read_line(line: bytes) -> FinishedGame | None:
         return finished_game(load_json(body, "a game"))
     except ValueError:
         return None
+
+
+def names_in(data: dict[str, Any], key: str) -> tuple[str, ...]:
+    """A list of names in a folder's settings.
+
+    Raises:
+        ValueError: it is missing, or something else.
+    """
+    names = data.get(key)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{key} are {quoted(names)}, not a list of names")
+    return tuple(names)
 
 
 def checked(settings: dict[str, Any], key: str, kind: type, low: float, high: float) -> Any:

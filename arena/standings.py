@@ -17,6 +17,8 @@ from ludarium.training.evaluation import BradleyTerry, Rating, Score, Tally, wil
 
 from .folder import FinishedGame
 
+_TOLERATED = 0.05  # share of games that may repeat another one by chance
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -96,10 +98,11 @@ class Standings:
     @property
     def caveat(self) -> str | None:
         """Why intervals are narrower than they should be, in words; ``None`` if they are not."""
-        if self.distinct_games == self.games:
+        repeated = self.games - self.distinct_games
+        if repeated <= _TOLERATED * self.games:
             return None
         return (
-            f"{self.games - self.distinct_games} of {self.games} games repeat another one move for "
+            f"{repeated} of {self.games} games repeat another one move for "
             "move, so intervals are narrower than they should be; longer openings "
             "(--opening-plies 4) help"
         )

@@ -5,10 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from ludarium.training.evaluation import Tally
 
+from .sprt import Verdict
 from .standings import Standings
+
+if TYPE_CHECKING:
+    from .comparison import Comparison
 
 _WIDEST = 12  # agents in a cross-table; with more, only their ratings are shown
 
@@ -26,6 +31,54 @@ def standings_table(standings: Standings, terminal: bool | None = None) -> str:
     header, rows = _cells(standings)
     text = _drawn(header, rows) if terminal else _plain(header, rows)
     return "\n".join([text, "", *_remarks(standings)])
+
+
+def comparison_line(standing: Comparison) -> str:
+    """How a test stands, in a line."""
+    low, high = standing.test.bounds
+    if not standing.games:
+        return f"LLR 0 ({low:.2f}..{high:.2f})"
+    return (
+        f"LLR {standing.llr:+.2f} ({low:.2f}..{high:.2f}), {standing.games:,} games, "
+        f"score {standing.score:.3f}, Elo {_signed(standing.elo)} "
+        f"({_signed(standing.elo_interval[0])}..{_signed(standing.elo_interval[1])})"
+    )
+
+
+def comparison_table(standing: Comparison) -> str:
+    """How a test stands or ended, for people."""
+    test, first, second = standing.test, standing.first, standing.second
+    pairs = " ".join(map(str, standing.counts))
+    return "\n".join(
+        [
+            _sentence(standing),
+            comparison_line(standing),
+            f"of tests with H0 true, {test.alpha:.3g} end with H1; with H1 true, {test.beta:.3g} "
+            "end with H0",
+            f"pairs of games in which {first} had 0, 1/2, 1, 3/2, 2 points: {pairs}",
+        ]
+    )
+
+
+def _sentence(standing: Comparison) -> str:
+    test, first, second = standing.test, standing.first, standing.second
+    if standing.verdict is Verdict.ACCEPTED:
+        return (
+            f"{first} is stronger than {second}: H1 ({test.elo1:+g} Elo) rather than H0 "
+            f"({test.elo0:+g})"
+        )
+    if standing.verdict is Verdict.REJECTED:
+        return (
+            f"{first} is not stronger than {second}: H0 ({test.elo0:+g} Elo) rather than H1 "
+            f"({test.elo1:+g})"
+        )
+    if standing.is_finished:
+        return f"no verdict within {standing.games_limit:,} games"
+    return f"no verdict yet after {standing.games:,} games"
+
+
+def _signed(elo: float) -> str:
+    return f"{elo:+.0f}"
 
 
 def _cells(standings: Standings) -> tuple[list[str], list[list[str]]]:

@@ -21,16 +21,14 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.evaluation.match import Progress
 
-from .chunks import Chunk, chunks_of, play_chunks
+from .chunks import Schedule, check_seed, play_chunks
 from .entrants import check_names, enter
-from .folder import Archive, ArenaFolder, checked, describe, read_described
+from .folder import Archive, ArenaFolder, checked, describe, names_in, read_described
 from .standings import Standings
 from .tables import standings_table
 
 KIND = "tournament"
 MOST_GAMES = 10_000_000  # of a tournament
-MOST_PLIES = 10_000  # of an opening
-MOST_SEED = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -75,10 +73,7 @@ class Plan:
                 f"{self.games:,} games of {len(self.pairings):,} pairings are more than "
                 f"{MOST_GAMES:,}"
             )
-        if not 0 <= self.seed <= MOST_SEED:
-            raise ValueError(f"a seed is from 0 to {MOST_SEED}, not {quoted(self.seed)}")
-        if self.opening_plies is not None and not 0 <= self.opening_plies <= MOST_PLIES:
-            raise ValueError(f"opening plies are 0 or more, not {self.opening_plies}")
+        check_seed(self.seed, self.opening_plies)
 
     @property
     def pairings(self) -> list[tuple[str, str]]:
@@ -88,13 +83,10 @@ class Plan:
         others = [name for name in self.agents if name not in self.gauntlet]
         return list(product(dict.fromkeys(self.gauntlet), others))
 
-    def chunks(self) -> list[Chunk]:
-        """All games, in chunks, in the order in which they are begun: the pairings in turn.
-
-        So a tournament that was stopped has about as many games of each pairing.
-        """
-        by_pairing = [chunks_of(first, second, self.games) for first, second in self.pairings]
-        return [chunk for turn in zip(*by_pairing, strict=True) for chunk in turn]
+    @property
+    def schedule(self) -> Schedule:
+        """All games."""
+        return Schedule(self.pairings, self.games)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -113,15 +105,12 @@ class Plan:
         Raises:
             ValueError: it is none; the message says what is wrong.
         """
-        plies = data.get("opening_plies")
         return cls(
-            agents=_names(data, "agents"),
-            gauntlet=_names(data, "gauntlet"),
+            agents=names_in(data, "agents"),
+            gauntlet=names_in(data, "gauntlet"),
             games=checked(data, "games", int, 2, MOST_GAMES),
-            seed=checked(data, "seed", int, 0, MOST_SEED),
-            opening_plies=(
-                None if plies is None else checked(data, "opening_plies", int, 0, MOST_PLIES)
-            ),
+            seed=data.get("seed", 1),
+            opening_plies=data.get("opening_plies"),
         )
 
 
@@ -170,12 +159,12 @@ def play_tournament(
     unknown = [name for name in anchor or {} if name not in plan.agents]
     if unknown:
         raise ValueError(f"{unknown[0]} is the anchor, but not among the agents")
+    schedule = plan.schedule
     entrants = enter(game, agents, from_file)
-    chunks = plan.chunks()
     settings = {**describe(KIND, game, entrants.networks), **plan.to_dict()}
-    with Archive(game, settings, chunks, folder, warn) as archive:
-        missing = [chunk for chunk in chunks if chunk not in archive.played]
-        total = games * len(plan.pairings)
+    with Archive(game, settings, schedule, folder, warn) as archive:
+        missing = [chunk for chunk in schedule if chunk not in archive.played]
+        total = schedule.games
         before = total - sum(chunk.games for chunk in missing)
         play_chunks(
             game,
@@ -248,19 +237,12 @@ def read_tournament(
         plan = Plan.from_dict(settings)
     except ValueError as error:
         raise ValueError(f"{store.path} holds no tournament: {error}") from None
-    played, fault = store.read_games(plan.chunks())
+    schedule = plan.schedule
+    played, fault = store.read_games(schedule)
     games = [each for chunk in played.values() for each in chunk]
     connected = {name for each in games for name in (each.first, each.second)}
     try:
         standings = Standings(games, anchor) if len(connected) == len(plan.agents) else None
     except ValueError:
         standings = None  # some pairings have no games yet
-    total = plan.games * len(plan.pairings)
-    return StoredTournament(game, plan, standings, len(games), total, fault)
-
-
-def _names(data: dict[str, Any], key: str) -> tuple[str, ...]:
-    names = data.get(key)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{key} are {quoted(names)}, not a list of names")
-    return tuple(names)
+    return StoredTournament(game, plan, standings, len(games), schedule.games, fault)
