@@ -200,7 +200,7 @@ class ArenaFolder:
                 if not line.endswith(b"\n") and len(line) < _LARGEST_LINE:
                     break  # what a kill left
                 game = _read_line(line)
-                chunk = game and schedule.find(game.first, game.second, game.number)
+                chunk = schedule.find(game.first, game.second, game.number) if game else None
                 if game is None or chunk is None or game.number in found.setdefault(chunk, {}):
                     damaged.append(count)
                     continue

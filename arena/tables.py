@@ -47,7 +47,7 @@ def comparison_line(standing: Comparison) -> str:
 
 def comparison_table(standing: Comparison) -> str:
     """How a test stands or ended, for people."""
-    test, first, second = standing.test, standing.first, standing.second
+    test, first = standing.test, standing.first
     pairs = " ".join(map(str, standing.counts))
     return "\n".join(
         [

@@ -215,7 +215,7 @@ class StoredTournament:
             "options": dict(self.game.options),
             **self.plan.to_dict(),
             "finished": self.is_finished,
-            **(self.standings.to_dict() if self.standings else {}),
+            **(self.standings.to_dict() if self.standings else {"agents": []}),
         }
 
 

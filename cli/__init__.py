@@ -18,6 +18,8 @@ _COMMANDS = (
     "ludarium.cli.agents",
     "ludarium.cli.train",
     "ludarium.cli.evaluate",
+    "ludarium.cli.tournament",
+    "ludarium.cli.compare",
     "ludarium.cli.rate",
     "ludarium.cli.play",
     "ludarium.cli.export",
@@ -40,6 +42,8 @@ Train and measure
   ludarium train corso                  train your own; Ctrl-C stops, the same command resumes
   ludarium evaluate runs/corso          measure it against baselines
   ludarium evaluate runs/corso --against corso    ... and against the shipped agent
+  ludarium tournament corso random uct:100 corso:16 corso    everyone against everyone, rated
+  ludarium compare corso:128 corso:64   is it stronger? as few games as it takes
   ludarium rate corso                   put baselines on a common Elo scale
   ludarium export runs/corso            write its network as ONNX, for other programs
   ludarium bench                        how fast this machine is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -93,14 +94,32 @@ def game_and_agent(
     factory = read_agent(name)
     if isinstance(factory, TrainedAgent | ExportedAgent) and factory.simulations is None:
         factory = replace(factory, simulations=simulations)
-    game = factory.choose_game(options)
-    if game is None:
-        if game_name is None:
-            raise ValueError(
-                f"agent {name!r} plays any game: say which, with --game, or for a game against it "
-                f"`ludarium play GAME --opponent {name}`"
-            )
-        game = make_game(game_name, **options)
-    elif game_name not in (None, game.name):
-        raise ValueError(f"agent {name!r} plays {game.name}, not {game_name}")
+    game = game_of([name], options, game_name)
     return game, factory.make(game)
+
+
+def game_of(names: Sequence[str], options: dict[str, Any], game_name: str | None = None) -> Game:
+    """The game that agents play: that of the first one that is trained, or the one that is named.
+
+    Args:
+        names: as `read_agent` reads them.
+        options: of the game; those of a trained agent are its own unless given.
+        game_name: the game, for agents that play any game.
+
+    Raises:
+        ValueError, FileNotFoundError: there is no such agent, or none of them says its game and
+            ``game_name`` does not either.
+    """
+    for name in names:
+        game = read_agent(name).choose_game(options)
+        if game is None:
+            continue
+        if game_name not in (None, game.name):
+            raise ValueError(f"agent {name!r} plays {game.name}, not {game_name}")
+        return game
+    if game_name is None:
+        raise ValueError(
+            f"agent {names[0]!r} plays any game: say which, with --game, or for a game against it "
+            f"`ludarium play GAME --opponent {names[0]}`"
+        )
+    return make_game(game_name, **options)
