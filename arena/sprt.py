@@ -31,7 +31,8 @@ PAIR_SCORES = np.arange(5) / 4
 #: A pair score that was never seen is counted this often, for distributions of any mean to exist.
 _UNSEEN = 1e-3
 _MOST_STEPS = 100
-_EXACT = 1e-12
+_EXACT = 1e-11
+_HALVINGS = 20  # of an interval, to a millionth
 
 
 class Verdict(Enum):
@@ -129,7 +130,7 @@ def log_likelihood(counts: np.ndarray, means: np.ndarray) -> np.ndarray:
         low, high = np.where(value > 0, x, low), np.where(value < 0, x, high)
         moved = x - value / slope
         moved = np.where((moved > low) & (moved < high), moved, (low + high) / 2)
-        is_exact = np.abs(moved - x).max(initial=0) < _EXACT
+        is_exact = (np.abs(moved - x) <= _EXACT * (1 + np.abs(x))).all()
         x = moved
         if is_exact:
             break
@@ -156,19 +157,14 @@ def score_interval(counts: np.ndarray) -> tuple[float, float]:
     counts = np.asarray(counts, float)
     if not counts.sum() > 0:
         raise ValueError("an interval needs pairs of games; there are none")
-    best = mean_score(np.where(counts > 0, counts, _UNSEEN))
-    least = -(Z_95**2) / 2
-    ends = []
-    for inside, outside in ((best, 0.0), (best, 1.0)):
-        for _ in range(50):
-            middle = (inside + outside) / 2
-            if float(log_likelihood(counts, np.array(middle))) >= least:
-                inside = middle
-            else:
-                outside = middle
-        ends.append(inside)
+    inside = np.full(2, mean_score(np.where(counts > 0, counts, _UNSEEN)))
+    outside = np.array([0.0, 1.0])
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        is_inside = log_likelihood(np.stack([counts, counts]), middle) >= -(Z_95**2) / 2
+        inside, outside = np.where(is_inside, middle, inside), np.where(is_inside, outside, middle)
     score = mean_score(counts)
-    return min(ends[0], score), max(ends[1], score)
+    return min(float(inside[0]), score), max(float(inside[1]), score)
 
 
 def elo_interval(counts: np.ndarray) -> tuple[float, float]:
