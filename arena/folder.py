@@ -156,13 +156,18 @@ class ArenaFolder:
         """Take the folder for this process to write to; write the settings if there are none.
 
         Raises:
-            ValueError: another process has it.
+            ValueError: another process has it, or there are other settings.
             StorageError: it cannot be written.
         """
+        self._has(settings)  # before anything is written there
         make_folders(self.path)
         self._lock.acquire()
-        if self.read_settings() is None:
-            self._write_json(SETTINGS, settings)
+        try:
+            if not self._has(settings):
+                self._write_json(SETTINGS, settings)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Let others write to the folder."""
@@ -238,6 +243,13 @@ class ArenaFolder:
         self._write_json(RESULTS, results)
         write_file(self.path / TABLE, f"{table}\n".encode())
 
+    def _has(self, settings: dict[str, Any]) -> bool:
+        """Whether the folder has these settings, rather than none; raises where it has others."""
+        found = self.read_settings()
+        if found is not None:
+            _check_same(found, settings, self.path)
+        return found is not None
+
     def _write_json(self, name: str, data: dict[str, Any]) -> None:
         write_file(self.path / name, f"{json.dumps(data, indent=1)}\n".encode())
 
@@ -300,9 +312,6 @@ class Archive:
 
     def __enter__(self) -> Archive:
         if self._folder is not None:
-            found = self._folder.read_settings()
-            if found is not None:
-                check_same(found, self._settings, self._folder.path)
             self._folder.open(self._settings)
             try:
                 self.played, fault = self._folder.read_games(self._schedule, repair=True)
@@ -386,7 +395,7 @@ def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
     return game
 
 
-def check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> None:
+def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> None:
     """Raise ``ValueError`` if a folder's settings are not those of what is to be played."""
     wanted = json.loads(json.dumps(wanted))
     differing = [key for key in wanted if found.get(key) != wanted[key]]
