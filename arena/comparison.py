@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +216,21 @@ def read_comparison(folder: str | os.PathLike[str]) -> StoredComparison:
     settings = store.read_settings()
     if settings is None:
         raise FileNotFoundError(f"there is no comparison in {os.fspath(folder)}")
-    game = read_described(settings, KIND, store.path)
+    empty = read_question(settings, store.path)
+    first, second, limit = empty.standing.first, empty.standing.second, empty.standing.games_limit
+    played, fault = store.read_games(Schedule([(first, second)], limit))
+    counter = _Counter(first, second, empty.standing.test, limit)
+    counter.count(played)
+    return replace(empty, standing=counter.standing, fault=fault)
+
+
+def read_question(settings: dict[str, Any], path: Path) -> StoredComparison:
+    """What the settings of a folder say, which may come from a stranger, without any games.
+
+    Raises:
+        ValueError: they are of no comparison; the message names the folder.
+    """
+    game = read_described(settings, KIND, path)
     try:
         first, second = names_in(settings, "agents")
         limit = checked(settings, "games_limit", int, 2, MOST_GAMES)
@@ -229,11 +243,9 @@ def read_comparison(folder: str | os.PathLike[str]) -> StoredComparison:
             beta=checked(settings, "beta", float, 0, 1),
         )
     except ValueError as error:
-        raise ValueError(f"{store.path} holds no comparison: {error}") from None
-    played, fault = store.read_games(Schedule([(first, second)], limit))
-    counter = _Counter(first, second, test, limit)
-    counter.count(played)
-    return StoredComparison(game, counter.standing, seed, plies, fault)
+        raise ValueError(f"{path} holds no comparison: {error}") from None
+    standing = _Counter(first, second, test, limit).standing
+    return StoredComparison(game, standing, seed, plies, None)
 
 
 def _check(first: str, second: str, games_limit: int, seed: int, opening_plies: int | None) -> None:

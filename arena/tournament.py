@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.training.evaluation.match import Progress
 
 from .chunks import Schedule, check_seed, play_chunks
@@ -60,7 +60,7 @@ class Plan:
         if stray:
             raise ValueError(
                 f"{quoted(stray[0])} is to run the gauntlet, but is not among the agents: "
-                f"{', '.join(self.agents)}"
+                f"{shortened(', '.join(self.agents))}"
             )
         if len(set(self.gauntlet)) == len(self.agents):
             raise ValueError("a gauntlet needs opponents: all agents run it")
@@ -219,6 +219,19 @@ class StoredTournament:
         }
 
 
+def read_plan(settings: dict[str, Any], path: Path) -> tuple[Game, Plan]:
+    """What the settings of a folder say, which may come from a stranger.
+
+    Raises:
+        ValueError: they are of no tournament; the message names the folder.
+    """
+    game = read_described(settings, KIND, path)
+    try:
+        return game, Plan.from_dict(settings)
+    except ValueError as error:
+        raise ValueError(f"{path} holds no tournament: {error}") from None
+
+
 def read_tournament(
     folder: str | os.PathLike[str], anchor: Mapping[str, float] | None = None
 ) -> StoredTournament:
@@ -232,11 +245,7 @@ def read_tournament(
     settings = store.read_settings()
     if settings is None:
         raise FileNotFoundError(f"there is no tournament in {os.fspath(folder)}")
-    game = read_described(settings, KIND, store.path)
-    try:
-        plan = Plan.from_dict(settings)
-    except ValueError as error:
-        raise ValueError(f"{store.path} holds no tournament: {error}") from None
+    game, plan = read_plan(settings, store.path)
     schedule = plan.schedule
     played, fault = store.read_games(schedule)
     games = [each for chunk in played.values() for each in chunk]
