@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from io import StringIO
 from typing import TYPE_CHECKING
 
 from ludarium.training.evaluation import Tally
+from ludarium.training.evaluation.table import aligned, printed
 
 from .sprt import Verdict
 from .standings import Standings
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison
 
 _WIDEST = 12  # agents in a cross-table; with more, only their ratings are shown
+_FIRST = 7  # column of the cross-table
 
 
 def standings_table(standings: Standings, terminal: bool | None = None) -> str:
@@ -29,7 +29,14 @@ def standings_table(standings: Standings, terminal: bool | None = None) -> str:
     if terminal is None:
         terminal = sys.stdout.isatty()
     header, rows = _cells(standings)
-    text = _drawn(header, rows) if terminal else _plain(header, rows)
+    if not terminal:
+        text = "\n".join(aligned([header, *rows], [1]))
+    else:  # side by side they need more room than many terminals have
+        text = _drawn(header[:_FIRST], [row[:_FIRST] for row in rows])
+        if header[_FIRST:]:
+            crossed = [row[:2] + row[_FIRST:] for row in rows]
+            text += "\n\npercent of the points against the agent of each rank\n"
+            text += _drawn(header[:2] + header[_FIRST:], crossed)
     return "\n".join([text, "", *_remarks(standings)])
 
 
@@ -100,7 +107,7 @@ def _cells(standings: Standings) -> tuple[list[str], list[list[str]]]:
         ]
         row += [_percent(standings.between(agent.name, other.name)) for other in crossed]
         if crossed:
-            row[7 + place - 1] = "-"
+            row[_FIRST + place - 1] = "-"
         rows.append(row)
     return header, rows
 
@@ -125,21 +132,8 @@ def _remarks(standings: Standings) -> list[str]:
     return lines
 
 
-def _plain(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if index == 1 else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
-
-
 def _drawn(header: list[str], rows: list[list[str]]) -> str:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
@@ -148,14 +142,10 @@ def _drawn(header: list[str], rows: list[list[str]]) -> str:
         drawing.add_column(
             name,
             justify="left" if index == 1 else "right",
-            overflow="fold",
-            no_wrap=index != 1,
-            style="bold" if index == 2 else None,
+            overflow="fold",  # only names, if there is too little room
+            min_width=4 if index == 1 else max(len(row[index]) for row in [header, *rows]),
+            style="bold" if name == "Elo" else None,
         )
     for row in rows:
         drawing.add_row(*map(escape, row))
-    text = StringIO()
-    Console(
-        file=text, force_terminal=True, width=shutil.get_terminal_size().columns, highlight=False
-    ).print(drawing)
-    return text.getvalue().strip("\n")
+    return printed(drawing)
