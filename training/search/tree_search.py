@@ -8,9 +8,8 @@ threads seldom wait for each other. The search selects by PUCT, whose result is 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from .cache import Cache, new_cache
 from .search import Evaluator
 from .settings import PUCT, SearchSettings
 from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
+from .watch import Watch
 
 #: How the search selects; its number of simulations is not used.
 SETTINGS = SearchSettings(algorithm=PUCT)
@@ -33,6 +33,7 @@ MEGABYTE = 2**20
 _BATCH = 32  # leaves of a thread that wait at a time
 _GROWTH = 8  # visits of the root for each leaf that may wait: few at first, when little is known
 _FIRST_NODES = 1024
+_NO_LIMIT = 2**31 - 1
 _WAIT = 0.01  # seconds until a thread that found no leaf looks again
 
 
@@ -92,19 +93,6 @@ class _Batch:
     blocked: np.ndarray
     waiting: int = 0
     collisions: int = 0
-
-
-@dataclass
-class _Run:
-    """One call of `TreeSearch.think`."""
-
-    simulations: int | None
-    deadline: float
-    stop: Callable[[], bool] | None
-    report: Callable[[], None] | None
-    every: float
-    report_at: float
-    is_done: bool = field(default=False)
 
 
 class TreeSearch:
@@ -209,13 +197,12 @@ class TreeSearch:
             BaseException: what the network, ``stop`` or ``report`` raised, such as
                 `KeyboardInterrupt`. The tree is then empty, but for the root.
         """
-        now = time.perf_counter()
-        deadline = float("inf") if seconds is None else now + seconds
-        run = _Run(simulations, deadline, stop, report, every, now + every)
+        watch = Watch(seconds, stop, report, every)
+        limit = _NO_LIMIT if simulations is None else simulations
 
         def share(begin: int, end: int) -> None:
             for number in range(begin, end):
-                self._work(run, self._batches[number], number == 0)
+                self._work(watch, limit, self._batches[number], number == 0)
 
         try:
             split(share, len(self._batches), len(self._batches))
@@ -300,20 +287,20 @@ class TreeSearch:
 
     # The threads.
 
-    def _work(self, run: _Run, batch: _Batch, is_first: bool) -> None:
-        """Let leaves wait, evaluate them, add the answers, until the run is done."""
+    def _work(self, watch: Watch, limit: int, batch: _Batch, is_first: bool) -> None:
+        """Let leaves wait, evaluate them, add the answers, until the thinking is over."""
         logits = np.empty((0, self.game.num_actions + 1), np.float32)
         values = np.empty(0, np.float32)
         try:
             while True:
                 if is_first:
-                    self._watch(run)
+                    watch.look()
                 with self._turn:
                     self._receive(batch, logits, values)
-                    if self._is_done(run):
+                    if watch.is_over or self.simulations >= limit or self.is_full or self.is_exact:
                         return
                     others = sum(each.waiting for each in self._batches)
-                    self._gather(run, batch, others)
+                    self._gather(batch, limit - others)
                     if not batch.waiting:
                         if others:  # they have what this thread would have found
                             self._release(batch)
@@ -321,21 +308,8 @@ class TreeSearch:
                         continue
                 logits, values = self._evaluate(batch.observations[: batch.waiting])
         except BaseException:
-            run.is_done = True
+            watch.is_over = True
             raise
-
-    def _watch(self, run: _Run) -> None:
-        """Report, and ask whether to stop."""
-        now = time.perf_counter()
-        if run.report is not None and now >= run.report_at:
-            run.report()
-            run.report_at = time.perf_counter() + run.every
-        if now >= run.deadline or (run.stop is not None and run.stop()):
-            run.is_done = True
-
-    def _is_done(self, run: _Run) -> bool:
-        is_enough = run.simulations is not None and self.simulations >= run.simulations
-        return run.is_done or is_enough or self.is_full or self.is_exact
 
     def _receive(self, batch: _Batch, logits: np.ndarray, values: np.ndarray) -> None:
         """Add the network's answers to the tree."""
@@ -357,9 +331,8 @@ class TreeSearch:
         """Take the marks of collisions away, when no leaf waits with them."""
         self._receive(batch, np.empty((0, self.game.num_actions + 1), np.float32), _NO_VALUES)
 
-    def _gather(self, run: _Run, batch: _Batch, others: int) -> None:
-        """Run simulations until enough leaves wait; ``others`` wait for other threads."""
-        limit = 2**31 - 1 if run.simulations is None else run.simulations - others
+    def _gather(self, batch: _Batch, limit: int) -> None:
+        """Run simulations until enough leaves wait, or the tree has ``limit`` with them."""
         room = min(self._batch, 1 + int(self._nodes[0]["visits"]) // _GROWTH)
         if not self._make_room(leaves._ATTEMPTS * room):
             self.is_full = True
