@@ -178,7 +178,7 @@ def _play_games(
     play = specialise(match_kernels, game.rules).play
     states = np.concatenate(
         [
-            draw_openings(game, 1, int(plies), int(lots.integers(1 << 32)))
+            draw_openings(game, 1, int(plies), int(lots.integers(1 << 32))).states
             for plies in lots.integers(opening_plies + 1, size=_GAMES)
         ]
     )

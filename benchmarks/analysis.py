@@ -29,6 +29,7 @@ from ludarium.models.network import PolicyValueNetwork, WithDraws
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation.openings import draw_openings
 from ludarium.training.search import Search, SearchSettings, TreeSearch
+from ludarium.training.search.tree_search import new_batches
 
 GAMES = ["corso", "onyx", "obelisk"]
 POSITIONS = 128  # of a batched search
@@ -93,7 +94,7 @@ def speed_of_one(
     """Simulations/s in one position; begins again where the value was proven."""
     simulations, spent = 0, 0.0
     while spent < seconds:
-        search = TreeSearch(game, state, engine, threads=threads, cache=CACHE)
+        search = TreeSearch(game, state, engine, batches=new_batches(game, threads, cache=CACHE))
         started = time.perf_counter()
         search.think(seconds=seconds - spent)
         spent += time.perf_counter() - started

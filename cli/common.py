@@ -14,6 +14,7 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_game
 from ludarium.training.agents import Agent, read_agent
 from ludarium.training.agents.checkpoints import TrainedAgent
+from ludarium.training.agents.outside import ExportedAgent
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,8 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 AGENTS_HELP = """\
 An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
 name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
-:SIMULATIONS, as in corso:128. `ludarium agents` explains and lists them."""
+:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. onnx:FILE is an exported
+network, python:MODULE:OBJECT your own function or torch module; see `ludarium agents`."""
 
 
 def warn(text: str) -> None:
@@ -89,7 +91,7 @@ def game_and_agent(
         ValueError, FileNotFoundError: there is no such agent, or it does not fit the game.
     """
     factory = read_agent(name)
-    if isinstance(factory, TrainedAgent) and factory.simulations is None:
+    if isinstance(factory, TrainedAgent | ExportedAgent) and factory.simulations is None:
         factory = replace(factory, simulations=simulations)
     game = factory.choose_game(options)
     if game is None:

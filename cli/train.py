@@ -176,7 +176,7 @@ def _check_run(config: TrainingConfig) -> None:
     whom = [evaluation.against] if isinstance(evaluation.against, str) else evaluation.against
     for name in whom if evaluation.every else ():
         try:
-            make_agent(name, game)
+            make_agent(name, game, from_file=True)
         except (ValueError, FileNotFoundError) as error:
             raise ValueError(f"evaluation.against: {error}") from None
 

@@ -45,6 +45,7 @@ OUTPUTS = {
 
 _METADATA_KEY = "ludarium"
 _METADATA_FORMAT = 1
+_MOST_BYTES = 1 << 30
 _BATCH = 256  # batch size of the comparison
 
 Arrays = dict[str, np.ndarray]
@@ -142,14 +143,17 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the name does not end in `SUFFIX`, or the file is damaged or has no metadata.
+        ValueError: the name does not end in `SUFFIX`, or the file is larger than 1 GB, no regular
+            file, damaged, or without metadata.
         ImportError: packages are missing.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no exported network {path}")
     if path.suffix != SUFFIX:
         raise ValueError(f"{path} is no name for an ONNX file: it must end in {SUFFIX}")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no exported network {path}")
+    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        raise ValueError(f"{path} is no regular file of at most {_MOST_BYTES:,} bytes")
     onnxruntime = _require_onnx()
     try:
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])

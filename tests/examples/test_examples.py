@@ -54,7 +54,8 @@ def percent(pattern: str, output: str) -> float:
 
 
 def test_every_script_is_tested_and_documented():
-    others = {"scoring.py", "play_onnx.py"}  # what they share; tested where networks are exported
+    # What they share; tested where networks are exported; what docs/agents.md explains.
+    others = {"scoring.py", "play_onnx.py", "own_agent.py"}
     scripts = {path.name for path in EXAMPLES.glob("*.py")} - others
     assert scripts == {*LEARNERS, "openspiel_algorithms.py", "supersuit_wrappers.py"}
     text = (EXAMPLES.parent / "docs" / "plugs.md").read_text(encoding="utf-8")
@@ -99,3 +100,10 @@ def test_the_shared_measure_gives_random_play_half_of_the_points(monkeypatch):
     assert 0.45 <= score_against_random(choose, "corso", {"size": 3}, games=2000) <= 0.55
     with pytest.raises(ValueError, match="is not legal"):
         score_against_random(lambda seen, masks: masks.argmin(axis=1), "corso", {"size": 3})
+
+
+def test_a_network_of_ones_own_imitates_and_beats_random_play():
+    require(["torch"])
+    output = run("own_agent.py", "--games", "20", "--against", "random", "--teacher", "uct:100")
+    score = percent(r"Sequential +random +20 +\S+ +(\d\.\d+)", output)
+    assert score > 0.7, output

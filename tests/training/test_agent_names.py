@@ -48,6 +48,26 @@ def test_agents_are_named_as_they_were_asked_for(game: Game, spec: str) -> None:
     assert make_agent(spec, game).name == spec
 
 
+def test_settings_are_what_stands_in_the_place_of_the_number(game: Game, run: Path) -> None:
+    for spec in ("uct:7", "uct?playouts=7", "uct:playouts=7", "uct?playouts=7&exploration=0.7"):
+        assert make_agent(spec, game).name == "uct:7"
+    for spec in (f"{run}:8", f"{run}?simulations=8", f"{run}:simulations=8"):
+        assert make_agent(spec, game).name == "run:8"
+    drawn = make_agent(f"{run}:8?temperature=0.5", game)
+    assert drawn.name == "run:8?temperature=0.5"
+    assert make_agent(drawn.name.replace("run", str(run), 1), game).name == drawn.name
+
+
+def test_a_path_may_have_any_characters(game: Game, run: Path) -> None:
+    odd = run.rename(run.with_name("a?b=c"))
+    assert make_agent(str(odd), game).name == "a?b=c:64"
+
+
+def test_names_out_of_a_file_run_no_code(game: Game) -> None:
+    with pytest.raises(ValueError, match="python: runs code, so it is not taken from a file"):
+        make_agent("python:math:gcd", game, from_file=True)
+
+
 def test_numbers_have_defaults(game: Game) -> None:
     assert make_agent("uct", game).name == "uct:1000"
     assert make_agent("alphabeta", game).name == "alphabeta:4"
@@ -70,6 +90,17 @@ def test_numbers_have_defaults(game: Game) -> None:
         ("random:3", "agent 'random:3': random takes no number"),
         ("corso:fast", "agent 'corso:fast': 'fast' is not a whole number"),
         ("shipped", "agent 'shipped': '' is no game"),
+        ("uct?playouts", "agent 'uct.playouts': the setting 'playouts' is not KEY=VALUE"),
+        ("uct:5?playouts=6", "playouts is set twice, as 5 and by its name"),
+        ("uct?playouts=5&playouts=6", "'playouts' is set twice"),
+        ("uct?depth=5", "there is no setting 'depth'; accepted here: playouts, exploration"),
+        ("random?depth=5", "there is no setting 'depth'; it takes none"),
+        ("uct?exploration=nan", "'nan' is not a number from 0 on"),
+        ("corso?temperature=-1", "'-1' is not a number from 0 on"),
+        ("onnx", "onnx needs a file: onnx:FILE"),
+        ("python:mine", "write python:MODULE:OBJECT"),
+        ("python:no_such_module:play", "cannot be imported .ModuleNotFoundError"),
+        ("python:math:nothing", "cannot be imported .AttributeError"),
         ("shipped:chess", "agent 'shipped:chess': 'chess' is no game"),
     ],
 )
@@ -165,7 +196,7 @@ def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
         "class Lazy(RandomAgent):\n"
         "    '''Plays anything.'''\n"
         "class Some(AgentFactory):\n"
-        "    def __init__(self, argument): self.argument = argument\n"
+        "    def __init__(self, argument, settings): self.argument = argument\n"
         "    def make(self, game, seed=None): return UCTAgent(game, len(self.argument), seed)\n"
         "KIND = AgentKind('letters:WORD', 'as many playouts as letters', Some)\n"
     )

@@ -173,26 +173,28 @@ def test_an_illegal_action_is_named_with_who_chose_it(action: int) -> None:
 
 
 def test_openings_differ_and_are_up_to_three_plies_long(corso: Game) -> None:
-    openings = draw_openings(corso, 100, seed=0)
+    openings = draw_openings(corso, 100, seed=0).states
     assert len(np.unique(openings)) == 100
     assert set(openings["ply"]) == {0, 1, 2, 3}
 
 
 def test_openings_repeat_only_where_there_are_no_more(corso: Game) -> None:
-    assert len(np.unique(draw_openings(corso, 40, plies=1, seed=0))) == 25
-    assert len(np.unique(draw_openings(corso, 5, plies=0, seed=0))) == 1
+    assert len(np.unique(draw_openings(corso, 40, plies=1, seed=0).states)) == 25
+    assert len(np.unique(draw_openings(corso, 5, plies=0, seed=0).states)) == 1
 
 
 def test_openings_follow_the_seed(corso: Game) -> None:
-    openings = draw_openings(corso, 20, seed=1)
+    openings = draw_openings(corso, 20, seed=1).states
     for number in range(30):
         np.full(corso.state_dtype.itemsize, number, np.uint8)  # leaves its bytes in free memory
-        assert (draw_openings(corso, 20, seed=1) == openings).all()
-    assert (draw_openings(corso, 20, seed=1) != draw_openings(corso, 20, seed=2)).any()
+        assert (draw_openings(corso, 20, seed=1).states == openings).all()
+    assert (
+        draw_openings(corso, 20, seed=1).states != draw_openings(corso, 20, seed=2).states
+    ).any()
 
 
 def test_an_opening_never_ends_the_game() -> None:
-    openings = draw_openings(TicTacToe(), 50, plies=9, seed=0)
+    openings = draw_openings(TicTacToe(), 50, plies=9, seed=0).states
     assert (openings["outcome"] == 0).all()
     assert openings["ply"].max() > 4
 

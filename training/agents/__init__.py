@@ -1,6 +1,7 @@
 """Players of the games, from random to trained, with one interface.
 
     agent = make_agent("uct:1000", game)     # module `names` documents the names
+    agent = as_agent(my_function, game)      # or a torch module: a player of one's own
     action = agent.choose(position)          # one position
     actions = agent.actions(states)          # many at once
 
@@ -9,9 +10,10 @@ Only a trained agent imports torch, and only when it is made.
 
 from __future__ import annotations
 
-from .agent import Agent, AgentFactory, Seed
+from .agent import Agent, AgentFactory, GameInPlay, Seed
 from .alphabeta import AlphaBetaAgent, AlphaBetaResult, GreedyAgent
 from .names import AgentKind, make_agent, read_agent
+from .outside import Player, PolicyAgent, as_agent
 from .uct import UCTAgent, UCTResult
 from .uniform import RandomAgent
 
@@ -21,11 +23,15 @@ __all__ = [
     "AgentKind",
     "AlphaBetaAgent",
     "AlphaBetaResult",
+    "GameInPlay",
     "GreedyAgent",
+    "Player",
+    "PolicyAgent",
     "RandomAgent",
     "Seed",
     "UCTAgent",
     "UCTResult",
+    "as_agent",
     "make_agent",
     "read_agent",
 ]

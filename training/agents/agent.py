@@ -3,22 +3,63 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.rule import reward
 
 Seed = int | np.random.SeedSequence | None
+
+
+class GameInPlay:
+    """One game of a match as one of its players sees it: the same object from begin to finish.
+
+    Attributes:
+        game: the rules.
+        number: of the game in the match.
+        seat: which player the agent is, 0 or 1.
+        seed: of the game's start.
+        actions: all actions so far, those of the opening included.
+        memory: whatever the agent keeps of this game, such as its search tree; ``None`` at first.
+    """
+
+    __slots__ = ("_states", "actions", "game", "memory", "number", "seat", "seed")
+
+    def __init__(
+        self, game: Game, number: int, seat: int, seed: int, states: np.ndarray, actions: list[int]
+    ) -> None:
+        self.game = game
+        self.number = number
+        self.seat = seat
+        self.seed = seed
+        self.actions = actions
+        self.memory: Any = None
+        self._states = states
+
+    @property
+    def position(self) -> Position:
+        """The position now, a copy."""
+        return Position.of_state(self.game, self._states[self.number])
+
+    @property
+    def reward(self) -> int:
+        """What the agent got: 1 for a win, -1 for a loss, else 0, as while the game goes on."""
+        return reward(int(self._states["outcome"][self.number]), self.seat)
 
 
 class Agent(ABC):
     """Chooses actions in positions of one game.
 
-    An agent keeps no memory of a game between decisions, only of its random numbers: with the
-    same seed, the same positions in the same order get the same actions, whether they come
-    one by one or together.
+    `actions` is all that an agent must have. It keeps no memory of a game between decisions, only
+    of its random numbers: with the same seed, the same positions in the same order get the same
+    actions, whether they come one by one or together.
+
+    An agent that does keep something, such as a tree, overrides `play` too, and `begin` and
+    `finish` where it needs them: matches give it whole games.
 
     Attributes:
         game: the rules that it plays by.
@@ -47,6 +88,24 @@ class Agent(ABC):
         Raises:
             ValueError: ``states`` is not such an array.
         """
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:  # noqa: B027
+        """Called before the first decision of these games."""
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        """Choose an action in each of these games of a match, where the agent is to move.
+
+        Args:
+            games: N of them.
+            states: their positions, as for `actions`.
+
+        Returns:
+            int64[N], a legal action for each.
+        """
+        return self.actions(states)
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:  # noqa: B027
+        """Called when these games are over; see `GameInPlay.reward`."""
 
     def choose(self, position: Position) -> int:
         """Choose an action for the player to move in ``position``.

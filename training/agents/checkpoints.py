@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,15 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_stored_game
 
 from .agent import Agent, AgentFactory, Seed
+from .settings import read_number, read_real
 
 if TYPE_CHECKING:
     from ludarium.models import Checkpoint
 
 DEFAULT_SIMULATIONS = 64
+
+#: Settings in the name of an agent with a network; see `NetworkAgent`.
+NETWORK_SETTINGS = {"simulations": read_number, "temperature": read_real}
 
 _SUFFIX = ".safetensors"
 _LATEST = f"agent{_SUFFIX}"  # in a run's folder
@@ -32,9 +36,11 @@ class TrainedAgent(AgentFactory):
 
     Attributes:
         simulations: for each move; ``None`` where the name does not say.
+        temperature: of the choice of a move, see `NetworkAgent`.
     """
 
     simulations: int | None
+    temperature: float = field(default=0.0, kw_only=True)
 
     @property
     @abstractmethod
@@ -64,8 +70,11 @@ class TrainedAgent(AgentFactory):
 
         checkpoint = load_checkpoint(self.checkpoint_path(game.options))
         simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
-        name = f"{self.label}:{simulations}"
-        return NetworkAgent.from_checkpoint(checkpoint, game, simulations, name, seed)
+        name = network_name(self.label, simulations, self.temperature)
+        check_fits(checkpoint, game, name)
+        return NetworkAgent(
+            game, checkpoint.network, simulations, name, seed, temperature=self.temperature
+        )
 
 
 @dataclass(frozen=True)
@@ -112,6 +121,11 @@ class CheckpointAgent(TrainedAgent):
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
         """The one file; see `TrainedAgent.checkpoint_path`."""
         return find_checkpoint(self.path)
+
+
+def network_name(label: str, simulations: int, temperature: float) -> str:
+    """How tables name an agent with a network."""
+    return f"{label}:{simulations}" + (f"?temperature={temperature:g}" if temperature else "")
 
 
 def check_fits(checkpoint: Checkpoint, game: Game, name: str) -> None:

@@ -1,8 +1,13 @@
 """Agents by name: one grammar for all places that take an agent.
 
-These are `make_agent` and, through it, every command of the command line, Gymnasium's
-``opponent=``, ``evaluation.against`` of a configuration, and ratings. The first of these that
-matches is taken:
+These are `make_agent` and, through it, every command of the command line, matches, Gymnasium's
+``opponent=``, ``evaluation.against`` of a configuration, and ratings. A name is
+
+    WORD[:ARGUMENT][?KEY=VALUE[&KEY=VALUE...]]
+
+such as ``uct:1000`` or ``corso?simulations=64&temperature=0.1``. An argument that is itself
+``KEY=VALUE`` is a setting too: ``uct:playouts=500`` is ``uct?playouts=500``. The first of these
+that matches is taken:
 
 1. a kind: ``KIND`` or ``KIND:ARGUMENT``, such as ``uct:1000``; `agent_kinds` lists them;
 2. the name of a game, ``GAME`` or ``GAME:SIMULATIONS``: the game's shipped agent;
@@ -24,11 +29,12 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
@@ -39,18 +45,19 @@ from .agent import Agent, AgentFactory, Seed
 from .alphabeta import DEFAULT_DEPTH, AlphaBetaAgent, GreedyAgent
 from .checkpoints import (
     DEFAULT_SIMULATIONS,
+    NETWORK_SETTINGS,
     CheckpointAgent,
     ShippedAgent,
     TrainedAgent,
     holds_checkpoint,
 )
-from .uct import DEFAULT_PLAYOUTS, UCTAgent
+from .outside import ExportedAgent, read_object
+from .settings import read_number, read_real, read_settings, split_settings
+from .uct import DEFAULT_PLAYOUTS, EXPLORATION, UCTAgent
 from .uniform import RandomAgent
 
 #: The group of the entry points by which installed packages add kinds.
 AGENT_ENTRY_POINTS = "ludarium.agents"
-
-_MOST_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -60,13 +67,16 @@ class AgentKind:
     Attributes:
         usage: how a name of it is written, such as ``uct[:PLAYOUTS]``.
         help: the kind in a line.
-        read: from what follows the colon, ``None`` where there is no colon, to what makes the
-            agent; raises ``ValueError`` for what it does not accept.
+        read: from what follows the colon, ``None`` where there is no colon, and the settings, to
+            what makes the agent; raises ``ValueError`` for what it does not accept. `read_settings`
+            reads settings.
+        runs_code: whether a name may run any code, so that none is taken out of a file.
     """
 
     usage: str
     help: str
-    read: Callable[[str | None], AgentFactory]
+    read: Callable[[str | None, Mapping[str, str]], AgentFactory]
+    runs_code: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,39 +89,48 @@ class _AnyGameAgent(AgentFactory):
         return self.function(game, seed)
 
 
-def make_agent(spec: str, game: Game, seed: Seed = None) -> Agent:
+def make_agent(spec: str, game: Game, seed: Seed = None, from_file: bool = False) -> Agent:
     """Make the agent that a name means; this module documents the names.
 
     Args:
         spec: such as ``random``, ``greedy``, ``uct:1000``, ``alphabeta:4``, ``perfect``, ``corso``,
-            ``shipped:corso:128``, ``runs/corso``, ``agent.safetensors:128``.
+            ``shipped:corso:128``, ``runs/corso``, ``agent.safetensors:128``, ``onnx:corso.onnx``,
+            ``python:mine:policy``, ``corso?simulations=64&temperature=0.1``.
         game: the rules that it plays by.
         seed: of its random numbers; ``None`` takes fresh ones from the system.
+        from_file: the name comes out of a file, see `read_agent`.
 
     Raises:
         ValueError: ``spec`` names no agent, its number is out of range, or the agent cannot
             play ``game``; the message says what is accepted.
         FileNotFoundError: the game has no shipped agent, or the folder has no agent.
     """
-    return read_agent(spec).make(game, seed)
+    return read_agent(spec, from_file).make(game, seed)
 
 
-def read_agent(spec: str) -> AgentFactory:
+def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     """Parse an agent's name into an `AgentFactory`, without loading anything.
+
+    Args:
+        spec: the name.
+        from_file: it comes out of a file, perhaps a stranger's: kinds that run code are refused.
 
     Raises:
         ValueError: ``spec`` names no agent; the message says what is accepted.
     """
-    word, colon, argument = spec.partition(":")
     factory: AgentFactory | None
     try:
+        name, settings = (spec, {}) if os.path.exists(spec) else split_settings(spec)
+        word, colon, argument = name.partition(":")
         kind = _find_kind(word)
+        if kind is not None and kind.runs_code and from_file:
+            raise ValueError(f"{word}: runs code, so it is not taken from a file")
         if kind is not None:
-            factory = kind.read(argument if colon else None)
+            factory = kind.read(argument if colon else None, settings)
         elif word in GAMES:
-            factory = _read_shipped(spec)
+            factory = _read_shipped(name, settings)
         else:
-            factory = _read_path(spec)
+            factory = _read_path(name, settings)
     except PluginError:
         raise
     except ValueError as error:
@@ -200,45 +219,58 @@ def _load_kind(word: str, plugin: EntryPoint) -> AgentKind:
 
 def _without_argument(
     word: str, function: Callable[[Game, Seed], Agent]
-) -> Callable[[str | None], AgentFactory]:
-    def read(argument: str | None) -> AgentFactory:
+) -> Callable[[str | None, Mapping[str, str]], AgentFactory]:
+    def read(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
         if argument is not None:
             raise ValueError(f"{word} takes no number")
+        read_settings(settings, {})
         return _AnyGameAgent(function)
 
     return read
 
 
-def _with_number(
-    function: Callable[[Game, int, Seed], Agent], default: int
-) -> Callable[[str | None], AgentFactory]:
-    def read(argument: str | None) -> AgentFactory:
-        number = default if argument is None else _read_number(argument)
-        return _AnyGameAgent(lambda game, seed: function(game, number, seed))
+def _read_uct(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
+    given = read_settings(
+        settings, {"playouts": read_number, "exploration": read_real}, argument, "playouts"
+    )
+    playouts = given.get("playouts", DEFAULT_PLAYOUTS)
+    exploration = given.get("exploration", EXPLORATION)
+    return _AnyGameAgent(lambda game, seed: UCTAgent(game, playouts, seed, exploration))
 
-    return read
+
+def _read_alphabeta(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
+    given = read_settings(settings, {"depth": read_number}, argument, "depth")
+    depth = given.get("depth", DEFAULT_DEPTH)
+    return _AnyGameAgent(lambda game, seed: AlphaBetaAgent(game, depth, seed))
 
 
-def _read_shipped(argument: str | None) -> AgentFactory:
+def _read_shipped(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
     name, colon, simulations = (argument or "").partition(":")
     if name not in GAMES:
         raise ValueError(f"{quoted(name)} is no game; games: {', '.join(GAMES)}")
-    return ShippedAgent(name=name, simulations=_read_number(simulations) if colon else None)
+    given = _network_settings(settings, simulations if colon else None)
+    return ShippedAgent(name=name, **given)
 
 
-def _read_path(spec: str) -> AgentFactory | None:
-    path, colon, simulations = spec.rpartition(":")
-    if os.path.exists(spec):  # false, unlike Path's, for what can be no path
-        return CheckpointAgent(path=Path(spec), simulations=None)
+def _read_path(name: str, settings: Mapping[str, str]) -> AgentFactory | None:
+    path, colon, simulations = name.rpartition(":")
+    if os.path.exists(name):  # false, unlike Path's, for what can be no path
+        return CheckpointAgent(path=Path(name), **_network_settings(settings, None))
     if colon and os.path.exists(path):
-        return CheckpointAgent(path=Path(path), simulations=_read_number(simulations))
+        return CheckpointAgent(path=Path(path), **_network_settings(settings, simulations))
     return None
 
 
-def _read_number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
-        raise ValueError(f"{quoted(text)} is not a whole number of at most {_MOST_DIGITS} digits")
-    return int(text)
+def _read_exported(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
+    if not argument:
+        raise ValueError("onnx needs a file: onnx:FILE")
+    return ExportedAgent(Path(argument), **_network_settings(settings, None))
+
+
+def _network_settings(settings: Mapping[str, str], simulations: str | None) -> dict[str, Any]:
+    """The settings of an agent with a network, with simulations ``None`` where not given."""
+    given = read_settings(settings, NETWORK_SETTINGS, simulations, "simulations")
+    return {"simulations": None, **given}
 
 
 def _warn_of_hidden_files(spec: str, word: str) -> None:
@@ -273,18 +305,31 @@ _KINDS = {
     ),
     "uct": AgentKind(
         "uct[:PLAYOUTS]",
-        f"tree search with random playouts, {DEFAULT_PLAYOUTS} for each move by default",
-        _with_number(UCTAgent, DEFAULT_PLAYOUTS),
+        f"tree search with random playouts, {DEFAULT_PLAYOUTS} for each move by default; "
+        "?exploration=0.7",
+        _read_uct,
     ),
     "alphabeta": AgentKind(
         "alphabeta[:DEPTH]",
         f"minimax over the score, {DEFAULT_DEPTH} plies deep by default",
-        _with_number(AlphaBetaAgent, DEFAULT_DEPTH),
+        _read_alphabeta,
     ),
     "shipped": AgentKind(
         "shipped:GAME[:SIMULATIONS]",
         "the shipped agent of a game, for its options; "
-        f"{DEFAULT_SIMULATIONS} simulations per move by default, 0: the policy without search",
+        f"{DEFAULT_SIMULATIONS} simulations per move by default, 0: the policy without search; "
+        "?temperature=0.5 draws the move from the policy",
         _read_shipped,
+    ),
+    "onnx": AgentKind(
+        "onnx:FILE",
+        "a network that `ludarium export` wrote; ?simulations=64 and ?temperature= as above",
+        _read_exported,
+    ),
+    "python": AgentKind(
+        "python:MODULE:OBJECT",
+        "your own: a function from a position to an action, a torch module, or an Agent",
+        read_object,
+        runs_code=True,
     ),
 }

@@ -8,13 +8,13 @@ import numpy as np
 
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
-from ludarium.models import Checkpoint, InferenceEngine
+from ludarium.models import InferenceEngine
 from ludarium.models.backends import BATCH_INVARIANT
 from ludarium.models.network import PolicyValueNetwork
-from ludarium.training.search import Search, SearchResult, SearchSettings
+from ludarium.training.search import Evaluator, Search, SearchResult, SearchSettings
 
 from .agent import Agent, Seed
-from .checkpoints import DEFAULT_SIMULATIONS, check_fits
+from .checkpoints import DEFAULT_SIMULATIONS
 
 MOST_SIMULATIONS = 100_000
 _BATCH = 128
@@ -27,54 +27,53 @@ class NetworkAgent(Agent):
 
     Args:
         game: the rules.
-        network: with its weights.
+        network: with its weights; or a function that evaluates what `Search` shows it, in the
+            canonical frame.
         simulations: per move; 0 plays the most probable action of the policy, without search.
         name: how tables name it.
-        seed: not used; the agent always plays the same.
-        backend: see `ludarium.models.InferenceEngine`.
+        seed: of the choice of a move. Without ``temperature`` the agent always plays the same.
+        backend: see `ludarium.models.InferenceEngine`; not for a function.
+        temperature: 0 plays the best action found. Above, the action is drawn from the policy to
+            the power 1/temperature: the improved policy of the search, or the network's.
 
     Raises:
-        ValueError: ``simulations`` is out of range.
+        ValueError: ``simulations`` or ``temperature`` is out of range.
     """
 
     def __init__(
         self,
         game: Game,
-        network: PolicyValueNetwork,
+        network: PolicyValueNetwork | Evaluator,
         simulations: int = DEFAULT_SIMULATIONS,
         name: str = "network",
         seed: Seed = None,
         backend: str = "auto",
+        temperature: float = 0.0,
     ) -> None:
         if not 0 <= simulations <= MOST_SIMULATIONS:
             raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {simulations!r}")
+        if not 0 <= temperature < np.inf:
+            raise ValueError(f"temperature is a number from 0 on, not {temperature!r}")
         super().__init__(game, name, seed)
         self.simulations = simulations
+        self.temperature = temperature
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
         self._batch = int(np.clip(room, 1, _BATCH))
         self._codec = Codec(game)
-        self._engine = InferenceEngine(
-            network, game.observation_shape, self._batch, backend, sizes=(1, self._batch)
-        )
+        # Cached outputs must equal fresh ones bit for bit, or the cache would change moves.
+        cache = 0.0
+        if isinstance(network, PolicyValueNetwork):
+            engine = InferenceEngine(
+                network, game.observation_shape, self._batch, backend, sizes=(1, self._batch)
+            )
+            cache = _CACHE_MEGABYTES if engine.backend in BATCH_INVARIANT else 0.0
+            self._evaluator: Evaluator = engine
+        else:
+            self._evaluator = network
         self._search: Search | None = None
         if simulations:
             settings = SearchSettings(simulations=simulations)
-            # Cached outputs must equal fresh ones bit for bit, or the cache would change moves.
-            cache = _CACHE_MEGABYTES if self._engine.backend in BATCH_INVARIANT else 0.0
             self._search = Search(game, settings, self._batch, seed=0, cache=cache)
-
-    @classmethod
-    def from_checkpoint(
-        cls, checkpoint: Checkpoint, game: Game, simulations: int, name: str, seed: Seed = None
-    ) -> NetworkAgent:
-        """Make the agent of a checkpoint.
-
-        Raises:
-            ValueError: the checkpoint is of another game, of other options that change its
-                shape, or of another version of the rules.
-        """
-        check_fits(checkpoint, game, name)
-        return cls(game, checkpoint.network, simulations, name, seed)
 
     def without_search(self) -> NetworkAgent:
         """The same network as an agent that plays the most probable action, without search."""
@@ -90,10 +89,16 @@ class NetworkAgent(Agent):
         open_games = np.flatnonzero(states["outcome"] == 0)
         if not len(open_games):
             return chosen
-        if self._search is not None:
-            chosen[open_games] = self._search.run(states[open_games], self._engine).actions
+        playing = np.ascontiguousarray(states[open_games])
+        if self._search is None:
+            logits = self._legal_logits(playing)
+            actions = logits.argmax(axis=1)
         else:
-            chosen[open_games] = self._favourites(np.ascontiguousarray(states[open_games]))
+            result = self._search.run(playing, self._evaluator)
+            with np.errstate(divide="ignore"):
+                logits = np.log(result.policies)
+            actions = result.actions
+        chosen[open_games] = self._draw(logits) if self.temperature else actions
         return chosen
 
     def search(self, states: np.ndarray) -> SearchResult:
@@ -104,7 +109,7 @@ class NetworkAgent(Agent):
         """
         if self._search is None:
             raise ValueError(f"agent {self.name} plays without search")
-        return self._search.run(self._check(states), self._engine)
+        return self._search.run(self._check(states), self._evaluator)
 
     def evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate unfinished positions with the network alone.
@@ -117,11 +122,18 @@ class NetworkAgent(Agent):
             the player to move, in [-1, 1].
         """
         encoded = self._codec.encode(self._check(states))
-        logits, values = self._engine(encoded.observations)
+        logits, values = self._evaluator(encoded.observations)
         return encoded.decode_policies(logits), values
 
-    def _favourites(self, states: np.ndarray) -> np.ndarray:
+    def _legal_logits(self, states: np.ndarray) -> np.ndarray:
+        """The policy's logits float32 [N, A], -inf where an action is not legal."""
         masks = np.empty((len(states), self.game.num_actions), np.int8)
         self.game.kernels.legal_actions(self.game.tables, states, masks)
         logits, _ = self.evaluate(states)
-        return np.where(masks == 1, logits, -np.inf).argmax(axis=1)
+        return np.where(masks == 1, logits, -np.inf)
+
+    def _draw(self, logits: np.ndarray) -> np.ndarray:
+        """Draw an action for each row of logits, by Gumbel-max."""
+        with np.errstate(over="ignore"):
+            scaled = (logits - logits.max(axis=1, keepdims=True)) / self.temperature
+        return (scaled + self._random.gumbel(size=logits.shape)).argmax(axis=1)

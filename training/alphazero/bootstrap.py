@@ -72,7 +72,7 @@ def _play_games(
     play = specialise(match_kernels, game.rules).play
     states = np.concatenate(
         [
-            draw_openings(game, 1, int(rng.integers(opening_plies + 1)), child)
+            draw_openings(game, 1, int(rng.integers(opening_plies + 1)), child).states
             for child in np.random.SeedSequence(int(rng.integers(2**63))).spawn(_GAMES)
         ]
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ludarium.envs.engine.game import Game
@@ -11,12 +13,30 @@ MOST_DEFAULT_PLIES = 3
 _TRIES = 100  # draws before a repeated opening is accepted
 
 
+@dataclass(frozen=True)
+class Openings:
+    """The beginnings of N games.
+
+    Attributes:
+        states: structured[N] of the game's ``state_dtype``, where the agents take over.
+        seeds: of the starts.
+        actions: those played so far, of each.
+    """
+
+    states: np.ndarray
+    seeds: tuple[int, ...]
+    actions: tuple[tuple[int, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+
 def draw_openings(
     game: Game,
     count: int,
     plies: int | None = None,
     seed: int | np.random.SeedSequence | None = None,
-) -> np.ndarray:
+) -> Openings:
     """Positions after a few random legal plies, all different if so many can be found.
 
     Args:
@@ -27,7 +47,7 @@ def draw_openings(
         seed: of everything drawn, random starts included.
 
     Returns:
-        structured[count] of ``game.state_dtype``, no game over.
+        Openings of which no game is over.
 
     Raises:
         ValueError: ``plies`` is negative.
@@ -35,27 +55,36 @@ def draw_openings(
     if plies is not None and plies < 0:
         raise ValueError(f"opening plies are 0 or more, not {plies!r}")
     random = np.random.default_rng(seed)
-    openings = game.new_states(count)
+    states = game.new_states(count)
+    seeds, actions = [], []
     seen: set[bytes] = set()
     for index in range(count):
         for _ in range(_TRIES):
             length = int(random.integers(MOST_DEFAULT_PLIES + 1)) if plies is None else plies
-            position = _random_opening(game, length, random)
+            start = int(random.integers(1 << 32))
+            position, played = _random_opening(game, length, start, random)
             key = contents_of(position.states[0])
             if key not in seen:
                 break
         seen.add(key)
-        openings[index] = position.states[0]
-    return openings
+        states[index] = position.states[0]
+        seeds.append(start)
+        actions.append(played)
+    return Openings(states, tuple(seeds), tuple(actions))
 
 
-def _random_opening(game: Game, plies: int, random: np.random.Generator) -> Position:
+def _random_opening(
+    game: Game, plies: int, seed: int, random: np.random.Generator
+) -> tuple[Position, tuple[int, ...]]:
     """The position after ``plies`` random plies, or fewer if the next would end the game."""
-    position = game.start(int(random.integers(1 << 32)))
+    position = game.start(seed)
+    played: list[int] = []
     for _ in range(plies):
         following = position.copy()
-        following.play(random.choice(position.legal_actions))
+        action = int(random.choice(position.legal_actions))
+        following.play(action)
         if following.is_over:
             break
         position = following
-    return position
+        played.append(action)
+    return position, tuple(played)

@@ -289,7 +289,7 @@ class Trainer(ABC):
         match = play_match(
             self.game,
             agent,
-            make_agent(opponent, self.game),
+            make_agent(opponent, self.game, from_file=True),
             self.config.evaluation.games,
             seed=self.config.seed,
             progress=self._reach,
@@ -339,7 +339,7 @@ class Trainer(ABC):
             return
         against = evaluation.against
         for name in [against] if isinstance(against, str) else against:
-            make_agent(name, self.game)
+            make_agent(name, self.game, from_file=True)
         if evaluation.ratings is not None and not Path(evaluation.ratings).is_file():
             raise FileNotFoundError(f"evaluation.ratings: there is no file {evaluation.ratings}")
 

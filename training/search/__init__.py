@@ -6,8 +6,15 @@ literature: ``tree`` (storage), ``gumbel`` and ``puct`` (which action to try), `
 ``leaves`` and ``tree_search`` use the same parts to search one position by all cores.
 """
 
-from .search import Search, SearchResult
+from .search import Evaluator, Search, SearchResult
 from .settings import SearchSettings
 from .tree_search import TreeResult, TreeSearch
 
-__all__ = ["Search", "SearchResult", "SearchSettings", "TreeResult", "TreeSearch"]
+__all__ = [
+    "Evaluator",
+    "Search",
+    "SearchResult",
+    "SearchSettings",
+    "TreeResult",
+    "TreeSearch",
+]

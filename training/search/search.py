@@ -31,6 +31,8 @@ class SearchResult:
         policies: float32[n, A], the policy that a network should learn.
         values: float32[n], value of the position for its player to move, in [-1, 1].
         visits: int32[n, A], visits of each root action.
+        action_values: float32[n, A], value of each root action for the player to move; NaN where
+            the search did not try it.
         proven: bool[n], whether the value is exact.
         simulations: int, simulations done in all.
         evaluations: int, network evaluations in all.
@@ -40,6 +42,7 @@ class SearchResult:
     policies: np.ndarray
     values: np.ndarray
     visits: np.ndarray
+    action_values: np.ndarray
     proven: np.ndarray
     simulations: int
     evaluations: int
@@ -115,6 +118,7 @@ class Search:
             policies=join([portion.policies for portion in portions]),
             values=join([portion.values for portion in portions]),
             visits=join([portion.visits for portion in portions]),
+            action_values=join([portion.action_values for portion in portions]),
             proven=join([portion.proven for portion in portions]),
             simulations=sum(portion.simulations for portion in portions),
             evaluations=sum(portion.evaluations for portion in portions),
@@ -151,13 +155,17 @@ class Search:
             )
         actions = np.zeros(count, np.int64)
         visits = np.zeros((count, self.game.num_actions), np.int32)
-        self.kernels.results(tree, self.settings, self._rngs, actions, values, visits, 0, count)
+        action_values = np.full(visits.shape, np.nan, np.float32)
+        self.kernels.results(
+            tree, self.settings, self._rngs, actions, values, visits, action_values, 0, count
+        )
         root_nodes = tree.nodes[:count, 0]
         return SearchResult(
             actions=actions,
             policies=tree.roots["policy"][:count].copy(),
             values=values,
             visits=visits,
+            action_values=action_values,
             proven=root_nodes["lower"] == root_nodes["upper"],
             simulations=int(tree.roots["simulation"][:count].sum()),
             evaluations=evaluations,

@@ -325,10 +325,11 @@ def choose_root_edge(root, nodes, edges, settings, rng):
 
 
 @kernel
-def results(tree, settings, rngs, actions, values, visits, first, last):
-    """Read finished searches: action, value (mover's view) and visits of the root actions.
+def results(tree, settings, rngs, actions, values, visits, action_values, first, last):
+    """Read finished searches: action, value, and visits and values of the root actions.
 
-    ``visits`` int32 [B, A] comes with zeros; policies stay in the roots.
+    Values are in the mover's view. ``visits`` int32 [B, A] comes with zeros, ``action_values``
+    float32 [B, A] with what stands for actions that were not tried; policies stay in the roots.
     """
     for b in range(first, last):
         nodes, edges = tree.nodes[b], tree.edges[b]
@@ -337,4 +338,6 @@ def results(tree, settings, rngs, actions, values, visits, first, last):
         values[b] = root.sign * node_value(root)
         for edge in range(root.first, root.end):
             if edges[edge].child != NO_NODE:
-                visits[b, edges[edge].action] = nodes[edges[edge].child].visits
+                child = nodes[edges[edge].child]
+                visits[b, edges[edge].action] = child.visits
+                action_values[b, edges[edge].action] = root.sign * node_value(child)

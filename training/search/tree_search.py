@@ -30,7 +30,7 @@ from .watch import Watch
 SETTINGS = SearchSettings(algorithm=PUCT)
 MEGABYTE = 2**20
 
-_BATCH = 32  # leaves of a thread that wait at a time
+BATCH = 32  # leaves of a thread that wait at a time
 _GROWTH = 8  # visits of the root for each leaf that may wait: few at first, when little is known
 _FIRST_NODES = 1024
 _NO_LIMIT = 2**31 - 1
@@ -77,7 +77,7 @@ class TreeResult:
 
 
 @dataclass
-class _Batch:
+class Batch:
     """What one thread needs to let leaves wait.
 
     Attributes:
@@ -104,12 +104,14 @@ class TreeSearch:
         evaluate: a network `WithDraws`: observations float32 [n, *observation_shape] -> logits
             float32 [n, A + 1], values float32 [n]. It is called in several threads at a time.
         settings: of PUCT and proofs.
-        threads: default: one for each core. With one thread the result depends on nothing but the
-            arguments.
-        batch: leaves of one thread that wait for the network at a time.
-        cache: megabytes for answers of the network by observation. Transpositions share these
-            answers, and nothing else: each has a node and a value of its own.
+        batches: what the threads work with, one for each, from `new_batches`; default: one for
+            each core. With one thread the result depends on nothing but the arguments.
         memory: bytes that the tree may take; when it is full, the search ends.
+
+    Attributes:
+        batches, memory: as given; may be replaced between calls.
+        evaluations: by the network so far.
+        is_full: whether the memory is full.
 
     Raises:
         ValueError: the game is over.
@@ -122,23 +124,21 @@ class TreeSearch:
         evaluate: Evaluator,
         settings: SearchSettings = SETTINGS,
         threads: int | None = None,
-        batch: int = _BATCH,
         cache: float = 16.0,
         memory: int = 1024 * MEGABYTE,
     ) -> None:
         self.game = game
         self.evaluations = 0
         self.is_full = False
+        self.memory = memory
+        self.batches = batches or new_batches(game)
         self._evaluate = evaluate
         self._settings = settings
-        self._memory = memory
-        self._batch = batch
         self._kernels = specialise(leaves, game.rules)
         self._considered_visits = np.zeros((1, 1), np.int32)
         self._rng = seed_rng(0)
         self._turn = threading.Condition()
         self._roots = np.zeros(1, root_dtype(game.num_actions))
-        self._batches = _new_batches(game, threads or available_cores(), batch, cache)
         self._nodes, self._edges = np.empty(0, NODE), np.empty(0, EDGE)
         self._states, self._draws = np.empty(0, game.state_dtype), np.empty(0, np.float32)
         self._allocate(_FIRST_NODES, _FIRST_NODES * min(game.num_actions, 32))
@@ -202,12 +202,12 @@ class TreeSearch:
 
         def share(begin: int, end: int) -> None:
             for number in range(begin, end):
-                self._work(watch, limit, self._batches[number], number == 0)
+                self._work(watch, limit, self.batches[number], number == 0)
 
         try:
-            split(share, len(self._batches), len(self._batches))
+            split(share, len(self.batches), len(self.batches))
         except BaseException:
-            for batch in self._batches:
+            for batch in self.batches:
                 batch.waiting = batch.collisions = 0
             self.restart(self.state)
             raise
@@ -287,7 +287,7 @@ class TreeSearch:
 
     # The threads.
 
-    def _work(self, watch: Watch, limit: int, batch: _Batch, is_first: bool) -> None:
+    def _work(self, watch: Watch, limit: int, batch: Batch, is_first: bool) -> None:
         """Let leaves wait, evaluate them, add the answers, until the thinking is over."""
         logits = np.empty((0, self.game.num_actions + 1), np.float32)
         values = np.empty(0, np.float32)
@@ -299,7 +299,7 @@ class TreeSearch:
                     self._receive(batch, logits, values)
                     if watch.is_over or self.simulations >= limit or self.is_full or self.is_exact:
                         return
-                    others = sum(each.waiting for each in self._batches)
+                    others = sum(each.waiting for each in self.batches)
                     self._gather(batch, limit - others)
                     if not batch.waiting:
                         if others:  # they have what this thread would have found
@@ -311,7 +311,7 @@ class TreeSearch:
             watch.is_over = True
             raise
 
-    def _receive(self, batch: _Batch, logits: np.ndarray, values: np.ndarray) -> None:
+    def _receive(self, batch: Batch, logits: np.ndarray, values: np.ndarray) -> None:
         """Add the network's answers to the tree."""
         self.evaluations += batch.waiting
         self._kernels.receive(
@@ -327,13 +327,13 @@ class TreeSearch:
         batch.waiting = batch.collisions = 0
         self._turn.notify_all()
 
-    def _release(self, batch: _Batch) -> None:
+    def _release(self, batch: Batch) -> None:
         """Take the marks of collisions away, when no leaf waits with them."""
         self._receive(batch, np.empty((0, self.game.num_actions + 1), np.float32), _NO_VALUES)
 
-    def _gather(self, batch: _Batch, limit: int) -> None:
+    def _gather(self, batch: Batch, limit: int) -> None:
         """Run simulations until enough leaves wait, or the tree has ``limit`` with them."""
-        room = min(self._batch, 1 + int(self._nodes[0]["visits"]) // _GROWTH)
+        room = min(len(batch.leaves), 1 + int(self._nodes[0]["visits"]) // _GROWTH)
         if not self._make_room(leaves._ATTEMPTS * room):
             self.is_full = True
             return
@@ -344,7 +344,7 @@ class TreeSearch:
             batch.cache,
             self._settings,
             self._considered_visits,
-            batch.observations.reshape(self._batch, *self.game.planes_shape),
+            batch.observations.reshape(-1, *self.game.planes_shape),
             batch.leaves[:room],
             batch.blocked[:room],
             limit,
@@ -352,8 +352,8 @@ class TreeSearch:
 
     def _open(self, is_new: bool) -> None:
         """Evaluate the root."""
-        batch = self._batches[0]
-        planes = batch.observations.reshape(self._batch, *self.game.planes_shape)
+        batch = self.batches[0]
+        planes = batch.observations.reshape(-1, *self.game.planes_shape)
         search = self._search()
         self._make_room(2)
         self._kernels.show_root(self.game.tables, search, batch.cache, planes, is_new)
@@ -375,9 +375,9 @@ class TreeSearch:
         if enough <= len(self._nodes) and enough_edges <= len(self._edges):
             return True
         wanted = max(enough, 2 * size), max(enough_edges, 2 * edges)
-        if self._bytes(*wanted) > self._memory:
+        if self._bytes(*wanted) > self.memory:
             wanted = enough, enough_edges
-            if self._bytes(*wanted) > self._memory:
+            if self._bytes(*wanted) > self.memory:
                 return False
         self._allocate(max(wanted[0], len(self._nodes)), max(wanted[1], len(self._edges)))
         return True
@@ -441,16 +441,26 @@ def _resized(array: np.ndarray, length: int, used: int) -> np.ndarray:
     return new.view(array.dtype)
 
 
-def _new_batches(game: Game, threads: int, batch: int, cache: float) -> list[_Batch]:
-    """Batches of all threads, with one cache."""
-    batches: list[_Batch] = []
-    for _ in range(threads):
-        observations = np.zeros((batch, *game.observation_shape), np.float32)
+def new_batches(
+    game: Game, threads: int | None = None, size: int = BATCH, cache: float = 16.0
+) -> list[Batch]:
+    """What the threads of a search work with.
+
+    Args:
+        game: the rules.
+        threads: default: one for each core.
+        size: leaves of one thread that wait for the network at a time.
+        cache: megabytes for answers of the network by observation, for all threads together.
+            Transpositions share these answers and nothing else: each has a node of its own.
+    """
+    batches: list[Batch] = []
+    for _ in range(threads or available_cores()):
+        observations = np.zeros((size, *game.observation_shape), np.float32)
         if not batches:
             shared = new_cache(observations, game.num_actions + 1, cache)
-        words = observations.reshape(batch, -1).view(np.uint32)
-        mine = shared._replace(words=words, asked=np.zeros(batch, np.uint64))
+        words = observations.reshape(size, -1).view(np.uint32)
+        mine = shared._replace(words=words, asked=np.zeros(size, np.uint64))
         batches.append(
-            _Batch(observations, mine, np.zeros(batch, np.int32), np.zeros(batch, np.int32))
+            Batch(observations, mine, np.zeros(size, np.int32), np.zeros(size, np.int32))
         )
     return batches

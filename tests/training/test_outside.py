@@ -1,0 +1,244 @@
+"""Players from outside: functions, torch modules, exported networks, agents that keep games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from ludarium.envs import Game, Position, from_record, make_game
+from ludarium.envs.engine.description import describe_game
+from ludarium.models import Architecture, Checkpoint, PolicyValueNetwork, build_network
+from ludarium.models.export import export_checkpoint
+from ludarium.training.agents import Agent, GameInPlay, RandomAgent, as_agent, make_agent
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.evaluation import play_match
+from ludarium.training.networks import network_shape
+from tests.tictactoe import TicTacToe
+
+
+@pytest.fixture
+def game() -> Game:
+    return TicTacToe()
+
+
+def first_legal(position: Position) -> int:
+    return int(position.legal_actions[0])
+
+
+class Corner(nn.Module):
+    """Likes low numbers, and thinks that all is well."""
+
+    def __init__(self, game: Game, with_values: bool = True) -> None:
+        super().__init__()
+        self.actions, self.with_values = game.num_actions, with_values
+        self.unused = nn.Linear(1, 1)
+
+    def forward(self, observations: torch.Tensor) -> Any:
+        logits = -torch.arange(self.actions).float().expand(len(observations), -1)
+        return (logits, torch.full((len(observations), 1), 0.5)) if self.with_values else logits
+
+
+def test_a_function_from_positions_to_actions_plays(game: Game) -> None:
+    by_number = play_match(game, first_legal, "random", 20, seed=1)
+    by_text = play_match(
+        game,
+        lambda position: position.action_to_text(position.legal_actions[0]),
+        "random",
+        20,
+        seed=1,
+    )
+    assert by_number.first == "first_legal"
+    assert by_number.total == by_text.total
+    assert [each.actions for each in by_number.played] == [each.actions for each in by_text.played]
+
+
+@pytest.mark.parametrize("answer", [None, 0.5, [1, 2], "nowhere", object()])
+def test_a_function_that_answers_nonsense_is_named(game: Game, answer: object) -> None:
+    def stubborn(position: Position) -> Any:
+        return answer
+
+    with pytest.raises(ValueError, match=r"agent stubborn answered|nowhere"):
+        play_match(game, stubborn, "random", 2)
+
+
+@pytest.mark.parametrize("with_values", [True, False])
+def test_a_module_plays_its_most_probable_legal_action(game: Game, with_values: bool) -> None:
+    mine = play_match(game, Corner(game, with_values), "random", 20, seed=1)
+    assert mine.played == play_match(game, first_legal, "random", 20, seed=1).played or (
+        [each.actions for each in mine.played]
+        == [each.actions for each in play_match(game, first_legal, "random", 20, seed=1).played]
+    )
+
+
+def test_a_module_searches_if_it_has_values(game: Game) -> None:
+    agent = as_agent(Corner(game), game, simulations=16)
+    start = game.start()
+    for action in (0, 3, 1, 4):
+        start.play(action)
+    assert agent.choose(start) == 2  # wins at once, which the search proves
+    with pytest.raises(ValueError, match="returned no values, which a search needs"):
+        as_agent(Corner(game, with_values=False), game, simulations=16)
+
+
+def test_a_module_of_another_shape_is_refused(game: Game) -> None:
+    with pytest.raises(ValueError, match=r"returned logits of shape \(1, 25\) .* needs \(1, 9\)"):
+        as_agent(Corner(make_game("corso")), game)
+    with pytest.raises(ValueError, match=r"Linear takes no observations"):
+        as_agent(nn.Linear(4, 9), game)
+
+
+def test_a_module_is_left_in_the_mode_in_which_it_was(game: Game) -> None:
+    module = Corner(game).train()
+    as_agent(module, game).choose(game.start())
+    assert module.training
+
+
+def test_temperature_draws_and_the_seed_tells_what(game: Game) -> None:
+    def actions(seed: int, temperature: float) -> list[int]:
+        agent = as_agent(Corner(game), game, seed, temperature=temperature)
+        return agent.actions(np.repeat(game.start().states, 50)).tolist()
+
+    assert set(actions(1, 0.0)) == {0}
+    assert set(actions(1, 1e-9)) == {0}
+    assert actions(1, 2.0) == actions(1, 2.0) != actions(2, 2.0)
+    counts = np.bincount(actions(1, 2.0), minlength=9)
+    assert counts[:3].sum() > counts[3:].sum() > 0
+
+
+def test_temperature_draws_from_the_policy_of_the_search(game: Game) -> None:
+    agent = as_agent(Corner(game), game, 1, simulations=16, temperature=1.0)
+    position = game.start()
+    for action in (0, 3, 1, 4):
+        position.play(action)
+    assert agent.choose(position) == 2  # a proven win is all of the policy
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "oddity", "onyx"])
+def test_an_exported_network_plays_as_its_checkpoint(name: str, tmp_path: Path) -> None:
+    from tests.oddity import Oddity
+
+    games: dict[str, Callable[[], Game]] = {"tictactoe": TicTacToe, "oddity": Oddity}
+    game = games.get(name, lambda: make_game("onyx", size=6))()
+    shape = network_shape(game)
+    torch.manual_seed(1)
+    network = build_network(shape, 8, 1)
+    options = dict(game.options)
+    architecture = Architecture({"channels": 8, "blocks": 1})
+    checkpoint = Checkpoint(
+        game.name, game.version, options, shape, architecture, step=0, network=network
+    )
+    seen = np.random.default_rng(1).integers(0, 2, (8, *shape.observation)).astype(np.float32)
+    export_checkpoint(checkpoint, describe_game(game), tmp_path / "net.onnx", seen)
+    exported = make_agent(f"onnx:{tmp_path / 'net.onnx'}?simulations=0", game)
+    assert isinstance(exported, NetworkAgent)
+    mine = NetworkAgent(game, network, 0, backend="eager")
+    position = game.start(1)
+    random = np.random.default_rng(1)
+    while not position.is_over:
+        for found, expected in zip(
+            exported.evaluate(position.states), mine.evaluate(position.states), strict=True
+        ):
+            np.testing.assert_allclose(found, expected, atol=1e-4)
+        position.play(random.choice(position.legal_actions))
+
+
+def test_an_exported_network_of_another_game_is_refused(game: Game, tmp_path: Path) -> None:
+    (tmp_path / "bad.onnx").write_bytes(b"nothing")
+    for spec in (f"onnx:{tmp_path / 'bad.onnx'}", f"onnx:{tmp_path}"):
+        with pytest.raises(ValueError, match=r"not a readable ONNX file|must end in|regular"):
+            make_agent(spec, game)
+    with pytest.raises(FileNotFoundError, match="there is no exported network"):
+        make_agent(f"onnx:{tmp_path / 'none.onnx'}", game)
+
+
+class Keeper(RandomAgent):
+    """Keeps what it is told of each game."""
+
+    def __init__(self, game: Game, seed: Any = None) -> None:
+        super().__init__(game, seed)
+        self.told: list[tuple[str, int]] = []
+        self.rewards: list[int] = []
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        self.told += [("begin", each.number) for each in games]
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        for each, state in zip(games, states, strict=True):
+            assert each.position.state == state
+            assert each.position.mover == each.seat
+            assert len(each.actions) == each.position.ply
+            assert each.memory is None or each.memory < len(each.actions)
+            each.memory = len(each.actions)
+        return self.actions(states)
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        self.told += [("finish", each.number) for each in games]
+        self.rewards += [each.reward for each in games]
+
+
+def test_a_match_hands_over_whole_games(game: Game) -> None:
+    keeper = Keeper(game)
+    result = play_match(game, keeper, "random", 10, seed=1)
+    numbers = list(range(10))
+    assert [number for what, number in keeper.told if what == "begin"] == numbers
+    assert sorted(number for what, number in keeper.told if what == "finish") == numbers
+    assert keeper.rewards.count(1) == result.total.wins
+    assert keeper.rewards.count(-1) == result.total.losses
+
+
+def test_a_class_of_agents_is_made_for_the_game(game: Game) -> None:
+    agent = as_agent(Keeper, game, 1)
+    assert isinstance(agent, Keeper)
+    assert as_agent(agent, game) is agent
+    with pytest.raises(ValueError, match=r"plays TicTacToe.*, not Corso"):
+        as_agent(agent, make_game("corso"))
+
+
+@pytest.mark.parametrize("player", [3, None, [1]])
+def test_what_cannot_play_is_refused(game: Game, player: object) -> None:
+    with pytest.raises(ValueError, match="cannot play: give an agent"):
+        as_agent(player, game)
+
+
+def test_a_players_own_module_is_imported_by_name(
+    game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine_outside.py").write_text(
+        "def last(position):\n    return position.legal_actions[-1]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    agent: Agent = make_agent("python:mine_outside:last", game)
+    assert agent.name == "python:mine_outside:last"
+    assert agent.choose(game.start()) == 8
+    with pytest.raises(ValueError, match="is no torch module, so it takes no settings"):
+        make_agent("python:mine_outside:last?simulations=8", game)
+
+
+def test_games_of_a_match_are_records_that_replay() -> None:
+    game = make_game("osiron", setup="random")
+    result = play_match(game, "random", "greedy", 6, seed=1, opening_plies=2)
+    for played in result.played:
+        record = played.to_record(game, result.first, result.second)
+        assert record["players"] == (
+            ["random", "greedy"] if played.first_seat == 0 else ["greedy", "random"]
+        )
+        assert record["seconds"][:2] == [0, 0]
+        assert len(record["moves"]) == len(record["seconds"]) == len(played.actions)
+        env = from_record(record)
+        assert env.unwrapped.position.outcome == played.outcome
+    assert len({played.seed for played in result.played}) == 3
+
+
+def test_policies_of_this_package_see_the_canonical_frame(game: Game) -> None:
+    network: PolicyValueNetwork = build_network(network_shape(game), 4, 1)
+    as_module = as_agent(network, game, simulations=0)
+    assert isinstance(as_module, NetworkAgent)
+    direct = NetworkAgent(game, network, 0, backend="eager")
+    states = game.start().states
+    np.testing.assert_allclose(as_module.evaluate(states)[0], direct.evaluate(states)[0], atol=1e-5)

@@ -1,0 +1,350 @@
+"""Players from outside: functions, torch modules and exported networks as agents.
+
+`as_agent` makes an agent of any of them, for matches and other Python calls; the names
+``python:MODULE:OBJECT`` and ``onnx:FILE`` do for the command line.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.rule import ONGOING
+
+from .agent import Agent, AgentFactory, Seed
+from .checkpoints import DEFAULT_SIMULATIONS, NETWORK_SETTINGS, network_name
+from .settings import read_flag, read_settings
+
+if TYPE_CHECKING:
+    from ludarium.training.search import Evaluator
+
+#: A function that plays: from a position, where a player is to move, to the number of a legal
+#: action, or to its text.
+Policy = Callable[[Position], Any]
+
+#: What `as_agent` makes an agent of.
+Player = Any
+
+
+class PolicyAgent(Agent):
+    """Plays what a function says, one position after another.
+
+    Args:
+        game: the rules.
+        policy: see `Policy`.
+        name: how tables name it.
+    """
+
+    def __init__(self, game: Game, policy: Policy, name: str) -> None:
+        super().__init__(game, name)
+        self.policy = policy
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """What the function says for each position; see `Agent.actions`.
+
+        Raises:
+            ValueError: it says what is neither a number nor the text of an action.
+        """
+        return np.array([self._ask(state) for state in self._check(states)], np.int64)
+
+    def _ask(self, state: np.ndarray) -> int:
+        if state["outcome"] != ONGOING:
+            return -1
+        position = Position.of_state(self.game, state)
+        answer = self.policy(position)
+        if isinstance(answer, str):
+            return position.text_to_action(answer)
+        number = np.asarray(answer)
+        if number.size != 1 or number.dtype.kind not in "iu":
+            raise ValueError(
+                f"agent {self.name} answered {quoted(answer)}: a player returns the number of a "
+                "legal action, or its text"
+            )
+        return int(number.reshape(()))
+
+
+@dataclass(frozen=True)
+class ExportedAgent(AgentFactory):
+    """Makes the agent of a file that `ludarium.models.export` wrote.
+
+    Attributes:
+        path: of the file.
+        simulations: for each move; ``None`` where the name does not say.
+        temperature: of the choice of a move, see `NetworkAgent`.
+    """
+
+    path: Path
+    simulations: int | None = None
+    temperature: float = 0.0
+
+    def choose_game(self, options: dict[str, Any]) -> Game:
+        """The game that it was trained for; see `AgentFactory.choose_game`."""
+        from ludarium.envs.registry import make_stored_game
+        from ludarium.models.export import load_exported
+
+        metadata = load_exported(self.path).metadata
+        return make_stored_game(metadata["game"], metadata["options"], **options)
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """The agent for ``game``; see `AgentFactory.make`."""
+        from .network import NetworkAgent
+
+        simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
+        name = network_name(f"onnx:{self.path.name}", simulations, self.temperature)
+        return NetworkAgent(
+            game,
+            in_canonical_frame(game, self._evaluator(game)),
+            simulations,
+            name,
+            seed,
+            temperature=self.temperature,
+        )
+
+    def _evaluator(self, game: Game) -> Evaluator:
+        from ludarium.envs.engine.description import describe_game
+        from ludarium.models.export import load_exported
+
+        network = load_exported(self.path)
+        ours = describe_game(game)
+        for key in ("game", "version", "observation", "actions"):
+            if network.metadata.get(key) != ours[key]:
+                raise ValueError(
+                    f"{quoted(str(self.path))} does not fit {game}: its {key} is "
+                    f"{quoted(network.metadata.get(key))}"
+                )
+
+        def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            outputs = network(np.ascontiguousarray(observations))
+            return outputs["policy_logits"], outputs["value"]
+
+        return evaluate
+
+
+@dataclass(frozen=True)
+class _OutsideAgent(AgentFactory):
+    """Makes an agent of an object that the user names."""
+
+    player: Any
+    name: str
+    settings: dict[str, Any]
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        return as_agent(self.player, game, seed, self.name, **self.settings)
+
+
+def as_agent(
+    player: Player,
+    game: Game,
+    seed: Seed = None,
+    name: str | None = None,
+    simulations: int | None = None,
+    temperature: float = 0.0,
+    canonical: bool = False,
+) -> Agent:
+    """Make an agent of whatever can play.
+
+    Args:
+        player: an `Agent`, which is returned as it is; an agent's name (see `names`); a subclass of
+            `Agent`, or a function of a game and a seed that makes one, told by the names of its
+            parameters ``game`` and ``seed``; a torch module, or a class of one that takes no
+            arguments; or a `Policy`, any other function, from a position to an action. A module
+            takes float32 [B, *game.observation_shape] and returns policy logits [B, num_actions],
+            or a tuple of these and values [B] for the player to move in [-1, 1], or this
+            package's `Output`.
+        game: the rules.
+        seed: of its random numbers.
+        name: how tables name it; default: its own.
+        simulations: of a module: search for each move. Default: none, it plays the most probable
+            legal action. A search needs values.
+        temperature: of a module, see `NetworkAgent`.
+        canonical: a module sees the board and numbers actions in the canonical frame, as
+            environments do with ``canonical=True``, rather than in the board's own. Networks of
+            this package always do.
+
+    Raises:
+        ValueError: it cannot play this game; or it is nothing that plays.
+    """
+    if isinstance(player, Agent):
+        if player.game != game:
+            raise ValueError(f"agent {player.name} plays {player.game}, not {game}")
+        return player
+    if isinstance(player, str):
+        from .names import make_agent
+
+        return make_agent(player, game, seed)
+    label = name or _label(player)
+    module = _as_module(player)
+    if module is not None:
+        return _module_agent(module, game, seed, label, simulations, temperature, canonical)
+    if simulations is not None or temperature or canonical:
+        raise ValueError(f"{label} is no torch module, so it takes no settings")
+    if not callable(player):
+        raise ValueError(
+            f"{quoted(player)} cannot play: give an agent, its name, a function from a position to "
+            "an action, or a torch module"
+        )
+    if _makes_agents(player):
+        made = player(game=game, seed=seed)
+        if not isinstance(made, Agent):
+            raise ValueError(f"{label} made {quoted(made)}, which is no Agent")
+        return as_agent(made, game)
+    return PolicyAgent(game, player, label)
+
+
+def read_object(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
+    """Import what ``python:MODULE:OBJECT`` names, also from the current folder.
+
+    Raises:
+        ValueError: there is no such module or object.
+    """
+    path, colon, wanted = (argument or "").partition(":")
+    if not (path and colon and wanted):
+        raise ValueError("write python:MODULE:OBJECT, such as python:mine:policy for mine.py")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # last, so that no file here takes the place of a package
+    try:
+        player = import_module(path)
+        for part in wanted.split("."):
+            player = getattr(player, part)
+    except Exception as error:  # a user's module may raise anything
+        reason = shortened(f"{type(error).__name__}: {error}")
+        raise ValueError(f"python:{argument} cannot be imported ({reason})") from error
+    given = read_settings(settings, {**NETWORK_SETTINGS, "canonical": read_flag})
+    return _OutsideAgent(player, f"python:{argument}", given)
+
+
+def in_canonical_frame(game: Game, evaluate: Evaluator) -> Evaluator:
+    """Let a function that sees the board's own frame evaluate what a search shows it."""
+    turn = game.canonical_turn
+    if turn is None:
+        return evaluate
+    assert game.upright is not None
+    upright = list(game.observation_names).index(game.upright)
+
+    def evaluate_turned(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        planes = observations.reshape(len(observations), *game.planes_shape)
+        is_flat = len(game.observation_shape) == 1
+        entries = planes[:, 0, upright] if is_flat else planes[:, upright, 0]
+        turned = np.flatnonzero(entries < 0.5)
+        seen = planes.copy()
+        seen[turned] = planes[turned][:, :, turn.cells]
+        logits, values = evaluate(seen.reshape(observations.shape))
+        logits = np.array(logits)
+        logits[turned] = logits[turned][:, turn.actions]
+        return logits, values
+
+    return evaluate_turned
+
+
+def _label(player: Any) -> str:
+    return str(getattr(player, "__name__", None) or type(player).__name__)
+
+
+def _as_module(player: Any) -> Any:
+    """The torch module that the user gave, or its class; None if it is something else."""
+    torch = sys.modules.get("torch")  # whoever has a module has imported it
+    if torch is None:
+        return None
+    if isinstance(player, torch.nn.Module):
+        return player
+    if inspect.isclass(player) and issubclass(player, torch.nn.Module):
+        return player()
+    return None
+
+
+def _makes_agents(player: Any) -> bool:
+    """Whether it is a class of agents, or a function that makes one for a game."""
+    if inspect.isclass(player):
+        return issubclass(player, Agent)
+    try:
+        names: Sequence[str] = list(inspect.signature(player).parameters)
+    except (TypeError, ValueError):
+        return False
+    return names[:2] == ["game", "seed"]
+
+
+def _module_agent(
+    module: Any,
+    game: Game,
+    seed: Seed,
+    name: str,
+    simulations: int | None,
+    temperature: float,
+    canonical: bool,
+) -> Agent:
+    from ludarium.models.network import PolicyValueNetwork
+
+    from .network import NetworkAgent
+
+    evaluate: Any = module
+    if not isinstance(module, PolicyValueNetwork):
+        evaluate = module_evaluator(module, game, name, needs_values=bool(simulations))
+        if not canonical:
+            evaluate = in_canonical_frame(game, evaluate)
+    return NetworkAgent(game, evaluate, simulations or 0, name, seed, temperature=temperature)
+
+
+def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> Evaluator:
+    """A torch module as a function from observations to logits and values.
+
+    Values are 0 where the module returns none.
+
+    Raises:
+        ValueError: its answer to one observation is not of the shapes that `as_agent` tells, or
+            not finite; or it returns no values and ``needs_values``.
+    """
+    import torch
+
+    from ludarium.models.network import Output, expected_value
+
+    def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        was_training = module.training
+        module.eval()
+        try:
+            with torch.inference_mode():
+                device = next((each.device for each in module.parameters()), None)
+                answer = module(torch.from_numpy(np.ascontiguousarray(observations)).to(device))
+        finally:
+            module.train(was_training)
+        if isinstance(answer, Output):
+            answer = answer.policy, expected_value(answer.outcome)
+        logits, values = answer if isinstance(answer, tuple) else (answer, None)
+        logits = logits.float().cpu().numpy()
+        expected = (len(observations), game.num_actions)
+        if logits.shape != expected:
+            raise ValueError(
+                f"{name} returned logits of shape {logits.shape} for {len(observations)} "
+                f"observations of {game}, which needs {expected}"
+            )
+        if values is None:
+            if needs_values:
+                raise ValueError(f"{name} returned no values, which a search needs: simulations=0")
+            return logits, np.zeros(len(logits), np.float32)
+        values = values.float().cpu().numpy()
+        if values.size != len(logits):
+            raise ValueError(f"{name} returned values of shape {values.shape}, not {expected[:1]}")
+        values = values.reshape(-1)
+        if not (np.isfinite(logits).all() and np.isfinite(values).all()):
+            raise ValueError(f"{name} returned what is not a finite number")
+        return logits, values
+
+    try:
+        evaluate(np.zeros((1, *game.observation_shape), np.float32))
+    except ValueError:
+        raise
+    except Exception as error:  # a user's module may raise anything
+        shape = (1, *game.observation_shape)
+        reason = shortened(f"{type(error).__name__}: {error}")
+        raise ValueError(f"{name} takes no observations {shape} of {game}: {reason}") from error
+    return evaluate

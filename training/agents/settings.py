@@ -1,0 +1,115 @@
+"""Settings in the names of agents: ``?simulations=64&temperature=0.1``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ludarium.envs.engine.messages import quoted
+
+_MOST_DIGITS = 12
+_MOST_CHARACTERS = 30
+
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|min|h)", re.ASCII)
+_UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_LEAST_SECONDS, _MOST_SECONDS = 0.001, 3600.0
+
+
+def split_settings(spec: str) -> tuple[str, dict[str, str]]:
+    """Split a name into what is before ``?`` and its settings; both may be in the argument's place.
+
+    Raises:
+        ValueError: a setting is not ``KEY=VALUE``, or is given twice.
+    """
+    name, _, query = spec.partition("?")
+    head, colon, last = name.rpartition(":")
+    if colon and "=" in last:
+        name, query = head, "&".join(filter(None, [last, query]))
+    settings: dict[str, str] = {}
+    for text in query.split("&") if query else []:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise ValueError(f"the setting {quoted(text)} is not KEY=VALUE, such as simulations=64")
+        if key in settings:
+            raise ValueError(f"{quoted(key)} is set twice")
+        settings[key] = value
+    return name, settings
+
+
+def read_settings(
+    settings: Mapping[str, str],
+    known: Mapping[str, Callable[[str], Any]],
+    argument: str | None = None,
+    of_argument: str = "",
+) -> dict[str, Any]:
+    """Read the settings of an agent's name.
+
+    Args:
+        settings: texts by key.
+        known: how each key that is accepted is read.
+        argument: what follows the colon, ``None`` if there is none.
+        of_argument: the key that it stands for.
+
+    Returns:
+        The values of those that are given.
+
+    Raises:
+        ValueError: a key is unknown or set twice, or its value is not accepted.
+    """
+    if argument is not None:
+        if of_argument in settings:
+            raise ValueError(f"{of_argument} is set twice, as {argument} and by its name")
+        settings = {of_argument: argument, **settings}
+    for key in settings:
+        if key not in known:
+            keys = f"accepted here: {', '.join(known)}" if known else "it takes none"
+            raise ValueError(f"there is no setting {quoted(key)}; {keys}")
+    return {key: known[key](value) for key, value in settings.items()}
+
+
+def read_number(text: str) -> int:
+    """A whole number from 0 on."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise ValueError(f"{quoted(text)} is not a whole number of at most {_MOST_DIGITS} digits")
+    return int(text)
+
+
+def read_real(text: str) -> float:
+    """A finite number from 0 on."""
+    try:
+        value = float(text) if len(text) <= _MOST_CHARACTERS else math.nan
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{quoted(text)} is not a number from 0 on")
+    return value
+
+
+def read_flag(text: str) -> bool:
+    """``true`` or ``false``."""
+    if text not in ("true", "false"):
+        raise ValueError(f"{quoted(text)} is neither true nor false")
+    return text == "true"
+
+
+def read_duration(text: str) -> float:
+    """A time such as ``500ms``, ``1s``, ``2.5min`` in seconds: 1 ms to 1 h."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{quoted(text)} is no time such as 500ms, 1s or 2.5min")
+    seconds = float(match[1]) * _UNITS[match[2]]
+    check_duration(seconds)
+    return seconds
+
+
+def check_duration(seconds: float) -> None:
+    """Raise ``ValueError`` unless a thinking time is 1 ms to 1 h."""
+    if not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
+        raise ValueError(f"the time for a move is 1 ms to 1 h, not {seconds:g} s")
+
+
+def duration_text(seconds: float) -> str:
+    """A thinking time as `read_duration` reads it."""
+    return f"{seconds:g}s" if seconds >= 1 else f"{1000 * seconds:g}ms"
