@@ -115,7 +115,7 @@ class _Many:
         ]
 
     def speed(self, states: np.ndarray, seconds: float) -> float:
-        """Simulations/s; each search plays its moves and goes on, so that no position comes twice."""
+        """Simulations/s; each search plays its moves and goes on from there."""
         done = [0] * self._threads
         started = time.perf_counter()
 

@@ -16,7 +16,7 @@ from .kernels import uct as templates
 
 MOST_PLAYOUTS = 10_000_000  # of one search
 
-_MOST_NODES = 1 << 22  # of one tree: 101 MB
+MOST_NODES = 1 << 22  # of one tree: 101 MB
 _FIRST_PLAYOUTS = 16  # in the first call of the kernel
 _MOST_PLAYOUTS_AT_ONCE = 1 << 14
 _CALL_SECONDS = 0.002  # that a call of the kernel shall take about
@@ -46,7 +46,7 @@ class UCTSearch:
         most_playouts: int = MOST_PLAYOUTS,
     ) -> None:
         threads = len(streams)
-        nodes = min(1 + most_playouts * game.num_actions, _MOST_NODES)
+        nodes = min(1 + most_playouts * game.num_actions, MOST_NODES)
         self.game = game
         self.playouts = 0
         self._most = most_playouts
@@ -88,8 +88,9 @@ class UCTSearch:
         watch = Watch(seconds, stop, report, every)
         threads = len(self._trees)
         limit = min(self._most, self._most if playouts is None else playouts)
-        shares = [limit * (thread + 1) // threads - limit * thread // threads
-                  for thread in range(threads)]
+        shares = [
+            limit * (thread + 1) // threads - limit * thread // threads for thread in range(threads)
+        ]
 
         def share(begin: int, end: int) -> None:
             for thread in range(begin, end):

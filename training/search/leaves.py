@@ -12,13 +12,11 @@ An answer of the network has A + 1 "logits" here, the last one of which is the p
 
 from typing import Any
 
-import numpy as np
-
 from ludarium.envs.engine.compile import kernel, part
 
 from .cache import NO_SLOT, lookup, store
 from .simulate import expand, expand_leaf, show, simulate, start_search, write_logits
-from .tree import NO_NODE, is_over, is_proven
+from .tree import NO_NODE, is_proven
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
@@ -44,7 +42,7 @@ def accept(table, search, draws, number, logits, value):
 
 @kernel
 def show_root(tables, search, cache, planes, is_new):
-    """Show the root, as request 0; ``is_new``: begin the tree with the position of ``states[0]``."""
+    """Show the root, as request 0; ``is_new``: begin a tree with the position in ``states[0]``."""
     if is_new:
         start_search(tables[0], search)
     search.roots[0].waiting = 0

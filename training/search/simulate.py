@@ -138,8 +138,7 @@ def write_logits(table, search, number, logits):
 @part
 def expand(table, search, settings, rng, logits, value):
     """Expand the waiting node with the network's ``logits`` [A] and ``value`` (mover's view)."""
-    roots, nodes, edges, _ = search
-    root = roots[0]
+    root, nodes = search.roots[0], search.nodes
     number = root.waiting
     node = nodes[number]
     write_logits(table, search, number, logits)

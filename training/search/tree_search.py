@@ -123,8 +123,7 @@ class TreeSearch:
         state: np.ndarray,
         evaluate: Evaluator,
         settings: SearchSettings = SETTINGS,
-        threads: int | None = None,
-        cache: float = 16.0,
+        batches: list[Batch] | None = None,
         memory: int = 1024 * MEGABYTE,
     ) -> None:
         self.game = game
@@ -234,11 +233,6 @@ class TreeSearch:
         if not self._nodes[0]["evaluated"]:
             self._open(is_new=False)
 
-    def shrink(self) -> None:
-        """Give back the memory that the tree does not need at present."""
-        size, edges = int(self._roots[0]["size"]), int(self._roots[0]["edges"])
-        self._allocate(size + 1, max(edges, 1))
-
     def result(self) -> TreeResult:
         """What was found so far; may be called while another thread is in `think`."""
         with self._turn:
@@ -284,6 +278,19 @@ class TreeSearch:
         with self._turn:
             first, _ = self._edge_range(0)
             return int(self._edges[first + self._best_first(0)[0]]["action"])
+
+    def open_visits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The root's actions not known to be worse than another, and their visits, int64 [k].
+
+        Where none of them was visited, each counts as visited once.
+        """
+        with self._turn:
+            first, end = self._edge_range(0)
+            edges = self._edges[first:end]
+            edges = edges[edges["open"] == 1]
+            children = self._nodes["visits"][np.maximum(edges["child"], 0)]
+            visits = np.where(edges["child"] != NO_NODE, children, 0).astype(np.int64)
+            return edges["action"].astype(np.int64), visits if visits.any() else visits + 1
 
     # The threads.
 

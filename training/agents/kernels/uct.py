@@ -226,9 +226,7 @@ def plant(tables, root, tree, num_actions):
 
 
 @kernel
-def grow(
-    tables, root, work, rngs, tree, path, free, num_actions, playouts, spreads, inverse_roots
-):
+def grow(tables, root, work, rngs, tree, path, free, num_actions, playouts, spreads, inverse_roots):
     """`grow_tree` for such a search; ``rngs`` int64[1, 2]."""
     return grow_tree(
         tables[0],
