@@ -15,7 +15,7 @@ from ludarium.training.search import Evaluator, Search, SearchResult, SearchSett
 
 from .agent import Agent, Seed
 from .checkpoints import DEFAULT_SIMULATIONS, network_name
-from .thinking import ThinkingAgent
+from .thinking import ThinkingAgent, evaluator_with_draws
 
 MOST_SIMULATIONS = 100_000
 _BATCH = 128
@@ -75,6 +75,7 @@ class NetworkAgent(Agent):
             self._evaluator: Evaluator = engine
         else:
             self._evaluator = network
+        self._tree_evaluator: Evaluator | None = None
         self._search: Search | None = None
         if simulations:
             settings = SearchSettings(simulations=simulations)
@@ -115,6 +116,12 @@ class NetworkAgent(Agent):
         if self._search is None:
             raise ValueError(f"agent {self.name} plays without search")
         return self._search.run(self._check(states), self._evaluator)
+
+    def evaluator(self) -> Evaluator:
+        """What a `TreeSearch` with the agent's network asks."""
+        if self._tree_evaluator is None:
+            self._tree_evaluator = evaluator_with_draws(self.game, self.network)
+        return self._tree_evaluator
 
     def evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate unfinished positions with the network alone.

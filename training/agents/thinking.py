@@ -74,12 +74,16 @@ class ThinkingAgent(Agent):
         super().__init__(game, f"{name}?time={duration_text(seconds)}", seed)
         self.seconds = seconds
         self.temperature = temperature
-        self.evaluator = evaluator_with_draws(game, network)
+        self._evaluator = evaluator_with_draws(game, network)
         self._memory = memory
         self._in_play = 0
         cores = available_cores()
         self._desks = [new_batches(game, cores) for _ in range(cores)]
         self._compile()
+
+    def evaluator(self) -> Evaluator:
+        """What a `TreeSearch` with the agent's network asks."""
+        return self._evaluator
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """The best action found for each position; see `Agent.actions`."""
@@ -133,7 +137,7 @@ class ThinkingAgent(Agent):
 
     def _fresh(self, state: np.ndarray, desk: list[Batch], games: int) -> TreeSearch:
         memory = self._memory // max(1, games)
-        return TreeSearch(self.game, state, self.evaluator, batches=desk, memory=memory)
+        return TreeSearch(self.game, state, self._evaluator, batches=desk, memory=memory)
 
     def _think(self, count: int, search_in: Callable[[int, list[Batch]], TreeSearch]) -> np.ndarray:
         """Think about so many positions; int64 [count], the actions."""

@@ -34,8 +34,7 @@ class UCTSearch:
         exploration: weight of the exploration term.
         most_playouts: that one search may have.
 
-    Attributes:
-        playouts: done in all trees together.
+    `restart` it before the first use.
     """
 
     def __init__(
@@ -48,7 +47,6 @@ class UCTSearch:
         threads = len(streams)
         nodes = min(1 + most_playouts * game.num_actions, MOST_NODES)
         self.game = game
-        self.playouts = 0
         self._most = most_playouts
         self._exploration = exploration
         self._kernels = specialise(templates, game.rules)
@@ -57,6 +55,7 @@ class UCTSearch:
         self._streams = streams
         self._trees = np.empty((threads, nodes), templates.NODE)
         self._paths = np.empty((threads, 1 + min(most_playouts, game.max_plies)), np.int32)
+        self._trees["visits"][:, 0] = 0
         self._free = [1] * threads
         self._factors = ucb_factors(exploration, 0)
 
@@ -65,11 +64,15 @@ class UCTSearch:
         self._root[0] = state[0]
         if streams is not None:
             self._streams = streams
-        self.playouts = 0
         for thread, tree in enumerate(self._trees):
             self._free[thread] = int(
                 self._kernels.plant(self.game.tables, self._root, tree, self.game.num_actions)
             )
+
+    @property
+    def playouts(self) -> int:
+        """Done in all trees together."""
+        return int(self._trees["visits"][:, 0].sum())
 
     def think(
         self,
@@ -96,10 +99,7 @@ class UCTSearch:
             for thread in range(begin, end):
                 self._work_on(watch, thread, shares[thread])
 
-        try:
-            split(share, threads, threads)
-        finally:
-            self.playouts = int(self._trees["visits"][:, 0].sum())
+        split(share, threads, threads)
 
     def _work_on(self, watch: Watch, thread: int, limit: int) -> None:
         tree, portion = self._trees[thread], _FIRST_PLAYOUTS

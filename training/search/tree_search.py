@@ -197,7 +197,7 @@ class TreeSearch:
                 `KeyboardInterrupt`. The tree is then empty, but for the root.
         """
         watch = Watch(seconds, stop, report, every)
-        limit = _NO_LIMIT if simulations is None else simulations
+        limit = _NO_LIMIT if simulations is None else min(simulations, _NO_LIMIT)
 
         def share(begin: int, end: int) -> None:
             for number in range(begin, end):
