@@ -137,7 +137,7 @@ def analyse_game(
     values: list[float | None] = []
     texts: list[str] = []
     for action in actions:
-        if stop is not None and stop():
+        if found and stop is not None and stop():
             break
         analysis = thinker.think(simulations, seconds, stop)
         found.append(analysis)
@@ -167,7 +167,7 @@ def analyse_game(
                 None if after is None else sign * after,
             )
         )
-    return GameAnalysis(game, agent.name, tuple(moves), tuple(values), is_complete)
+    return GameAnalysis(game, found[0].agent, tuple(moves), tuple(values), is_complete)
 
 
 def _for_player_0(analysis: PositionAnalysis) -> float | None:

@@ -14,11 +14,12 @@ the outcomes; alpha-beta the best moves and a score; `perfect` what is exact.
 from __future__ import annotations
 
 import math
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -128,7 +129,7 @@ class PositionAnalysis:
     """What an agent thinks of a position.
 
     Attributes:
-        agent: its name.
+        agent: its name; of one that searches, without the effort that it would spend in a game.
         mover: index of the player to move.
         ply: actions played so far.
         estimate: of the position, in the mover's view.
@@ -180,6 +181,7 @@ class Thinker(ABC):
         _check(agent, position)
         self.agent = agent
         self.position = position.copy()
+        self._name = agent.name
         self._seconds = 0.0
         self._new = 0
 
@@ -243,7 +245,7 @@ class Thinker(ABC):
         self, estimate: Estimate, moves: list[MoveAnalysis], simulations: int | None = None
     ) -> PositionAnalysis:
         return PositionAnalysis(
-            self.agent.name,
+            self._name,
             self.position.mover,
             self.position.ply,
             estimate,
@@ -273,6 +275,10 @@ class _SearchThinker(Thinker):
     """With a search that goes on for as long as one likes."""
 
     _search: TreeSearch | UCTSearch
+
+    def __init__(self, agent: Agent, position: Position) -> None:
+        super().__init__(agent, position)
+        self._name = _without_effort(agent.name)
 
     def think(
         self,
@@ -455,8 +461,12 @@ class _MinimaxThinker(_InstantThinker):
 class _SolvedThinker(_InstantThinker):
     """With a `Solution` of the game, as `PerfectAgent` has."""
 
+    def __init__(self, agent: Agent, solution: Solution, position: Position) -> None:
+        super().__init__(agent, position)
+        self._solution = solution
+
     def _answer(self) -> tuple[Estimate, list[MoveAnalysis]]:
-        solution: Solution = self.agent.solution
+        solution = self._solution
         if isinstance(solution, TableSolution):
             moves = [
                 self._move(action, Estimate.exactly(value))
@@ -479,10 +489,11 @@ def make_thinker(agent: Agent, position: Position) -> Thinker:
         return _PlayoutThinker(agent, position)
     if isinstance(agent, AlphaBetaAgent):
         return _MinimaxThinker(agent, position)
-    if hasattr(agent, "solution"):
-        return _SolvedThinker(agent, position)
+    solution = getattr(agent, "solution", None)
+    if isinstance(solution, Solution):
+        return _SolvedThinker(agent, solution, position)
     if hasattr(agent, "evaluator"):
-        return _NetworkThinker(agent, position)
+        return _NetworkThinker(cast("NetworkAgent", agent), position)
     raise ValueError(
         f"agent {agent.name} cannot say what it thinks of a position; take a trained one, uct, "
         "alphabeta or perfect"
@@ -538,6 +549,11 @@ def _check(agent: Agent, position: Position) -> None:
         raise ValueError(f"agent {agent.name} plays {agent.game}, not {position.game}")
     if position.is_over:
         raise ValueError("the game is over: there is nothing to think about")
+
+
+def _without_effort(name: str) -> str:
+    """An agent's name without the simulations or the time for each move: ``corso``, ``uct``."""
+    return re.sub(r":\d+$", "", name.partition("?")[0])
 
 
 def _texts(position: Position, actions: tuple[int, ...]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ _COMMANDS = (
     "ludarium.cli.rate",
     "ludarium.cli.play",
     "ludarium.cli.analyse",
+    "ludarium.cli.engine",
     "ludarium.cli.export",
     "ludarium.cli.bench",
     "ludarium.cli.solve",
