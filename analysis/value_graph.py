@@ -90,7 +90,9 @@ def picture_of(analysis: GameAnalysis, suffix: str) -> bytes:
     """`draw_value_graph` as the content of a file of one of the `FORMATS`."""
     file = io.BytesIO()
     metadata = {"Date": None} if suffix.lower() == ".svg" else None
-    draw_value_graph(analysis).savefig(
-        file, format=suffix.lower().removeprefix("."), dpi=150, metadata=metadata
-    )
+    figure = draw_value_graph(analysis)
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "ludarium"}):  # the same picture has the same bytes
+        figure.savefig(file, format=suffix.lower().removeprefix("."), dpi=150, metadata=metadata)
     return file.getvalue()

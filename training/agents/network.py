@@ -60,6 +60,7 @@ class NetworkAgent(Agent):
             raise ValueError(f"temperature is a number from 0 on, not {temperature!r}")
         super().__init__(game, name, seed)
         self.network = network
+        self._backend = backend
         self.simulations = simulations
         self.temperature = temperature
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
@@ -120,7 +121,7 @@ class NetworkAgent(Agent):
     def evaluator(self) -> Evaluator:
         """What a `TreeSearch` with the agent's network asks."""
         if self._tree_evaluator is None:
-            self._tree_evaluator = evaluator_with_draws(self.game, self.network)
+            self._tree_evaluator = evaluator_with_draws(self.game, self.network, self._backend)
         return self._tree_evaluator
 
     def evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -51,6 +51,7 @@ class ThinkingAgent(Agent):
         seed: of the choice of a move, with a ``temperature``.
         temperature: 0 plays the best action found. Above, the action is drawn from the visits to
             the power 1/temperature.
+        backend: see `ludarium.models.InferenceEngine`; not for a function.
         memory: bytes that the trees of all games in play may take together. A tree that has its
             share of it does not grow, and the move is played.
 
@@ -66,6 +67,7 @@ class ThinkingAgent(Agent):
         name: str = "network",
         seed: Seed = None,
         temperature: float = 0.0,
+        backend: str = "auto",
         memory: int = _MEMORY,
     ) -> None:
         check_duration(seconds)
@@ -74,7 +76,7 @@ class ThinkingAgent(Agent):
         super().__init__(game, f"{name}?time={duration_text(seconds)}", seed)
         self.seconds = seconds
         self.temperature = temperature
-        self._evaluator = evaluator_with_draws(game, network)
+        self._evaluator = evaluator_with_draws(game, network, backend)
         self._memory = memory
         self._in_play = 0
         cores = available_cores()
@@ -167,7 +169,9 @@ class ThinkingAgent(Agent):
         return int(actions[(logits + lots[actions]).argmax()])
 
 
-def evaluator_with_draws(game: Game, network: PolicyValueNetwork | Evaluator) -> Evaluator:
+def evaluator_with_draws(
+    game: Game, network: PolicyValueNetwork | Evaluator, backend: str = "auto"
+) -> Evaluator:
     """What `TreeSearch` asks: one call is in one thread, and may come from several at a time.
 
     A function that evaluates, in place of a network, does not know of draws: their probability is
@@ -176,7 +180,7 @@ def evaluator_with_draws(game: Game, network: PolicyValueNetwork | Evaluator) ->
     if isinstance(network, PolicyValueNetwork):
         with torch_threads(1):
             return InferenceEngine(
-                WithDraws(network), game.observation_shape, BATCH, sizes=(1, BATCH)
+                WithDraws(network), game.observation_shape, BATCH, backend, sizes=(1, BATCH)
             )
 
     lock = threading.Lock()
