@@ -58,6 +58,7 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/environments.py
+	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/networks.py
 	$(BIN)/python benchmarks/analysis.py
 	$(BIN)/ludarium bench
@@ -65,6 +66,7 @@ bench: $(VENV)/.dev
 bench-quick: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py --quick
 	$(BIN)/python benchmarks/environments.py --quick
+	$(BIN)/python benchmarks/memory.py --quick
 	$(BIN)/python benchmarks/networks.py --quick
 	$(BIN)/python benchmarks/analysis.py --quick
 	$(BIN)/python benchmarks/ppo.py --quick
