@@ -70,10 +70,12 @@ def measure(
             WithDraws(network), game.observation_shape, POSITIONS, batched.backend
         )
     states = [
-        draw_openings(game, POSITIONS, plies, np.random.SeedSequence(plies)) for plies in _PLIES
+        draw_openings(game, POSITIONS, plies, np.random.SeedSequence(plies)).states
+        for plies in _PLIES
     ]
     many = _Many(game, batched, threads)
-    many.speed(states[0], 0.0)  # compiles
+    many.speed(states[0], 0.0)  # compiles, as does the next line
+    speed_of_one(game, states[0][:1], single, threads, 0.01)
     one_speeds, many_speeds = [], []
     for number in range(rounds):
         chosen = states[number % len(states)]

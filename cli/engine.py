@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import Any
 
@@ -72,7 +71,6 @@ def run(given: argparse.Namespace) -> int:
         return 130
     except BrokenPipeError:
         engine.abort()
-        sys.stdout = open(os.devnull, "w")  # nothing is left to flush at the end
     return 0
 
 

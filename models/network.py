@@ -150,8 +150,8 @@ class WithDraws(PolicyValueNetwork):
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, *shape.observation]; the policy is float [B, A + 1]."""
         policy, outcome, score = self.network(observation)
-        draw = F.softmax(outcome, dim=1)[:, 1:2]
-        return Output(torch.cat([policy, draw], dim=1), outcome, score)
+        draw = F.softmax(outcome, dim=1)[:, 1]
+        return Output(torch.cat([policy, draw[:, None]], dim=1), outcome, score)
 
 
 class BoardNetwork(PolicyValueNetwork):
