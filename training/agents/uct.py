@@ -162,8 +162,7 @@ class TimedUCTAgent(Agent):
         self.exploration = exploration
         self._searches: list[UCTSearch] = []
         search = UCTSearch(game, np.ones((1, 2), np.int64), exploration)
-        search.restart(game.start(0).states)
-        search.think(playouts=1)  # compiles, which the first move should not have to wait for
+        search.restart(game.start(0).states)  # compiles, so that the first move need not wait
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """The most visited action of each position; see `Agent.actions`."""

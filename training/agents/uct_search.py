@@ -68,6 +68,7 @@ class UCTSearch:
             self._free[thread] = int(
                 self._kernels.plant(self.game.tables, self._root, tree, self.game.num_actions)
             )
+        self._grow(0, 0)  # compiles, before `think` looks at the clock
 
     @property
     def playouts(self) -> int:

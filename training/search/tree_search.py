@@ -142,6 +142,7 @@ class TreeSearch:
         self._states, self._draws = np.empty(0, game.state_dtype), np.empty(0, np.float32)
         self._allocate(_FIRST_NODES, _FIRST_NODES * min(game.num_actions, 32))
         self.restart(state)
+        self._compile()
 
     def restart(self, state: np.ndarray) -> None:
         """Begin anew with a position, structured array [1].
@@ -291,6 +292,11 @@ class TreeSearch:
             children = self._nodes["visits"][np.maximum(edges["child"], 0)]
             visits = np.where(edges["child"] != NO_NODE, children, 0).astype(np.int64)
             return edges["action"].astype(np.int64), visits if visits.any() else visits + 1
+
+    def _compile(self) -> None:
+        """Have all compiled before `think` looks at the clock; changes nothing."""
+        self._gather(self.batches[0], 0)
+        self._release(self.batches[0])
 
     # The threads.
 
