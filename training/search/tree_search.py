@@ -295,8 +295,9 @@ class TreeSearch:
 
     def _compile(self) -> None:
         """Have all compiled before `think` looks at the clock; changes nothing."""
-        self._gather(self.batches[0], 0)
-        self._release(self.batches[0])
+        with self._turn:
+            self._gather(self.batches[0], 0)
+            self._release(self.batches[0])
 
     # The threads.
 
