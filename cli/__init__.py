@@ -22,6 +22,8 @@ _COMMANDS = (
     "ludarium.cli.compare",
     "ludarium.cli.rate",
     "ludarium.cli.play",
+    "ludarium.cli.analyse",
+    "ludarium.cli.engine",
     "ludarium.cli.export",
     "ludarium.cli.bench",
     "ludarium.cli.solve",
@@ -37,6 +39,9 @@ Look around and play
   ludarium agents                       the opponents, and how to name them
   ludarium play corso                   play against the shipped agent
   ludarium play onyx --option size=12 --opponent uct:1000
+  ludarium analyse corso --moves "c3 b2"      what the agent thinks of each move
+  ludarium analyse corso --record game.json   ... and of each move of a game
+  ludarium engine corso                 the same for programs: JSON lines in and out
 
 Train and measure
   ludarium train corso                  train your own; Ctrl-C stops, the same command resumes

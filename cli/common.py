@@ -31,7 +31,8 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 AGENTS_HELP = """\
 An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
 name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
-:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. onnx:FILE is an exported
+:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1;
+?time=1s in place of a number thinks so long about each move, uct:time=1s too. onnx:FILE is an exported
 network, python:MODULE:OBJECT your own function or torch module; see `ludarium agents`."""
 
 
