@@ -7,8 +7,6 @@ beyond a bound does not happen. `Knobs` say how likely and how large.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,98 +20,15 @@ from ludarium.training.agents import Agent, Seed
 from ludarium.training.agents.checkpoints import check_fits
 from ludarium.training.search import Search, SearchResult, SearchSettings
 
-#: Fewest simulations of a level: as many as the moves that the search compares.
-FEWEST_SIMULATIONS = 16
-MOST_SIMULATIONS = 10_000
-MOST_TEMPERATURE = 1000.0
-
-# The path of `knobs_at`: at which strength searches begin to deepen; the bound of the loss and the
-# blur, in temperatures; from which temperature on wins at once are overlooked.
-_DEEPER = 5.0
-_BOUND = 3.0
-_BLUR = 8.0
-_OVERLOOKS_WINS = 0.7
+from .knobs import Knobs
 
 _BATCH = 128
 _CACHE_MEGABYTES = 16.0
-_NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched together
+_NODES_AT_ONCE = 1 << 22  # tree nodes times actions of all positions searched together
 #: What a factor of e in the search's policy is worth, in value. Among moves of equal value, such
 #: as those of a won position, the search's favourites keep a level from playing aimlessly.
 _PREFERENCE = 0.02
 _LEAST_POLICY = 1e-6
-
-
-@dataclass(frozen=True)
-class Knobs:
-    """How a network plays at one strength. Values are in [-1, 1]: a loss of 2 turns a win over.
-
-    Attributes:
-        simulations: of the search for each move.
-        temperature: a move that loses ``temperature`` more than another is chosen e times less
-            often; 0 plays the best move found.
-        bound: largest loss of a move that is chosen.
-        blur: scale of the Gumbel noise on the network's logits, which decides what moves the
-            search looks at; 0 takes the favourites, large values any.
-        sees_wins: whether a move that wins at once is always found, by either player.
-
-    Raises:
-        ValueError: a knob is out of its range; the message names it.
-    """
-
-    simulations: int
-    temperature: float = 0.0
-    bound: float = 2.0
-    blur: float = 0.0
-    sees_wins: bool = True
-
-    def __post_init__(self) -> None:
-        simulations = self.simulations
-        if type(simulations) is not int or not 1 <= simulations <= MOST_SIMULATIONS:
-            raise ValueError(f"simulations are 1 to {MOST_SIMULATIONS:,}, not {simulations!r}")
-        for name in ("temperature", "bound", "blur"):
-            value = getattr(self, name)
-            if type(value) not in (int, float) or not 0 <= value <= MOST_TEMPERATURE:
-                raise ValueError(f"{name} is a number from 0 to {MOST_TEMPERATURE:g}, not {value!r}")
-        if type(self.sees_wins) is not bool:
-            raise ValueError(f"sees_wins is true or false, not {self.sees_wins!r}")
-
-
-def knobs_at(strength: float, most_simulations: int) -> Knobs:
-    """The knobs at a point of the path from play that is almost random to the strongest.
-
-    Along the path mistakes get smaller: the temperature halves with every step of 1. From
-    `_DEEPER` on the search gets deeper too: its simulations double with every step.
-
-    Args:
-        strength: any number; from about -3 down all play is random, and from
-            ``strongest(most_simulations)`` on it is the strongest, without mistakes.
-        most_simulations: of the strongest, at least `FEWEST_SIMULATIONS`.
-    """
-    top = strongest(most_simulations)
-    strength = min(strength, top)
-    temperature = 2.0 ** (1 - strength) - 2.0 ** (1 - top)
-    doublings = max(0.0, strength - _DEEPER)
-    return Knobs(
-        simulations=min(round(FEWEST_SIMULATIONS * 2**doublings), most_simulations),
-        temperature=min(temperature, MOST_TEMPERATURE),
-        bound=min(_BOUND * temperature, 2.0),
-        blur=min(_BLUR * temperature, MOST_TEMPERATURE),
-        sees_wins=temperature < _OVERLOOKS_WINS,
-    )
-
-
-def strongest(most_simulations: int) -> float:
-    """The strength at which the path of `knobs_at` ends.
-
-    Raises:
-        ValueError: ``most_simulations`` is out of range.
-    """
-    if not FEWEST_SIMULATIONS <= most_simulations <= MOST_SIMULATIONS:
-        raise ValueError(
-            f"simulations of the strongest level are {FEWEST_SIMULATIONS} to "
-            f"{MOST_SIMULATIONS:,}, not {most_simulations!r}"
-        )
-    return _DEEPER + math.log2(most_simulations / FEWEST_SIMULATIONS)
 
 
 class LevelAgent(Agent):
@@ -230,5 +145,7 @@ def choice_probabilities(result: SearchResult, knobs: Knobs) -> np.ndarray:
     losses += _PREFERENCE * (favour.max(axis=1, keepdims=True) - favour)
     losses[rows, best] = 0
     is_considered[rows, best] = True
-    weights = np.where(is_considered, np.exp(-np.where(is_considered, losses, 0) / knobs.temperature), 0)
+    weights = np.where(
+        is_considered, np.exp(-np.where(is_considered, losses, 0) / knobs.temperature), 0
+    )
     return weights / weights.sum(axis=1, keepdims=True)

@@ -19,6 +19,7 @@ _COMMANDS = (
     "ludarium.cli.train",
     "ludarium.cli.evaluate",
     "ludarium.cli.rate",
+    "ludarium.cli.levels",
     "ludarium.cli.play",
     "ludarium.cli.export",
     "ludarium.cli.bench",
