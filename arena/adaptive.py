@@ -109,7 +109,7 @@ class AdaptiveAgent(Agent):
     def restart(self, seed: Seed = None) -> None:
         """Reseed, and forget the opponent."""
         super().restart(seed)
-        self._player.restart(self._random.integers(1 << 63))
+        self._player.restart(int(self._random.integers(1 << 63)))
         self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.elo, self._start)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:

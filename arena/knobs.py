@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ludarium.envs.engine.messages import quoted
+
 #: Fewest simulations of a level: as many as the moves that the search compares.
 FEWEST_SIMULATIONS = 16
 MOST_SIMULATIONS = 10_000
@@ -44,15 +46,17 @@ class Knobs:
     def __post_init__(self) -> None:
         simulations = self.simulations
         if type(simulations) is not int or not 1 <= simulations <= MOST_SIMULATIONS:
-            raise ValueError(f"simulations are 1 to {MOST_SIMULATIONS:,}, not {simulations!r}")
+            raise ValueError(
+                f"simulations are 1 to {MOST_SIMULATIONS:,}, not {quoted(simulations)}"
+            )
         for name in ("temperature", "bound", "blur"):
             value = getattr(self, name)
             if type(value) not in (int, float) or not 0 <= value <= MOST_TEMPERATURE:
                 raise ValueError(
-                    f"{name} is a number from 0 to {MOST_TEMPERATURE:g}, not {value!r}"
+                    f"{name} is a number from 0 to {MOST_TEMPERATURE:g}, not {quoted(value)}"
                 )
         if type(self.sees_wins) is not bool:
-            raise ValueError(f"sees_wins is true or false, not {self.sees_wins!r}")
+            raise ValueError(f"sees_wins is true or false, not {quoted(self.sees_wins)}")
 
 
 def knobs_at(strength: float, most_simulations: int) -> Knobs:

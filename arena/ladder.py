@@ -338,7 +338,7 @@ def _integer(fields: dict[str, Any], key: str, low: int, high: int) -> int:
 
 
 def _real(fields: dict[str, Any], key: str, low: float, high: float) -> float:
-    value = fields.get(key)
+    value: Any = fields.get(key)
     if type(value) not in (int, float) or not low <= value <= high:
         raise ValueError(f"{key} is {quoted(value)}, not a number from {low:g} to {high:g}")
     return float(value)

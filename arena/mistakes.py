@@ -23,7 +23,7 @@ from ludarium.training.runs.files import write_file
 from .ladder import Ladder
 from .level import LevelAgent
 
-DEFAULT_REFERENCE = 400
+DEFAULT_REFERENCE = 256
 _GAMES = 40
 
 #: Ends of the groups of losses in the picture.

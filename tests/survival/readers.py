@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.analysis.table import read_table
+from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.schema import Network
 from ludarium.envs import GAMES
@@ -197,6 +198,10 @@ def _good_ratings() -> list[bytes]:
     return [json.dumps([entry, entry | {"game": "corso"}]).encode()]
 
 
+def _good_ladders() -> list[bytes]:
+    return [files("ludarium.models").joinpath("shipped", "corso.levels.json").read_bytes()]
+
+
 def _good_configurations() -> list[bytes]:
     root = files("ludarium.configs")
     return [root.joinpath(f"{name}.yaml").read_bytes() for name in shipped()]
@@ -225,5 +230,6 @@ READERS = [
     Reader("stored game", _read_stored_game, _good_stored_games, _mutate_stored_game),
     Reader("catalogue", accept_blocks, _good_catalogues, mutate_json),
     Reader("ratings", lambda path: load_ratings(_start().game, path), _good_ratings, mutate_json),
+    Reader("ladder", load_ladder, _good_ladders, mutate_json),
     Reader("table", lambda path: read_table(path, np.int32, (None,)), _good_tables, mutate_table),
 ]
