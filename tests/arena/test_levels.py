@@ -437,9 +437,10 @@ def test_the_best_move_loses_nothing_and_others_what_they_give_away(
     reference = NetworkAgent(game, network, 64)
     states = open_states(game, 60)
     best = reference.search(states).actions
-    assert not losses_of(game, reference, states, best).any()
+    assert not losses_of(game, reference, states, best)[0].any()
     others = RandomAgent(game, 1).actions(states)
-    losses = losses_of(game, reference, states, others)
+    losses, values = losses_of(game, reference, states, others)
+    assert values.tolist() == reference.search(states).values.tolist()
     assert ((losses >= 0) & (losses <= 2)).all()
     assert losses.mean() > 0.1
     draw_losses("a picture", [losses, losses / 2], tmp_path / "losses.svg")
