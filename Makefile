@@ -58,12 +58,14 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/environments.py
+	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/networks.py
 	$(BIN)/ludarium bench
 
 bench-quick: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py --quick
 	$(BIN)/python benchmarks/environments.py --quick
+	$(BIN)/python benchmarks/memory.py --quick
 	$(BIN)/python benchmarks/networks.py --quick
 	$(BIN)/python benchmarks/ppo.py --quick
 	$(BIN)/python benchmarks/ablations.py corso --quick --folder build/ablations

@@ -16,11 +16,12 @@ import warnings
 from collections.abc import Iterator, Mapping, MutableMapping
 from importlib.metadata import EntryPoint
 from typing import Any
+from weakref import WeakValueDictionary
 
 from .corso import Corso
 from .engine.game import Game
 from .engine.messages import quoted
-from .engine.options import check_stored
+from .engine.options import check_options, check_stored
 from .obelisk import Obelisk
 from .obsidio import Obsidio
 from .onyx import Onyx
@@ -182,10 +183,13 @@ def find_game(name: str) -> type[Game]:
 def make_game(name: str, /, **options: Any) -> Game:
     """The rules of a game with the given options.
 
+    Whoever asks for the same rules while they are in use gets the same object: a thousand
+    environments share their tables, which take up to half a megabyte.
+
     Raises:
         ValueError: no such game, no such option, or a value that the option does not accept.
     """
-    return find_game(name)(**options)
+    return _shared(find_game(name), options)
 
 
 def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
@@ -202,7 +206,17 @@ def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
             mapping by name.
     """
     kind = find_game(name)
-    return kind(**check_stored(kind.option_list, stored) | given)
+    return _shared(kind, check_stored(kind.option_list, stored) | given)
+
+
+_in_use: WeakValueDictionary[tuple[type[Game], str], Game] = WeakValueDictionary()
+
+
+def _shared(kind: type[Game], options: dict[str, Any]) -> Game:
+    """The rules in use with these options, or new ones."""
+    key = kind, repr(check_options(kind.name, kind.option_list, options))
+    game = _in_use.get(key)
+    return _in_use.setdefault(key, kind(**options)) if game is None else game
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:

@@ -18,6 +18,7 @@ from gymnasium.vector import AutoresetMode
 
 from ludarium.envs import Game, Position, batch, make_game
 from ludarium.envs.batch import BatchEnv
+from ludarium.envs.corso import Corso
 from ludarium.envs.engine import threads
 from ludarium.envs.engine.kernels import rows
 from ludarium.envs.vector import VectorBoardGameEnv
@@ -278,7 +279,7 @@ def test_arguments_out_of_their_range_are_named(arguments: dict, message: str) -
 
 
 def test_uint8_is_refused_where_observations_are_not_binary() -> None:
-    game = make_game("corso")
+    game = Corso()  # of its own, for it is changed
     game.binary_observation = False
     with pytest.raises(ValueError, match="use float32"):
         BatchEnv(game, 2, observation_dtype=np.uint8)

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.rule import DRAW, TRUNCATED, seed_rng
+from ludarium.envs.osiron import Osiron
 from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, NAMES, PAIR_ENDS, PLACES, set_of
 from ludarium.envs.osiron.rules import (
     BOARD,
@@ -83,7 +84,7 @@ def begun_with(light: str, **options: Any) -> Position:
     """The start of a game in which the spaces named in ``light`` are light at first."""
     spaces = {NAMES.index(name) for name in light.split()}
     assert len(spaces) == 12
-    game = make_game("osiron", **options)
+    game = Osiron(**options)  # of its own, for it is changed
     game.tables["start"] = set_of(spaces)
     return game.start()
 

@@ -14,6 +14,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from ludarium.envs import GAMES, Game, Position, make_game, opponents
+from ludarium.envs.corso import Corso
 from ludarium.envs.engine.record import check_record
 from ludarium.envs.engine.rule import TRUNCATED
 from ludarium.envs.single import SingleAgentEnv
@@ -174,7 +175,7 @@ class TwiceInTurn:
 
     @staticmethod
     def make() -> Game:
-        game = make_game("corso", size=3)
+        game = Corso(size=3)  # of its own, for it is changed
         play = Position.play
 
         class Slow(Position):
@@ -212,7 +213,7 @@ def test_a_player_may_act_several_times_in_turn(seat: int) -> None:
 
 
 def test_a_game_at_its_ply_cap_is_truncated() -> None:
-    env = SingleAgentEnv("corso", size=3, seat=0)
+    env = SingleAgentEnv(Corso(size=3), seat=0)  # of its own, for it is changed
     env.reset(seed=0)
     play = env.board.position.game.kernels.play
 

@@ -29,6 +29,7 @@ from ludarium.envs.obelisk import __file__ as obelisk
 from ludarium.envs.obelisk.blocks import accept_blocks
 from ludarium.envs.registry import make_stored_game
 from ludarium.models import Checkpoint, load_checkpoint, save_checkpoint
+from ludarium.training.agents import read_agent
 from ludarium.training.evaluation import load_ratings
 from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
 from tests.tictactoe import TicTacToe
@@ -212,12 +213,27 @@ def _start() -> Position:
     return TicTacToe().start()
 
 
+def _read_agent_name(path: Path) -> object:
+    return read_agent(path.read_bytes().decode(errors="surrogateescape"), from_file=True)
+
+
+def _good_agent_names() -> list[bytes]:
+    return [
+        b"uct:1000",
+        b"uct?playouts=50&exploration=0.5",
+        b"corso:simulations=64&temperature=0.1",
+        b"shipped:onyx:8",
+        b"onnx:corso.onnx?simulations=2",
+    ]
+
+
 def _read_notation(path: Path) -> object:
     return _start().text_to_action(path.read_bytes().decode(errors="surrogateescape"))
 
 
 READERS = [
     Reader("checkpoint", load_checkpoint, _good_checkpoints, mutate_checkpoint),
+    Reader("agent name", _read_agent_name, _good_agent_names, mutate_bytes),
     Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes),
     Reader("configuration", load_config, _good_configurations, mutate_yaml),
     Reader("settings", _read_settings, _good_settings, mutate_bytes),

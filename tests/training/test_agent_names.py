@@ -91,7 +91,7 @@ def test_numbers_have_defaults(game: Game) -> None:
         ("corso:fast", "agent 'corso:fast': 'fast' is not a whole number"),
         ("shipped", "agent 'shipped': '' is no game"),
         ("uct?playouts", "agent 'uct.playouts': the setting 'playouts' is not KEY=VALUE"),
-        ("uct:5?playouts=6", "playouts is set twice, as 5 and by its name"),
+        ("uct:5?playouts=6", "playouts is set twice, as '5' and by its name"),
         ("uct?playouts=5&playouts=6", "'playouts' is set twice"),
         ("uct?depth=5", "there is no setting 'depth'; accepted here: playouts, exploration"),
         ("random?depth=5", "there is no setting 'depth'; it takes none"),

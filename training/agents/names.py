@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusal
 from ludarium.envs.registry import GAMES
 
@@ -134,7 +134,8 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     except PluginError:
         raise
     except ValueError as error:
-        raise ValueError(f"agent {quoted(spec)}: {error}; {accepted()}") from None
+        reason = shortened(str(error), 120)
+        raise ValueError(f"agent {quoted(spec, 40)}: {reason}; {accepted()}") from None
     if factory is None:
         raise ValueError(
             f"no agent is called {quoted(spec)}, and no game, file or folder either; {accepted()}"

@@ -55,7 +55,7 @@ def read_settings(
     """
     if argument is not None:
         if of_argument in settings:
-            raise ValueError(f"{of_argument} is set twice, as {argument} and by its name")
+            raise ValueError(f"{of_argument} is set twice, as {quoted(argument)} and by its name")
         settings = {of_argument: argument, **settings}
     for key in settings:
         if key not in known:
