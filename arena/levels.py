@@ -16,7 +16,12 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
-from ludarium.training.agents.checkpoints import ShippedAgent, check_fits, find_checkpoint
+from ludarium.training.agents.checkpoints import (
+    ShippedAgent,
+    check_fits,
+    find_checkpoint,
+    shipped_agents,
+)
 from ludarium.training.agents.settings import read_real, read_settings
 
 from .ladder import WORDS, Ladder, digest_of, find_ladder, load_ladder
@@ -46,6 +51,12 @@ class LevelFactory(AgentFactory):
             return None
         ladder = load_ladder(self.ladder)
         return make_stored_game(ladder.game, ladder.options, **options)
+
+    def usual_game(self, name: str, options: dict[str, Any]) -> Game:
+        """That of the shipped agent; see `AgentFactory.usual_game`."""
+        if not shipped_agents(name):
+            return super().usual_game(name, options)
+        return ShippedAgent(simulations=None, name=name).choose_game(options)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""

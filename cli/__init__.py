@@ -35,6 +35,7 @@ Look around and play
   ludarium games                        what there is to play, with options
   ludarium agents                       the opponents, and how to name them
   ludarium play corso                   play against the shipped agent
+  ludarium play corso --opponent level:3  of a chosen strength; level:auto adapts to yours
   ludarium play onyx --option size=12 --opponent uct:1000
 
 Train and measure
@@ -42,6 +43,7 @@ Train and measure
   ludarium evaluate runs/corso          measure it against baselines
   ludarium evaluate runs/corso --against corso    ... and against the shipped agent
   ludarium rate corso                   put baselines on a common Elo scale
+  ludarium levels corso --show          opponents from weak to strong, and how they were measured
   ludarium export runs/corso            write its network as ONNX, for other programs
   ludarium bench                        how fast this machine is
 

@@ -11,7 +11,6 @@ from typing import Any
 from ludarium.configs.loading import read_yaml
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.registry import make_game
 from ludarium.training.agents import Agent, read_agent
 from ludarium.training.agents.checkpoints import TrainedAgent
 from ludarium.training.agents.outside import ExportedAgent
@@ -30,8 +29,9 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 AGENTS_HELP = """\
 An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
 name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
-:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. onnx:FILE is an exported
-network, python:MODULE:OBJECT your own function or torch module; see `ludarium agents`."""
+:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. level:1 and up, level:hard and
+level:auto are of a chosen strength. onnx:FILE is an exported network, python:MODULE:OBJECT your own
+function or torch module; see `ludarium agents`."""
 
 
 def warn(text: str) -> None:
@@ -100,7 +100,7 @@ def game_and_agent(
                 f"agent {name!r} plays any game: say which, with --game, or for a game against it "
                 f"`ludarium play GAME --opponent {name}`"
             )
-        game = make_game(game_name, **options)
+        game = factory.usual_game(game_name, options)
     elif game_name not in (None, game.name):
         raise ValueError(f"agent {name!r} plays {game.name}, not {game_name}")
     return game, factory.make(game)

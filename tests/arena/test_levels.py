@@ -312,6 +312,11 @@ def test_what_names_no_level_is_refused(name: str) -> None:
         read_agent(name)
 
 
+def test_where_only_a_game_is_named_it_is_that_of_the_shipped_agent() -> None:
+    assert read_agent("level:2").usual_game("onyx", {}).options["size"] == 6
+    assert read_agent("random").usual_game("onyx", {}) == make_game("onyx")
+
+
 def test_options_without_levels_say_how_to_get_them() -> None:
     with pytest.raises(FileNotFoundError, match="ludarium levels corso"):
         make_agent("level:1", make_game("corso", size=3))

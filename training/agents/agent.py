@@ -11,6 +11,7 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import Position
+from ludarium.envs.registry import make_game
 
 Seed = int | np.random.SeedSequence | None
 
@@ -116,6 +117,18 @@ class AgentFactory(ABC):
             ValueError, FileNotFoundError: there is no such agent, or no such option.
         """
         return None
+
+    def usual_game(self, name: str, options: dict[str, Any]) -> Game:
+        """The game that an agent for any game plays, where only the game's name is said.
+
+        Args:
+            name: of the game.
+            options: that are said.
+
+        Raises:
+            ValueError: there is no such game or option.
+        """
+        return make_game(name, **options)
 
     @abstractmethod
     def make(self, game: Game, seed: Seed = None) -> Agent:
