@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -78,7 +80,7 @@ class _Bench:
         if lower > RANDOM_STRENGTH:
             self.lower.adjust(knobs_at(lower, self.simulations))
             opponent = self.lower
-        seed = int(np.random.SeedSequence([self.seed, self.played]).generate_state(1)[0])
+        seed = _seed_of(self.seed, self.played)
         self.played += 1
         result = play_match(
             self.game,
@@ -86,7 +88,7 @@ class _Bench:
             opponent,
             games,
             seed=seed,
-            progress=lambda done, total: self.say(title, done, total),
+            progress=partial(self.say, title),
         )
         return result.total
 
@@ -151,6 +153,57 @@ def calibrate(
         levels=_rated(strengths, meetings, simulations),
         meetings=tuple(meetings),
     )
+
+
+def check_steps(
+    game: Game,
+    checkpoint: Checkpoint,
+    ladder: Ladder,
+    games: int = 200,
+    seed: int = 2,
+    say: Say = lambda *_: None,
+) -> list[Meeting]:
+    """Measure the steps of a ladder once more: each level against the one below.
+
+    The matches that come with a ladder decided where its levels are, so their scores are a little
+    nearer to the target than those of new games.
+
+    Args:
+        game, checkpoint: that the ladder is of.
+        ladder: its levels.
+        games: of each match, an even number.
+        seed: of all games, another than the ladder's.
+        say: called with what is going on.
+    """
+    upper, lower = (
+        LevelAgent(
+            game,
+            checkpoint.network,
+            knobs_at(RANDOM_STRENGTH, ladder.simulations),
+            name,
+            most_simulations=ladder.simulations,
+        )
+        for name in ("upper", "lower")
+    )
+    meetings = []
+    for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
+        upper.adjust(stronger.knobs)
+        lower.adjust(weaker.knobs)
+        result = play_match(
+            game,
+            upper,
+            lower,
+            games,
+            seed=_seed_of(seed, number),
+            progress=partial(say, f"level {number + 1} against {number}"),
+        )
+        meetings.append(Meeting(number + 1, number, result.total))
+    return meetings
+
+
+def _seed_of(seed: int, number: int) -> int:
+    """The seed of a match, of those that follow from one seed."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
 @dataclass(frozen=True)

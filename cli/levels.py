@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludarium.arena.ladder import (
     WORDS,
     Ladder,
+    Meeting,
     digest_of,
     find_ladder,
     ladder_beside,
@@ -44,6 +45,7 @@ position's value they lose: a weak level often loses a little, and seldom everyt
   ludarium levels corso --agent runs/mine --output mine.json
   ludarium play corso --opponent "level:3?ladder=mine.json&agent=runs/mine"
   ludarium levels osiron --simulations 64 --games 100
+  ludarium levels corso --show --check --seed 2    play each level against the one below again
   ludarium levels corso --show --picture mistakes.svg    what their moves lose
 
 The same arguments give the same ladder on the same machine."""
@@ -90,6 +92,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="where to write the ladder (default: such as corso.levels.json, in this folder)",
     )
     parser.add_argument(
+        "--check",
+        action="store_true",
+        help="play --games new games of each level against the one below; give another --seed",
+    )
+    parser.add_argument(
         "--picture",
         metavar="FILE",
         type=Path,
@@ -118,12 +125,23 @@ def run(given: argparse.Namespace) -> int:
             raise ValueError(f"the levels in {given.ladder} are not of {game}: give its --option")
     else:
         ladder = _measure(game, path, given)
+    if digest_of(path) != ladder.agent:
+        raise ValueError(f"the levels were measured with another agent than {path}: give --agent")
+    checked = _check(game, path, ladder, given) if given.check else None
     if given.picture is not None:
         _draw(game, path, ladder, given)
     if given.json:
-        print_json(ladder_as_json(ladder))
-    else:
-        print_ladder(ladder)
+        print_json(ladder_as_json(ladder, checked))
+        return 0
+    print_ladder(ladder)
+    if checked is not None:
+        print(f"\nnew games of neighbours, seed {given.seed}:")
+        for each in checked:
+            low, high = each.interval
+            print(
+                f"{each.upper:5} against {each.lower:<3} {each.score:6.1%} "
+                f"({low:.1%} to {high:.1%}) of {each.tally.games} games"
+            )
     return 0
 
 
@@ -155,11 +173,18 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     return ladder
 
 
+def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> list[Meeting]:
+    from ludarium.arena.calibration import check_steps
+
+    with status("getting ready") as say:
+        return check_steps(
+            game, _checkpoint(path), ladder, given.games, given.seed, _progress(say, "games")
+        )
+
+
 def _draw(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> None:
     from ludarium.arena.mistakes import draw_losses, measure_losses
 
-    if digest_of(path) != ladder.agent:
-        raise ValueError(f"the levels were measured with another agent than {path}: give --agent")
     with status("getting ready") as say:
         losses = measure_losses(
             game, _checkpoint(path).network, ladder, seed=given.seed, say=_progress(say, "levels")
@@ -177,8 +202,8 @@ def _progress(say: Callable[[str], None], units: str) -> Callable[[str, int, int
     return lambda title, done, total: say(f"{title}: {done} of {total} {units} (Ctrl-C stops)")
 
 
-def ladder_as_json(ladder: Ladder) -> dict[str, Any]:
-    """A ladder for programs."""
+def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> dict[str, Any]:
+    """A ladder for programs, with matches that were played again."""
     return {
         "game": ladder.game,
         "options": ladder.options,
@@ -200,18 +225,20 @@ def ladder_as_json(ladder: Ladder) -> dict[str, Any]:
             }
             for number, level in enumerate(ladder.levels, 1)
         ],
-        "meetings": [
-            {
-                "upper": meeting.upper,
-                "lower": meeting.lower,
-                "wins": meeting.tally.wins,
-                "draws": meeting.tally.draws,
-                "losses": meeting.tally.losses,
-                "score": meeting.score,
-                "score_interval_95": list(meeting.interval),
-            }
-            for meeting in ladder.meetings
-        ],
+        "meetings": [_meeting_as_json(meeting) for meeting in ladder.meetings],
+        **({} if checked is None else {"checked": [_meeting_as_json(each) for each in checked]}),
+    }
+
+
+def _meeting_as_json(meeting: Meeting) -> dict[str, Any]:
+    return {
+        "upper": meeting.upper,
+        "lower": meeting.lower,
+        "wins": meeting.tally.wins,
+        "draws": meeting.tally.draws,
+        "losses": meeting.tally.losses,
+        "score": meeting.score,
+        "score_interval_95": list(meeting.interval),
     }
 
 
