@@ -40,11 +40,13 @@ from .level import LevelAgent
 TARGET_SCORE = 0.65
 #: A measured score may be off by this much before the level is moved.
 _TOLERANCE = 0.04
+#: A score of half a match that is off by more is not worth the other half.
+_FAR_OFF = 0.075
 #: The lowest level is the last one with at least these Elo points: 70 % against random play.
 _LOWEST_ELO = 150.0
 _FEWEST_LEVELS = 8
 _LOWEST_SURVEYED = 0.0
-_MOST_TRIES = 6
+_MOST_TRIES = 8
 #: How far the true step may be from the survey's, standard deviation in Elo points.
 _SURVEY_SPREAD = 60.0
 _LEAST_SLOPE = 5.0  # Elo points per unit of strength, so that every rating has one strength
@@ -271,24 +273,29 @@ def _place(
 def _next_below(
     bench: _Bench, survey: _Survey, upper: float, step: float, number: int
 ) -> tuple[float, Tally]:
-    """Find the strength whose opponent at ``upper`` is ``step`` Elo points stronger; measure it."""
+    """Find the strength whose opponent at ``upper`` is ``step`` Elo points stronger; measure it.
+
+    A match is played in two halves; the second only if the first is not far from the target.
+    """
     target = expected_score(step)
     evidence: list[tuple[float, Tally]] = []
-    best: tuple[float, Tally] | None = None
-    for attempt in range(_MOST_TRIES):
+    measured: list[tuple[float, Tally]] = []
+    for attempt in range(1, _MOST_TRIES + 1):
         strength = _estimate(survey, upper, step, evidence)
-        title = f"level {number} from the top, try {attempt + 1}"
-        tally = bench.play(upper, strength, bench.games if attempt else bench.games // 2, title)
+        title = f"level {number} from the top, try {attempt}"
+        tally = bench.play(upper, strength, bench.games // 2, title)
+        if _error(tally, target) <= _FAR_OFF or attempt == _MOST_TRIES:
+            tally += bench.play(upper, strength, bench.games // 2, f"{title}, second half")
+            measured.append((strength, tally))
         evidence.append((strength, tally))
-        if not attempt:
-            continue  # half a match, to correct the survey
-        error = abs(tally.points / tally.games - target)
-        if best is None or error < abs(best[1].points / best[1].games - target):
-            best = strength, tally
-        if error <= _TOLERANCE:
+        if measured and _error(measured[-1][1], target) <= _TOLERANCE:
             break
-    assert best is not None
-    return best
+    return min(measured, key=lambda each: _error(each[1], target))
+
+
+def _error(tally: Tally, target: float) -> float:
+    """How far a score is from the target."""
+    return abs(tally.points / tally.games - target)
 
 
 def _estimate(

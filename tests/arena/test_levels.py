@@ -361,7 +361,7 @@ def test_as_many_levels_as_asked_for_fill_the_range() -> None:
     strengths, _ = calibration._place(bench, survey, 9.0, calibration._step(survey, 5), 5)
     elo = np.array([bench.elo(each) for each in strengths])
     assert len(elo) == 5
-    assert np.diff(elo).max() < 1.2 * np.diff(elo).min()
+    assert np.diff(elo).max() < 1.4 * np.diff(elo).min()  # 4 % of the score are 55 points here
 
 
 def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoint) -> None:
