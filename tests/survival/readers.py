@@ -23,6 +23,7 @@ from ludarium.analysis.engine import read_request
 from ludarium.analysis.table import read_table
 from ludarium.arena import comparison, tournament
 from ludarium.arena.folder import finished_game
+from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.schema import Network
 from ludarium.envs import GAMES
@@ -204,6 +205,10 @@ def _good_ratings() -> list[bytes]:
     return [json.dumps([entry, entry | {"game": "corso"}]).encode()]
 
 
+def _good_ladders() -> list[bytes]:
+    return [files("ludarium.models").joinpath("shipped", "corso.levels.json").read_bytes()]
+
+
 def _good_configurations() -> list[bytes]:
     root = files("ludarium.configs")
     return [root.joinpath(f"{name}.yaml").read_bytes() for name in shipped()]
@@ -308,5 +313,6 @@ READERS = [
         mutate_json,
     ),
     Reader("ratings", lambda path: load_ratings(_start().game, path), _good_ratings, mutate_json),
+    Reader("ladder", load_ladder, _good_ladders, mutate_json),
     Reader("table", lambda path: read_table(path, np.int32, (None,)), _good_tables, mutate_table),
 ]
