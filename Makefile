@@ -70,6 +70,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/environments.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/networks.py
+	$(BIN)/python benchmarks/analysis.py
 	$(BIN)/ludarium bench
 
 bench-quick: $(VENV)/.dev
@@ -77,6 +78,7 @@ bench-quick: $(VENV)/.dev
 	$(BIN)/python benchmarks/environments.py --quick
 	$(BIN)/python benchmarks/memory.py --quick
 	$(BIN)/python benchmarks/networks.py --quick
+	$(BIN)/python benchmarks/analysis.py --quick
 	$(BIN)/python benchmarks/ppo.py --quick
 	$(BIN)/python benchmarks/ablations.py corso --quick --folder build/ablations
 	$(BIN)/ludarium bench corso --seconds 0.1
