@@ -18,6 +18,7 @@ from ludarium.envs.board.picture import svg_text
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 420.0, 44.0, 10.0, 8.0, 36.0
 _TEXT = 12.0
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
+_LONGEST_NAME = 17  # beside a row
 _ROW = 25.0  # height of a row of bars or dots
 
 
@@ -115,7 +116,8 @@ def dot_chart(
         parts.append(f'<path class="mark" d="M{at(mark):.1f} 0V{height - 20:g}"/>')
     for number, row in enumerate(rows):
         y = _ROW * (number + 0.5)
-        parts.append(_text(label - 8, y + 4, row.name, "end", "label"))
+        name = row.name if len(row.name) <= _LONGEST_NAME else f"...{row.name[3 - _LONGEST_NAME :]}"
+        parts.append(_text(label - 8, y + 4, name, "end", "label"))
         whisker = f"M{at(row.low):.1f} {y:.1f}H{at(row.high):.1f}"
         parts.append(f'<path class="line s{row.series % 4}" d="{whisker}"/>')
         parts.append(

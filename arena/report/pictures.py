@@ -16,6 +16,8 @@ from ludarium.envs.engine.game import Game
 from .charts import diverging, heat_marks, ink_on, spot_radius
 from .summary import percent
 
+_MOST_CHARACTERS = 700_000  # of the games of a report; the first is shown in any case
+
 
 def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_within: float) -> str:
     """The start of a game with the chance of player 0 after each first move.
@@ -40,7 +42,13 @@ def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_withi
 def steppers(game: Game, report: dict[str, Any]) -> str:
     """The report's games, to step through by the page's script; their pictures share lines."""
     lines: dict[str, int] = {}
-    figures = "".join(_stepper(game, replay, lines) for replay in report["replays"])
+    figures = ""
+    for replay in report["replays"]:
+        more = dict(lines)
+        figure = _stepper(game, replay, more)
+        if figures and len(figures) + len(figure) + len(_json(list(more))) > _MOST_CHARACTERS:
+            break
+        lines, figures = more, figures + figure
     pictures = f'<script type="application/json" class="lines">{_json(list(lines))}</script>'
     note = "<noscript><p>The games are shown by a script.</p></noscript>"
     return f'<div class="replays">{note}{figures}{pictures}</div>'

@@ -62,9 +62,9 @@ _PHASES = (
 _SIMILAR = 6  # names that are offered instead of one that is not known
 #: What `events` counts; the last only with the hourglass.
 _EVENTS = (
-    *("block placed", "identical pair offered", "tower left flat"),
     *("black block placed", "black block declined", "block over the top"),
-    *("game ended with the pile used up", "turn lost by timeout"),
+    *("tower left flat", "identical pair offered", "game ended with the pile used up"),
+    *("block placed", "turn lost by timeout"),
 )
 _PLACES_OF_BLOCKS = ("first", "second", "own hand", "other hand")
 _HELP = (
@@ -299,8 +299,8 @@ class Obelisk(Game):
         used_up = (after["outcome"] != ONGOING) & (after["over"].sum(1) == 0)
         used_up &= after["pile_blocks"] < 2
         counts = [
-            *(places, offers & (before["phase"] != PICK), flat),
-            *(black, kinds == DECLINE, over, used_up, kinds == TIMEOUT),
+            *(black, kinds == DECLINE, over),
+            *(flat, offers & (before["phase"] != PICK), used_up, places, kinds == TIMEOUT),
         ]
         return np.stack(counts[: len(self.event_names)], axis=1, dtype=np.int32)
 
