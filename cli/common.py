@@ -12,7 +12,6 @@ from typing import Any
 from ludarium.configs.loading import read_yaml
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.registry import make_game
 from ludarium.training.agents import Agent, read_agent
 from ludarium.training.agents.checkpoints import TrainedAgent
 from ludarium.training.agents.outside import ExportedAgent
@@ -31,8 +30,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 AGENTS_HELP = """\
 An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
 name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
-:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. onnx:FILE is an exported
-network, python:MODULE:OBJECT your own function or torch module; see `ludarium agents`."""
+:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1; ?time=1s in place of a number
+thinks so long about each move, uct:time=1s too. level:1 and up, level:hard and level:auto are of a
+chosen strength. onnx:FILE is an exported network, python:MODULE:OBJECT your own function or torch
+module; see `ludarium agents`."""
 
 
 def warn(text: str) -> None:
@@ -122,4 +123,4 @@ def game_of(names: Sequence[str], options: dict[str, Any], game_name: str | None
             f"agent {names[0]!r} plays any game: say which, with --game, or for a game against it "
             f"`ludarium play GAME --opponent {names[0]}`"
         )
-    return make_game(game_name, **options)
+    return read_agent(names[0]).usual_game(game_name, options)

@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.analysis.engine import read_request
 from ludarium.analysis.table import read_table
 from ludarium.arena import comparison, tournament
 from ludarium.arena.folder import finished_game
+from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.schema import Network
 from ludarium.envs import GAMES
@@ -203,9 +205,22 @@ def _good_ratings() -> list[bytes]:
     return [json.dumps([entry, entry | {"game": "corso"}]).encode()]
 
 
+def _good_ladders() -> list[bytes]:
+    return [files("ludarium.models").joinpath("shipped", "corso.levels.json").read_bytes()]
+
+
 def _good_configurations() -> list[bytes]:
     root = files("ludarium.configs")
     return [root.joinpath(f"{name}.yaml").read_bytes() for name in shipped()]
+
+
+def _good_requests() -> list[bytes]:
+    moves = ["b2", "a1", "c3"]
+    query = {"id": "a", "moves": moves, "seed": 3, "analyzeTurns": [0, 3], "priorities": [1, 2]}
+    limits = {"simulations": 10, "seconds": 0.5, "reportDuringSearchEvery": 0.1, "priority": -1}
+    terminate = {"id": "b", "action": "terminate", "terminateId": "a", "turnNumbers": [0]}
+    requests = [query, {"id": "c", "moves": moves, **limits}, terminate]
+    return [json.dumps(request).encode() for request in requests]
 
 
 @cache
@@ -291,6 +306,13 @@ READERS = [
     ),
     Reader("stored game", _read_stored_game, _good_stored_games, _mutate_stored_game),
     Reader("catalogue", accept_blocks, _good_catalogues, mutate_json),
+    Reader(
+        "request",
+        lambda path: read_request(path.read_bytes(), _start().game),
+        _good_requests,
+        mutate_json,
+    ),
     Reader("ratings", lambda path: load_ratings(_start().game, path), _good_ratings, mutate_json),
+    Reader("ladder", load_ladder, _good_ladders, mutate_json),
     Reader("table", lambda path: read_table(path, np.int32, (None,)), _good_tables, mutate_table),
 ]

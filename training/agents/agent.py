@@ -9,46 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.rule import reward
+from ludarium.envs.registry import make_game
 
 Seed = int | np.random.SeedSequence | None
-
-
-class GameInPlay:
-    """One game of a match as one of its players sees it: the same object from begin to finish.
-
-    Attributes:
-        game: the rules.
-        number: of the game in the match.
-        seat: which player the agent is, 0 or 1.
-        seed: of the game's start.
-        actions: all actions so far, those of the opening included.
-        memory: whatever the agent keeps of this game, such as its search tree; ``None`` at first.
-    """
-
-    __slots__ = ("_states", "actions", "game", "memory", "number", "seat", "seed")
-
-    def __init__(
-        self, game: Game, number: int, seat: int, seed: int, states: np.ndarray, actions: list[int]
-    ) -> None:
-        self.game = game
-        self.number = number
-        self.seat = seat
-        self.seed = seed
-        self.actions = actions
-        self.memory: Any = None
-        self._states = states
-
-    @property
-    def position(self) -> Position:
-        """The position now, a copy."""
-        return Position.of_state(self.game, self._states[self.number])
-
-    @property
-    def reward(self) -> int:
-        """What the agent got: 1 for a win, -1 for a loss, else 0, as while the game goes on."""
-        return reward(int(self._states["outcome"][self.number]), self.seat)
 
 
 class Agent(ABC):
@@ -159,6 +124,18 @@ class AgentFactory(ABC):
             ValueError, FileNotFoundError: there is no such agent, or no such option.
         """
         return None
+
+    def usual_game(self, name: str, options: dict[str, Any]) -> Game:
+        """The game that an agent for any game plays, where only the game's name is said.
+
+        Args:
+            name: of the game.
+            options: that are said.
+
+        Raises:
+            ValueError: there is no such game or option.
+        """
+        return make_game(name, **options)
 
     @abstractmethod
     def make(self, game: Game, seed: Seed = None) -> Agent:
