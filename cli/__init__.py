@@ -21,11 +21,8 @@ _COMMANDS = (
     "ludarium.cli.tournament",
     "ludarium.cli.compare",
     "ludarium.cli.rate",
-<<<<<<< HEAD
     "ludarium.cli.levels",
-=======
     "ludarium.cli.report",
->>>>>>> report
     "ludarium.cli.play",
     "ludarium.cli.analyse",
     "ludarium.cli.engine",
