@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -136,6 +136,7 @@ class ExportedAgent(AgentFactory):
 class _OutsideAgent(AgentFactory):
     """Makes an agent of an object that the user names."""
 
+    shares_state: ClassVar[bool] = True
     player: Any
     name: str
     settings: dict[str, Any]
