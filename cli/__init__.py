@@ -22,6 +22,7 @@ _COMMANDS = (
     "ludarium.cli.compare",
     "ludarium.cli.rate",
     "ludarium.cli.levels",
+    "ludarium.cli.report",
     "ludarium.cli.play",
     "ludarium.cli.analyse",
     "ludarium.cli.engine",
@@ -54,6 +55,7 @@ Train and measure
   ludarium rate corso                   put baselines on a common Elo scale
   ludarium levels corso --show          opponents from weak to strong, and how they were measured
   ludarium export runs/corso            write its network as ONNX, for other programs
+  ludarium report corso                 a page about the game: balance, drama, skill, first moves
   ludarium bench                        how fast this machine is
 
 Exact values
