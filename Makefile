@@ -5,6 +5,7 @@
 #   make test-all     all tests
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make lint         formatting, lint and types
+#   make modules      the games as WebAssembly modules, in build/modules (docs/wasm.md)
 #   make bench        speed of the environments and of the search, beside peers
 #   make bench-quick  whether the benchmarks still run
 #   make fuzz         hostile files for every reader, killed and damaged runs, many of them
@@ -20,7 +21,7 @@ PYTEST := -m pytest --numprocesses auto --dist loadgroup
 LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 
-.PHONY: demo test test-all test-lowest lint format bench bench-quick fuzz cuda-compile clean
+.PHONY: demo test test-all test-lowest lint format modules bench bench-quick fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -54,6 +55,9 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+modules: $(VENV)/.dev
+	$(BIN)/python -m ludarium.play.build --output build/modules
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py

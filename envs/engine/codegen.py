@@ -64,7 +64,7 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
 
 
 def keep_unoptimised() -> None:
-    """Let this process compile to intermediate code that knows nothing of the machine it is made on.
+    """Let this process compile to intermediate code that knows nothing of its own machine.
 
     From now on LLVM's passes, which choose by the processor, are not run: only for a process
     whose purpose is `intermediate_code`.
@@ -258,6 +258,11 @@ class _Callee(CPUDispatcher):
 
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
+
+
+def is_callee(dispatcher: Any) -> bool:
+    """Whether compiled code calls this function, and Python never does."""
+    return isinstance(dispatcher, _Callee)
 
 
 def _widened(kind: Any) -> Any:

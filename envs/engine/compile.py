@@ -174,7 +174,10 @@ class _Announcer(event.Listener):
         self.announced: set[str] = set()
 
     def on_start(self, event: event.Event) -> None:
-        function = event.data["dispatcher"].py_func
+        dispatcher = event.data["dispatcher"]
+        if codegen.is_callee(dispatcher):
+            return  # part of a kernel, which was announced, or not compiled for this machine
+        function = dispatcher.py_func
         marker = "_rules_"
         if marker not in function.__qualname__:
             return

@@ -402,7 +402,7 @@ export class Search {
   }
 
   /**
-   * What the last search has found, or the running one so far.
+   * What the last search has found, or the running one so far, which this does not change.
    * @returns {{action: number, value: number, proven: boolean, policy: Float32Array,
    *   visits: Int32Array, actionValues: Float32Array, variation: number[], simulations: number}}
    *   the action to play; the value for the mover, and whether it is exact; by action the policy,

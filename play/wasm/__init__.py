@@ -5,6 +5,24 @@ Cut along the way of the code: ``kernels`` (what a module can do), ``memory`` (i
 (putting it together, and telling whether a module is still that of the sources).
 """
 
-from .module import Limits, Module, build_module, digest_of, read_module, require_current
+from .linker import LinkerError
+from .module import (
+    Limits,
+    Module,
+    build_module,
+    digest_of,
+    module_name,
+    read_module,
+    require_current,
+)
 
-__all__ = ["Limits", "Module", "build_module", "digest_of", "read_module", "require_current"]
+__all__ = [
+    "Limits",
+    "LinkerError",
+    "Module",
+    "build_module",
+    "digest_of",
+    "module_name",
+    "read_module",
+    "require_current",
+]

@@ -168,7 +168,7 @@ def _as_number(builder: Any, kind: Any, value: Any) -> Any:
         return _NUMBER(0)
     if kind == types.boolean:
         return builder.uitofp(value, _NUMBER)
-    if isinstance(kind, types.Integer) and kind.signed:
+    if isinstance(kind, types.Integer) and getattr(kind, "signed", False):
         return builder.sitofp(value, _NUMBER)
     raise TypeError(f"an export cannot return {kind}: kernels here return whole numbers or nothing")
 

@@ -38,14 +38,13 @@ _LOW_32 = 0xFFFFFFFF
 # The game.
 
 
-@kernel
-def game_seed(game, seed):
-    """Seed the random numbers, as ``rule.seed_rng(seed)`` does; ``seed`` is below 2**53.
+@part
+def seed_words(pool, words, seed):
+    """Write what ``rule.seed_rng(seed)`` returns into ``words`` [2]; ``seed`` is below 2**53.
 
     numpy's ``SeedSequence`` (O'Neill's seed_seq, https://www.pcg-random.org/posts/
     developing-a-seed_seq-alternative.html): a pool of four words, mixed with each other.
     """
-    pool = game.pool
     pool[0] = seed & _LOW_32
     pool[1] = seed >> 32
     pool[2] = 0
@@ -57,26 +56,32 @@ def game_seed(game, seed):
         for target in range(4):
             if source != target:
                 constant = hash_word(pool, source, 4, constant)
-                mixed = (0xCA01F9DD * pool[target] - 0x4973F715 * pool[4]) & _LOW_32
+                mixed = (0xCA01F9DD * int(pool[target]) - 0x4973F715 * int(pool[4])) & _LOW_32
                 pool[target] = mixed ^ mixed >> 16
     constant = 0x8B51F9DD
     for word in range(2):
-        bits = pool[word] ^ constant
+        bits = int(pool[word]) ^ constant
         constant = (constant * 0x58F38DED) & _LOW_32
         bits = (bits * constant) & _LOW_32
-        game.rngs[0, word] = bits ^ bits >> 16
-    if game.rngs[0, 0] == 0 and game.rngs[0, 1] == 0:
-        game.rngs[0, 0] = 1
+        words[word] = bits ^ bits >> 16
+    if words[0] == 0 and words[1] == 0:
+        words[0] = 1
 
 
 @part
 def hash_word(pool, source, target, constant):
     """Write the hash of one word of the pool into another; return the next hash constant."""
-    bits = pool[source] ^ constant
+    bits = int(pool[source]) ^ constant
     constant = (constant * 0x931E8875) & _LOW_32
     bits = (bits * constant) & _LOW_32
     pool[target] = bits ^ bits >> 16
     return constant
+
+
+@kernel
+def game_seed(game, seed):
+    """Seed the random numbers, as ``rule.seed_rng(seed)`` does; ``seed`` is below 2**53."""
+    seed_words(game.pool, game.rngs[0], seed)
 
 
 @kernel
@@ -182,12 +187,7 @@ def settings_of(search):
 @kernel
 def search_seed(game, search, seed):
     """Seed the root noise, as the ``seed`` of a ``Search`` of one position does."""
-    first, second = game.rngs[0, 0], game.rngs[0, 1]
-    game_seed(game, seed)
-    for word in range(2):
-        search.rngs[0, word] = game.rngs[0, word]
-    game.rngs[0, 0] = first
-    game.rngs[0, 1] = second
+    seed_words(game.pool, search.rngs[0], seed)
 
 
 @kernel
@@ -240,10 +240,17 @@ def search_advance(game, search):
 
 @kernel
 def search_results(game, search):
-    """Write the root's policy, visits, action values and value; return the action to play."""
+    """Write the root's policy, visits, action values and value; return the action to play.
+
+    A search that waits for the network is only looked at: it goes on as if it had not been.
+    """
+    root, rng = search.tree.roots[0], search.rngs[0]
+    waits = root.waiting >= 0
+    first, second = rng[0], rng[1]
     for action in range(search.visits.shape[1]):
         search.visits[0, action] = 0
         search.action_values[0, action] = np.nan
+        search.noise[action] = root.noise[action]
     results(
         search.tree,
         settings_of(search),
@@ -255,6 +262,11 @@ def search_results(game, search):
         0,
         1,
     )
+    if waits:
+        rng[0] = first
+        rng[1] = second
+        for action in range(len(search.noise)):
+            root.noise[action] = search.noise[action]
     return search.best_action[0]
 
 

@@ -1,7 +1,7 @@
 """Links an object file to a WebAssembly module, with the mathematics that it calls.
 
-Rules need no library. The search needs ``exp`` and a few others: musl's, which give the same bits as
-those that Python uses on Linux. Compiler, linker and musl's sources all come with the package
+Rules need no library. The search needs ``exp`` and a few others: musl's, which give the same bits
+as those that Python uses on Linux. Compiler, linker and musl's sources all come with the package
 ``ziglang``.
 """
 

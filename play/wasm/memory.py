@@ -57,6 +57,7 @@ class SearchMemory(NamedTuple):
         logits, value: float32 [1, A] and [1], what it answers.
         best_action, root_value, visits, action_values: int64 [1], float32 [1], int32 [1, A] and
             float32 [1, A], results; the policy is in ``tree.roots``.
+        noise: float32 [A], the root's while results are read.
         line: int32 [64], the actions of the principal variation.
     """
 
@@ -71,6 +72,7 @@ class SearchMemory(NamedTuple):
     root_value: np.ndarray
     visits: np.ndarray
     action_values: np.ndarray
+    noise: np.ndarray
     line: np.ndarray
 
 
@@ -115,6 +117,7 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
         root_value=np.zeros(1, np.float32),
         visits=np.zeros((1, actions), np.int32),
         action_values=np.zeros((1, actions), np.float32),
+        noise=np.zeros(actions, np.float32),
         line=np.zeros(LONGEST_VARIATION, np.int32),
     )
 

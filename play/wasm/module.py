@@ -23,7 +23,7 @@ from ludarium.training.search.settings import SearchSettings
 
 from . import kernels
 from .compiler import compile_object, exported_kernels, numbers_of
-from .linker import link
+from .linker import find_zig, link
 from .memory import describe_array, game_memory, named_arrays, search_memory
 
 #: Name of the custom section that holds the manifest.
@@ -91,6 +91,7 @@ def build_module(game: Game, limits: Limits | None = None) -> Module:
     Raises:
         LinkerError: there is no linker, or it refuses.
     """
+    find_zig()  # rather than compile for half a minute and then miss it
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
         return pool.submit(_build, game, limits or Limits()).result()
@@ -184,9 +185,20 @@ def read_module(path: str | os.PathLike[str]) -> Module:
     if text is None:
         raise ValueError(f"{name} is no module of ludarium: it has no whole section {SECTION!r}")
     manifest = load_json(text, f"the manifest in {name}")
-    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+    if not _is_manifest(manifest):
         raise ValueError(f"{name} has no manifest of format {_FORMAT}; build it anew")
     return Module(content, manifest)
+
+
+def _is_manifest(found: Any) -> bool:
+    """Whether a JSON value has what is used of a manifest in Python."""
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        return False
+    kinds = {"name": str, "sources": str, "description": dict, "search": dict}
+    if not all(isinstance(found.get(key), kind) for key, kind in kinds.items()):
+        return False
+    about = found["description"]
+    return isinstance(about.get("game"), str) and isinstance(about.get("options"), dict)
 
 
 def _as_json(value: Any) -> bytes:
