@@ -75,6 +75,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/networks.py
 	$(BIN)/python benchmarks/analysis.py
+	$(BIN)/python benchmarks/wasm.py
 	$(BIN)/ludarium bench
 
 bench-quick: $(VENV)/.dev
@@ -83,6 +84,7 @@ bench-quick: $(VENV)/.dev
 	$(BIN)/python benchmarks/memory.py --quick
 	$(BIN)/python benchmarks/networks.py --quick
 	$(BIN)/python benchmarks/analysis.py --quick
+	$(BIN)/python benchmarks/wasm.py corso --seconds 0.05 --repeats 1
 	$(BIN)/python benchmarks/ppo.py --quick
 	$(BIN)/python benchmarks/ablations.py corso --quick --folder build/ablations
 	$(BIN)/ludarium bench corso --seconds 0.1

@@ -27,7 +27,7 @@ function plies() {
   return done / (now() - began);
 }
 
-async function evaluations() {
+async function simulations() {
   const game = engine.newGame(1);
   const answer = { logits: new Float32Array(game.numActions), value: 0 };
   const evaluate = () => answer;
@@ -35,9 +35,10 @@ async function evaluations() {
   let done = 0;
   const began = now();
   while (now() - began < seconds) {
-    done += (await game.search.run(evaluate, settings)).evaluations;
+    game.search.forget();
+    done += (await game.search.run(evaluate, settings)).simulations;
   }
   return done / (now() - began);
 }
 
-console.log(JSON.stringify({ plies: plies(), evaluations: await evaluations() }));
+console.log(JSON.stringify({ plies: plies(), simulations: await simulations() }));

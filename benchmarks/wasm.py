@@ -4,11 +4,11 @@
     python benchmarks/wasm.py corso --modules build/modules
 
 Needs Node and the package ziglang. For each game: the size of its module, rules and search
-together; plies/s of random games, played in one call; evaluations/s of searches from the start, 256
-simulations of Gumbel, one position at a time, where the network's answer costs nothing and none is
-remembered. Searches go through both sides' interfaces, whose own time counts: `Search.run` in
-Python, `search.run` in JavaScript. The best of several repeats, which take turns, by processor
-time.
+together; plies/s of random games, played in one call; simulations/s of searches from the start, 256
+of Gumbel, where the network's answer costs nothing and is forgotten after the search. Those go
+through both sides' interfaces, whose own time counts: `search.run` in JavaScript, and `Search.run`
+in Python for one position, and for 64 in parallel, which share that time. The best of several
+repeats, which take turns, by processor time.
 """
 
 from __future__ import annotations
@@ -47,17 +47,24 @@ def native_plies(game: Game, seconds: float) -> float:
     return plies / (time.process_time() - began)
 
 
-def native_evaluations(game: Game, seconds: float) -> float:
-    """Evaluations/s of searches in numba's code."""
-    search = Search(game, SETTINGS, batch=1)
-    logits, values = np.zeros((1, game.num_actions), np.float32), np.zeros(1, np.float32)
-    states = game.start(1).states
-    search.run(states, lambda observations: (logits, values))
-    evaluations = 0
+def native_simulations(game: Game, seconds: float, batch: int) -> float:
+    """Simulations/s of searches in numba's code, ``batch`` in parallel."""
+    cache = Limits().cache if batch == 1 else 0.0  # in a batch of equals it would answer for all
+    search = Search(game, SETTINGS, batch=batch, cache=cache)
+    logits = np.zeros((batch, game.num_actions), np.float32)
+    values = np.zeros(batch, np.float32)
+    states = np.repeat(game.start(1).states, batch)
+
+    def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return logits[: len(observations)], values[: len(observations)]
+
+    search.run(states, evaluate)
+    simulations = 0
     began = time.process_time()
     while time.process_time() - began < seconds:
-        evaluations += search.run(states, lambda observations: (logits, values)).evaluations
-    return evaluations / (time.process_time() - began)
+        search.forget()
+        simulations += search.run(states, evaluate).simulations
+    return simulations / (time.process_time() - began)
 
 
 def in_module(module: Path, seconds: float) -> dict[str, float]:
@@ -73,14 +80,15 @@ def measure(game: Game, module: Path, seconds: float, repeats: int) -> dict[str,
     """Everything about one game."""
     content = module.read_bytes()
     native_plies(game, 0)  # compile
-    best = dict.fromkeys(("plies", "native plies", "evaluations", "native evaluations"), 0.0)
+    best: dict[str, float] = {}
     for _ in range(repeats):
         found = {
             **in_module(module, seconds),
             "native plies": native_plies(game, seconds),
-            "native evaluations": native_evaluations(game, seconds),
+            "native simulations, 1": native_simulations(game, seconds, 1),
+            "native simulations, 64": native_simulations(game, seconds, 64),
         }
-        best = {name: max(best[name], found[name]) for name in best}
+        best = {name: max(best.get(name, 0.0), figure) for name, figure in found.items()}
     return {
         "game": module_name(game),
         "bytes": len(content),
@@ -94,26 +102,27 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("games", nargs="*", default=list(GAMES), metavar="GAME[?OPTION=VALUE]")
-    parser.add_argument("--modules", type=Path, default=Path("build/modules-without-cache"))
+    parser.add_argument("--modules", type=Path, default=Path("build/modules"))
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
-    limits = ["--cache", "0", "--output", str(given.modules)]
-    print("| game | KB (gzip) | M plies/s, module / native | evaluations/s, module / native |")
+    print(
+        "| game | KB (gzip) | M plies/s: module / native | k simulations/s: module / native, 64 |"
+    )
     print("|---|---|---|---|")
     for name in given.games:
         game = build.read_game(name)
-        if not build.is_current(given.modules, game, Limits(cache=0.0)):
-            build.main([name, *limits])
+        if not build.is_current(given.modules, game, Limits()):
+            build.main([name, "--output", str(given.modules)])
         module = given.modules / f"{module_name(game)}.wasm"
         found = measure(game, module, given.seconds, given.repeats)
-        plies, native = found["plies"], found["native plies"]
-        evaluations, native_evals = found["evaluations"], found["native evaluations"]
+        plies, native = found["plies"] / 1e6, found["native plies"] / 1e6
+        names = ("simulations", "native simulations, 1", "native simulations, 64")
+        simulations, one, many = (found[each] / 1e3 for each in names)
         print(
             f"| {found['game']} | {found['bytes'] / 1e3:.0f} ({found['gzip'] / 1e3:.0f}) "
-            f"| {plies / 1e6:.1f} / {native / 1e6:.1f} = {plies / native:.2f} "
-            f"| {evaluations / 1e3:.0f} k / {native_evals / 1e3:.0f} k "
-            f"= {evaluations / native_evals:.2f} |",
+            f"| {plies:.1f} / {native:.1f} = {plies / native:.2f} "
+            f"| {simulations:.0f} / {one:.0f}, {many:.0f} = {simulations / many:.2f} |",
             flush=True,
         )
 

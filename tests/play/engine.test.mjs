@@ -200,9 +200,14 @@ test("remembered answers are not asked again, until they are forgotten", async (
   assert.equal(await asked(), first);
 });
 
-test("a module can be sent, and a foreign one is told", async () => {
+test("a module can be fetched and sent, and a foreign one is told", async () => {
   const other = await Engine.load(structuredClone(engine.module));
   assert.equal(other.manifest.name, "tictactoe");
+  const address = `data:application/wasm;base64,${bytes.toString("base64")}`;
+  for (const source of [address, new URL(address), await fetch(address)]) {
+    assert.equal((await Engine.load(source)).manifest.name, "tictactoe");
+  }
+  await assert.rejects(Engine.load(new Response(null, { status: 404 })), /cannot fetch.*404/);
   const empty = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
   await assert.rejects(Engine.load(empty), /no module of ludarium/);
 });
