@@ -102,7 +102,7 @@ def _build(game: Game, limits: Limits) -> Module:
     compiled = compile_object(game, kernels, memory)
     manifest = _describe(game, limits, memory)
     names = [*manifest["exports"], *manifest["arrays"]]
-    content = link(compiled, names) + _section(SECTION, _as_json(manifest))
+    content = link(compiled, names) + custom_section(SECTION, _as_json(manifest))
     return Module(content, manifest)
 
 
@@ -208,8 +208,8 @@ def _as_json(value: Any) -> bytes:
 # The binary format, https://webassembly.github.io/spec/core/binary/modules.html
 
 
-def _section(name: str, content: bytes) -> bytes:
-    """A custom section."""
+def custom_section(name: str, content: bytes) -> bytes:
+    """A custom section, which goes after a module."""
     title = name.encode()
     body = _unsigned(len(title)) + title + content
     return b"\0" + _unsigned(len(body)) + body

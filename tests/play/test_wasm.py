@@ -26,7 +26,7 @@ from ludarium.play.wasm import (
     read_module,
     require_current,
 )
-from ludarium.play.wasm.module import _section
+from ludarium.play.wasm.module import custom_section
 from ludarium.training.search.gumbel import sequence_of_considered_visits
 from tests.games import ALL_GAMES
 from tests.play.agreement import compare
@@ -119,13 +119,13 @@ def test_a_stale_module_is_told(tictactoe: Path, monkeypatch: pytest.MonkeyPatch
     [
         (b"PK\x03\x04", "no WebAssembly module"),
         (EMPTY, "no whole section"),
-        (EMPTY + _section("other", b"{}"), "no whole section"),
-        (EMPTY + _section("ludarium", b"{}" * 100)[:-1], "no whole section"),
+        (EMPTY + custom_section("other", b"{}"), "no whole section"),
+        (EMPTY + custom_section("ludarium", b"{}" * 100)[:-1], "no whole section"),
         (EMPTY + b"\0\xff\xff\xff\xff\xff\xff", "no whole section"),
-        (EMPTY + _section("ludarium", b"{"), "not valid JSON"),
-        (EMPTY + _section("ludarium", b'{"format": 99}'), "no manifest of format 1"),
-        (EMPTY + _section("ludarium", b'{"format": 1}'), "no manifest of format 1"),
-        (EMPTY + _section("ludarium", b"[" * 99 + b"]" * 99), "not valid JSON"),
+        (EMPTY + custom_section("ludarium", b"{"), "not valid JSON"),
+        (EMPTY + custom_section("ludarium", b'{"format": 99}'), "no manifest of format 1"),
+        (EMPTY + custom_section("ludarium", b'{"format": 1}'), "no manifest of format 1"),
+        (EMPTY + custom_section("ludarium", b"[" * 99 + b"]" * 99), "not valid JSON"),
     ],
 )
 def test_what_is_no_module_is_told(content: bytes, message: str, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_long_section_is_found(tmp_path: Path) -> None:
     manifest["search"] = {}
     path = tmp_path / "some.wasm"
     path.write_bytes(
-        EMPTY + _section("ludarium", json.dumps(manifest).encode()) + _section("a", b"")
+        EMPTY + custom_section("ludarium", json.dumps(manifest).encode()) + custom_section("a", b"")
     )
     assert read_module(path).manifest == manifest
 
