@@ -5,6 +5,7 @@
 #   make test-all     all tests
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make lint         formatting, lint and types
+#   make modules      the games as WebAssembly modules, in build/modules (docs/wasm.md)
 #   make reports      pages about the five games, into docs/reports: long
 #   make bench        speed of the environments and of the search, beside peers
 #   make bench-quick  whether the benchmarks still run
@@ -22,7 +23,7 @@ LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 REPORTS := docs/reports
 
-.PHONY: demo test test-all test-lowest lint format reports bench bench-quick fuzz cuda-compile clean
+.PHONY: demo test test-all test-lowest lint format modules reports bench bench-quick fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -57,6 +58,9 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+modules: $(VENV)/.dev
+	$(BIN)/python -m ludarium.play.build --output build/modules
+
 reports: $(VENV)/.train
 	@mkdir -p $(REPORTS)
 	$(BIN)/ludarium report corso --compare size=5,6 --output $(REPORTS)/corso.html
@@ -71,6 +75,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/networks.py
 	$(BIN)/python benchmarks/analysis.py
+	$(BIN)/python benchmarks/wasm.py
 	$(BIN)/ludarium bench
 
 bench-quick: $(VENV)/.dev
@@ -79,6 +84,7 @@ bench-quick: $(VENV)/.dev
 	$(BIN)/python benchmarks/memory.py --quick
 	$(BIN)/python benchmarks/networks.py --quick
 	$(BIN)/python benchmarks/analysis.py --quick
+	$(BIN)/python benchmarks/wasm.py corso --seconds 0.05 --repeats 1
 	$(BIN)/python benchmarks/ppo.py --quick
 	$(BIN)/python benchmarks/ablations.py corso --quick --folder build/ablations
 	$(BIN)/ludarium bench corso --seconds 0.1

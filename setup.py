@@ -24,5 +24,6 @@ setup(
         "": ["*.json", "*.table", "README.md", "py.typed"],
         "ludarium.configs": ["*/*.yaml"],
         "ludarium.models": ["shipped/*"],
+        "ludarium.play": ["js/*"],
     },
 )

@@ -47,7 +47,7 @@ def wheel_names(tmp_path_factory) -> set[str]:
 
 
 def test_the_wheel_holds_every_source_file(wheel_names):
-    for room in ("envs", "models", "training", "analysis", "arena", "cli", "configs"):
+    for room in ("envs", "models", "training", "analysis", "arena", "play", "cli", "configs"):
         for file in (ROOT / room).rglob("*.py"):
             assert f"ludarium/{file.relative_to(ROOT)}" in wheel_names
     assert not any(name.startswith(("tests", "benchmarks")) for name in wheel_names)
@@ -66,8 +66,16 @@ def test_what_the_package_says_of_itself_is_there():
 def test_the_wheel_holds_the_data_files(wheel_names):
     data = [
         file
-        for room in ("envs", "models", "training", "analysis", "arena", "cli", "configs")
-        for pattern in ("*.yaml", "*.json", "*.safetensors", "*.table", "README.md", "py.typed")
+        for room in ("envs", "models", "training", "analysis", "arena", "play", "cli", "configs")
+        for pattern in (
+            "*.yaml",
+            "*.json",
+            "*.js",
+            "*.safetensors",
+            "*.table",
+            "README.md",
+            "py.typed",
+        )
         for file in (ROOT / room).rglob(pattern)
     ]
     assert len(data) >= 7

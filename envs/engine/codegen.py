@@ -63,6 +63,38 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
     return _Part(function, options, _LeafCompiler if disjoint else _PartCompiler)
 
 
+def keep_unoptimised() -> None:
+    """Let this process compile to intermediate code that knows nothing of its own machine.
+
+    From now on LLVM's passes, which choose by the processor, are not run: only for a process
+    whose purpose is `intermediate_code`.
+    """
+    JITCodeLibrary._optimize_functions = _leave_as_it_is
+    JITCodeLibrary._optimize_final_module = _leave_as_it_is
+
+
+def _leave_as_it_is(library: Any, *_: Any) -> None:
+    """Takes the place of a step that optimises."""
+
+
+def intermediate_code(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """Compile a kernel's function to LLVM's intermediate code, for another target to go on from.
+
+    Args:
+        function: the function of a kernel, ``py_func``.
+        arguments: numba's types of its arguments.
+
+    Returns:
+        numba's result of the compilation, which has the signature and says how the function is
+        called, and the modules of the function and of all that it calls, each once.
+    """
+    callee = _Callee(function, targetoptions=dict(_OPTIONS), pipeline_class=_PartCompiler)
+    callee.compile(arguments)
+    result = callee.overloads[arguments]
+    result.library._ensure_finalized()
+    return result, [each._get_module_for_linking() for each in result.library.all_parts()]
+
+
 # Libraries: what is made of one function.
 
 
@@ -226,6 +258,11 @@ class _Callee(CPUDispatcher):
 
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
+
+
+def is_callee(dispatcher: Any) -> bool:
+    """Whether compiled code calls this function, and Python never does."""
+    return isinstance(dispatcher, _Callee)
 
 
 def _widened(kind: Any) -> Any:

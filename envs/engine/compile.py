@@ -72,7 +72,7 @@ def specialise(templates: ModuleType, rules: ModuleType) -> SimpleNamespace:
     modules = _template_modules(templates)
     filled_in = _fill_in(rules)
     game = rules.__name__.replace(".", "_")
-    sources = _digest([*modules, rules])
+    sources = sources_of(templates, rules)
     compiled: dict[FunctionType, Callable] = {}
     namespaces = []
     for module in modules:
@@ -129,8 +129,8 @@ def _template_modules(templates: ModuleType) -> list[ModuleType]:
     return modules
 
 
-def _digest(modules: list[ModuleType]) -> str:
-    """Digest of everything that the compiled code is made of.
+def sources_of(templates: ModuleType, rules: ModuleType) -> str:
+    """Digest of everything that the kernels of ``templates`` for one game's ``rules`` are made of.
 
     That is the source of each module with functions that it may call, and the numbers that
     those modules have from elsewhere, which become constants.
@@ -138,7 +138,7 @@ def _digest(modules: list[ModuleType]) -> str:
     digest = hashlib.sha256()
     for path in (__file__, codegen.__file__, numba_private.__file__):
         digest.update(Path(path).read_bytes())
-    for module in _compiled_modules([*modules, rule_module]):
+    for module in _compiled_modules([*_template_modules(templates), rules, rule_module]):
         digest.update(Path(str(module.__file__)).read_bytes())
         for name, value in sorted(vars(module).items()):
             if isinstance(value, int | float | tuple | np.generic):
@@ -174,7 +174,10 @@ class _Announcer(event.Listener):
         self.announced: set[str] = set()
 
     def on_start(self, event: event.Event) -> None:
-        function = event.data["dispatcher"].py_func
+        dispatcher = event.data["dispatcher"]
+        if codegen.is_callee(dispatcher):
+            return  # part of a kernel, which was announced, or not compiled for this machine
+        function = dispatcher.py_func
         marker = "_rules_"
         if marker not in function.__qualname__:
             return

@@ -32,9 +32,14 @@ JITCodeLibrary = required(
     "numba.core.codegen.JITCodeLibrary",
     *("add_ir_module", "add_linking_library", "add_llvm_module", "finalize"),
     *("_ensure_finalized", "_finalize_final_module", "_get_module_for_linking"),
-    "_optimize_final_module",
+    *("_optimize_final_module", "_optimize_functions"),
 )
-required("numba.core.cpu.CPUContext", "insert_user_function", "codegen")
+required(
+    "numba.core.cpu.CPUContext",
+    *("insert_user_function", "codegen", "call_conv", "declare_function"),
+    *("get_constant", "get_value_type", "make_array", "make_tuple"),
+)
+required("numba.core.callconv.CPUCallConv", "call_function")
 required("numba.core.codegen.JITCPUCodegen", "set_env", "magic_tuple")
 lookup_environment = required("numba.core.environment.lookup_environment")
 
@@ -45,6 +50,10 @@ dumps = required("numba.core.serialize.dumps")
 # How compiling is announced, see `compile`.
 event = required("numba.core.event", "Event", "Listener", "register")
 Dispatcher = required("numba.core.dispatcher.Dispatcher")
+
+# How an array is described whose memory is known when code is compiled, see `ludarium.play.wasm`.
+populate_array = required("numba.np.arrayobj.populate_array")
+normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
 
 # How processors are asked to fetch memory ahead.
 cgutils = required("numba.core.cgutils", "get_or_insert_function", "unpack_tuple")

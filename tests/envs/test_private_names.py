@@ -24,6 +24,7 @@ PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
         (numba_private, "numba.core.options.DefaultOptions", "_nrt"),
         (numba_private, "numba.core.types.Record", "mangling_args"),
         (numba_private, "numba.core.event", "Listener"),
+        (numba_private, "numba.np.arrayobj", "populate_array"),
         (numba_private, "numba.core.cgutils", "unpack_tuple"),
         (pettingzoo_private, "pettingzoo.AECEnv", "_was_dead_step"),
         (pettingzoo_private, "pettingzoo.utils.env", "AECIterable"),

@@ -20,26 +20,41 @@ _TINY = np.float32(1.1754944e-38)
 _NEVER = np.float32(-np.inf)
 
 
-def sequence_of_considered_visits(considered: int, simulations: int) -> list[int]:
+@compiled
+def write_schedule(considered, simulations, out):
     """Sequential halving as a schedule: the visit count an action must have to be simulated.
 
-    Entry ``s`` is for simulation ``s``: of the actions with that many visits, the best one is
-    next. The budget is shared equally between about log2(considered) phases, and each phase
-    keeps the better half of its actions (Karnin et al. 2013).
+    Entry ``s`` of ``out`` is for simulation ``s``: of the ``considered`` actions with that many
+    visits, the best one is next. The budget is shared equally between about log2(considered)
+    phases, and each phase keeps the better half of its actions (Karnin et al. 2013). So all that
+    are left have equally many visits whenever they are gone through.
     """
     if considered <= 1:
-        return list(range(simulations))
-    phases = math.ceil(math.log2(considered))
-    visits = [0] * considered
-    sequence: list[int] = []
+        for simulation in range(simulations):
+            out[simulation] = simulation
+        return
+    phases = 1
+    while 1 << phases < considered:
+        phases += 1
     survivors = considered
-    while len(sequence) < simulations:
-        for _ in range(max(1, int(simulations / (phases * survivors)))):
-            sequence.extend(visits[:survivors])
-            for rank in range(survivors):
-                visits[rank] += 1
+    visits = 0
+    simulation = 0
+    while simulation < simulations:
+        for _ in range(max(1, simulations // (phases * survivors))):
+            end = min(simulation + survivors, simulations)
+            while simulation < end:
+                out[simulation] = visits
+                simulation += 1
+            visits += 1
         survivors = max(2, survivors // 2)
-    return sequence[:simulations]
+
+
+def sequence_of_considered_visits(considered: int, simulations: int) -> list[int]:
+    """The schedule of `write_schedule` as a list."""
+    schedule = np.zeros(simulations, np.int32)
+    # In plain Python: compiling it would take far longer.
+    getattr(write_schedule, "py_func", write_schedule)(considered, simulations, schedule)
+    return schedule.tolist()
 
 
 def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
@@ -47,9 +62,9 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 
     ``out`` int32[max_considered + 1, simulations] may have room for more simulations.
     """
-    simulations = settings.simulations
     for considered in range(settings.max_considered + 1):
-        out[considered, :simulations] = sequence_of_considered_visits(considered, simulations)
+        row = sequence_of_considered_visits(considered, settings.simulations)
+        out[considered, : settings.simulations] = row
 
 
 @compiled

@@ -1,0 +1,44 @@
+// The counterpart of wasm.py: how fast a module is in Node.
+// node wasm.mjs MODULE REQUEST, the request being JSON; prints JSON.
+
+import { readFileSync } from "node:fs";
+import { Engine } from "../play/js/engine.js";
+
+const [path, request] = process.argv.slice(2);
+const { seconds, settings } = JSON.parse(request);
+const engine = await Engine.load(readFileSync(path));
+
+/** Seconds of processor time so far. */
+function now() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+function plies() {
+  const game = engine.newGame(1);
+  game.randomGames(1000); // V8 compiles once more what is used much
+  let done = 0;
+  let games = 16;
+  const began = now();
+  while (now() - began < seconds) {
+    done += game.randomGames(games).plies;
+    games = Math.min(2 * games, 4096);
+  }
+  return done / (now() - began);
+}
+
+async function simulations() {
+  const game = engine.newGame(1);
+  const answer = { logits: new Float32Array(game.numActions), value: 0 };
+  const evaluate = () => answer;
+  for (let warm = 0; warm < 20; warm++) await game.search.run(evaluate, settings);
+  let done = 0;
+  const began = now();
+  while (now() - began < seconds) {
+    game.search.forget();
+    done += (await game.search.run(evaluate, settings)).simulations;
+  }
+  return done / (now() - began);
+}
+
+console.log(JSON.stringify({ plies: plies(), simulations: await simulations() }));

@@ -1,0 +1,131 @@
+"""How large the WebAssembly modules are, and how fast beside numba's code on the same machine.
+
+    python benchmarks/wasm.py                          # all games, several minutes
+    python benchmarks/wasm.py corso --modules build/modules
+
+Needs Node and the package ziglang. For each game: the size of its module, rules and search
+together; plies/s of random games, played in one call; simulations/s of searches from the start, 256
+of Gumbel, where the network's answer costs nothing and is forgotten after the search. Those go
+through both sides' interfaces, whose own time counts: `search.run` in JavaScript, and `Search.run`
+in Python for one position, and for 64 in parallel, which share that time. The best of several
+repeats, which take turns, by processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs import GAMES
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import seed_rng
+from ludarium.play import build
+from ludarium.play.wasm import Limits, module_name
+from ludarium.training.search import Search, SearchSettings
+
+SCRIPT = Path(__file__).with_name("wasm.mjs")
+SETTINGS = SearchSettings(simulations=256, prove=False)
+
+
+def native_plies(game: Game, seconds: float) -> float:
+    """Plies/s of random games in numba's code."""
+    states, rng, counts = game.new_states(1), seed_rng(1)[0], np.zeros(5, np.int64)
+    plies, games = 0, 16
+    began = time.process_time()
+    while time.process_time() - began < seconds:
+        plies += game.kernels.random_games(
+            game.tables, states, rng, game.num_actions, games, counts
+        )
+        games = min(2 * games, 4096)
+    return plies / (time.process_time() - began)
+
+
+def native_simulations(game: Game, seconds: float, batch: int) -> float:
+    """Simulations/s of searches in numba's code, ``batch`` in parallel."""
+    cache = Limits().cache if batch == 1 else 0.0  # in a batch of equals it would answer for all
+    search = Search(game, SETTINGS, batch=batch, cache=cache)
+    logits = np.zeros((batch, game.num_actions), np.float32)
+    values = np.zeros(batch, np.float32)
+    states = np.repeat(game.start(1).states, batch)
+
+    def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return logits[: len(observations)], values[: len(observations)]
+
+    search.run(states, evaluate)
+    simulations = 0
+    began = time.process_time()
+    while time.process_time() - began < seconds:
+        search.forget()
+        simulations += search.run(states, evaluate).simulations
+    return simulations / (time.process_time() - began)
+
+
+def in_module(module: Path, seconds: float) -> dict[str, float]:
+    """The same two in Node."""
+    request = json.dumps({"seconds": seconds, "settings": SETTINGS._asdict()})
+    run = subprocess.run(
+        ["node", str(SCRIPT), str(module), request], capture_output=True, text=True, check=True
+    )
+    return json.loads(run.stdout)
+
+
+def measure(game: Game, module: Path, seconds: float, repeats: int) -> dict[str, Any]:
+    """Everything about one game."""
+    content = module.read_bytes()
+    native_plies(game, 0)  # compile
+    best: dict[str, float] = {}
+    for _ in range(repeats):
+        found = {
+            **in_module(module, seconds),
+            "native plies": native_plies(game, seconds),
+            "native simulations, 1": native_simulations(game, seconds, 1),
+            "native simulations, 64": native_simulations(game, seconds, 64),
+        }
+        best = {name: max(best.get(name, 0.0), figure) for name, figure in found.items()}
+    return {
+        "game": module_name(game),
+        "bytes": len(content),
+        "gzip": len(gzip.compress(content)),
+        **best,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("games", nargs="*", default=list(GAMES), metavar="GAME[?OPTION=VALUE]")
+    parser.add_argument("--modules", type=Path, default=Path("build/modules"))
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--repeats", type=int, default=3)
+    given = parser.parse_args()
+    print(
+        "| game | KB (gzip) | M plies/s: module / native | k simulations/s: module / native, 64 |"
+    )
+    print("|---|---|---|---|")
+    for name in given.games:
+        game = build.read_game(name)
+        if not build.is_current(given.modules, game, Limits()):
+            build.main([name, "--output", str(given.modules)])
+        module = given.modules / f"{module_name(game)}.wasm"
+        found = measure(game, module, given.seconds, given.repeats)
+        plies, native = found["plies"] / 1e6, found["native plies"] / 1e6
+        names = ("simulations", "native simulations, 1", "native simulations, 64")
+        simulations, one, many = (found[each] / 1e3 for each in names)
+        print(
+            f"| {found['game']} | {found['bytes'] / 1e3:.0f} ({found['gzip'] / 1e3:.0f}) "
+            f"| {plies:.1f} / {native:.1f} = {plies / native:.2f} "
+            f"| {simulations:.0f} / {one:.0f}, {many:.0f} = {simulations / many:.2f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,517 @@
+/**
+ * Plays and searches a game of ludarium outside Python, from a module that
+ * `python -m ludarium.play.build` has made. Runs in a page, in a worker and in Node; needs nothing.
+ *
+ *     const engine = await Engine.load("corso.wasm");
+ *     const game = engine.newGame();
+ *     game.play(game.legalActions[0]);
+ *     const result = await game.search.run(evaluate, { simulations: 128 });
+ *     game.play(result.action);
+ *
+ * Actions, planes and results are numbered and laid out as in Python; docs/wasm.md tells more.
+ */
+
+const SECTION = "ludarium";
+const FORMAT = 1;
+
+/** How a game stands: the values of `game.outcome`. */
+export const Outcome = Object.freeze({
+  ONGOING: 0,
+  PLAYER_0_WINS: 1,
+  PLAYER_1_WINS: 2,
+  DRAW: 3,
+  TRUNCATED: 4,
+});
+
+const ALGORITHMS = { gumbel: 0, puct: 1 };
+const CHOICES = { rescale_values: [false, true], prove: [false, true] };
+
+const ARRAYS = {
+  int8: Int8Array,
+  uint8: Uint8Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+  float32: Float32Array,
+  float64: Float64Array,
+};
+
+const count = (shape) => shape.reduce((product, size) => product * size, 1);
+
+/** A compiled module: any number of games can be played with it. */
+export class Engine {
+  /**
+   * @param {WebAssembly.Module} module
+   * @throws {Error} it is no module of ludarium, or one of another format.
+   */
+  constructor(module) {
+    const sections = WebAssembly.Module.customSections(module, SECTION);
+    if (!sections.length) throw new Error("this is no module of ludarium: it has no manifest");
+    this.module = module;
+    /** What the module says of itself; see docs/wasm.md. */
+    this.manifest = JSON.parse(new TextDecoder().decode(sections[0]));
+    if (this.manifest.format !== FORMAT) {
+      throw new Error(`the module has format ${this.manifest.format}; this file reads ${FORMAT}`);
+    }
+  }
+
+  /**
+   * @param {string | URL | Response | BufferSource | WebAssembly.Module} source an address to fetch,
+   *   what fetching one gives, the bytes of a module (as read from a file in Node), or a module that
+   *   another thread has sent.
+   * @returns {Promise<Engine>}
+   */
+  static async load(source) {
+    if (source instanceof WebAssembly.Module) return new Engine(source);
+    if (typeof source === "string" || source instanceof URL) source = await fetch(source);
+    if (typeof Response !== "undefined" && source instanceof Response) {
+      if (!source.ok) throw new Error(`cannot fetch ${source.url}: ${source.status}`);
+      // Not compileStreaming, which refuses what a simple server sends without a type of content.
+      source = await source.arrayBuffer();
+    }
+    return new Engine(await WebAssembly.compile(source));
+  }
+
+  /** A game with a memory of its own, at the start; see `Game.start` for the seed. */
+  newGame(seed = 0) {
+    return new Game(this, seed);
+  }
+}
+
+/** A game that is being played, and the search in it. */
+export class Game {
+  #memory;
+  #functions;
+  #state; // bytes of the position's record
+  #past = []; // copies of earlier records
+  #actions = [];
+  #legal = null;
+  #seed = 0;
+
+  /** Called by `Engine.newGame`. */
+  constructor(engine, seed = 0) {
+    this.engine = engine;
+    this.manifest = engine.manifest;
+    const { exports } = new WebAssembly.Instance(engine.module);
+    this.#functions = exports;
+    this.#memory = new Memory(exports, this.manifest.arrays);
+    this.#state = this.#memory.bytes("game_states");
+    this.search = new Search(this, this.#memory, exports);
+    this.start(seed);
+  }
+
+  /** Number of actions. */
+  get numActions() {
+    return this.manifest.description.actions.names.length;
+  }
+
+  /** Size of an observation: [planes, height, width] or [features]. */
+  get observationShape() {
+    return this.manifest.description.observation.shape;
+  }
+
+  /**
+   * Start anew. The seed, a whole number from 0 to 2**53 - 1, matters where the start is random,
+   * and then gives the start that it gives in Python; it seeds `randomAction` and `playout` too.
+   */
+  start(seed = 0) {
+    checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
+    this.#functions.game_seed(seed);
+    this.#functions.game_start();
+    this.#seed = seed;
+    this.#past = [];
+    this.#actions = [];
+    this.#legal = null;
+  }
+
+  /** The seed that the game started with. */
+  get seed() {
+    return this.#seed;
+  }
+
+  /** The actions played so far. */
+  get actions() {
+    return [...this.#actions];
+  }
+
+  /** Actions played since the start of the game. */
+  get ply() {
+    return this.field("ply");
+  }
+
+  /** Who is to move, 0 or 1; of no meaning when the game is over. */
+  get mover() {
+    return this.field("mover");
+  }
+
+  /** How the game stands, see `Outcome`. */
+  get outcome() {
+    return this.field("outcome");
+  }
+
+  /** Whether the game has ended. */
+  get isOver() {
+    return this.outcome !== Outcome.ONGOING;
+  }
+
+  /** Final rewards of the two players, zeros while the game goes on. */
+  get rewards() {
+    if (this.outcome === Outcome.PLAYER_0_WINS) return [1, -1];
+    if (this.outcome === Outcome.PLAYER_1_WINS) return [-1, 1];
+    return [0, 0];
+  }
+
+  /** Player 0's lead in points, or a guess at who is ahead where a game counts none. */
+  get score() {
+    return this.#functions.game_score();
+  }
+
+  /** A field of the position's record, as the rules name it: a number, or a copy of its array. */
+  field(name) {
+    return this.#memory.field("game_states", name);
+  }
+
+  /** A copy of the position's record: the bytes that it has in Python. */
+  get record() {
+    return this.#state.slice();
+  }
+
+  /** Int8Array by action, 1 where it is legal: a copy. */
+  get mask() {
+    return this.#memory.array("game_mask").slice();
+  }
+
+  /** Numbers of the legal actions, ascending; none when the game is over. */
+  get legalActions() {
+    if (this.#legal === null) {
+      this.#legal = [];
+      this.#memory.array("game_mask").forEach((is, action) => is && this.#legal.push(action));
+    }
+    return [...this.#legal];
+  }
+
+  /** Whether an action is legal. */
+  isLegal(action) {
+    return this.#memory.array("game_mask")[action] === 1;
+  }
+
+  /**
+   * Play an action.
+   * @returns {number} the outcome.
+   * @throws {RangeError} it is not legal; the position is unchanged.
+   */
+  play(action) {
+    if (!this.isLegal(action)) {
+      const name = this.manifest.description.actions.names[action];
+      throw new RangeError(
+        name === undefined
+          ? `action ${action} is out of range; actions are 0 to ${this.numActions - 1}`
+          : `action ${action} (${name}) is not legal${this.isOver ? ": the game is over" : ""}`,
+      );
+    }
+    this.#past.push(this.#state.slice());
+    this.#functions.game_play(action);
+    this.#actions.push(action);
+    this.#legal = null;
+    return this.outcome;
+  }
+
+  /** Take the last action back; returns it, or undefined where there is none. */
+  undo() {
+    const action = this.#actions.pop();
+    if (action !== undefined) this.#show(this.#past.pop());
+    return action;
+  }
+
+  /** The game as it is, for `restore`: something plain that can be sent to a worker. */
+  save() {
+    return { seed: this.#seed, actions: [...this.#actions], states: this.#states() };
+  }
+
+  /** Go to a game that `save` of the same module returned. */
+  restore({ seed, actions, states }) {
+    if (
+      states.length !== actions.length + 1 ||
+      states.some((state) => state.length !== this.#state.length)
+    ) {
+      throw new RangeError(`this was not saved by a game of ${this.manifest.name}`);
+    }
+    this.#seed = seed;
+    this.#actions = [...actions];
+    this.#past = states.slice(0, -1).map((state) => state.slice());
+    this.#show(states[actions.length]);
+  }
+
+  /**
+   * What a player sees.
+   * @param {object} [view]
+   * @param {0 | 1} [view.player] the mover if left out.
+   * @param {boolean} [view.canonical] in the canonical frame, which networks see, instead of the
+   *   board's own; see `toCanonical` for the actions.
+   * @returns {Float32Array} of `observationShape`.
+   */
+  observation({ player = this.mover, canonical = false } = {}) {
+    checkWhole("player", player, 0, 1);
+    this.#functions.game_observe(player, canonical ? 1 : 0);
+    return this.#memory.array("game_planes").slice();
+  }
+
+  /** The canonical number of the mover's action in the board's frame, and the other way round. */
+  toCanonical(action) {
+    checkWhole("action", action, 0, this.numActions - 1);
+    const turn = this.manifest.description.canonical_turn;
+    return turn && this.#functions.game_is_turned(this.mover) ? turn.actions[action] : action;
+  }
+
+  /** A legal action drawn uniformly, or -1 when the game is over. */
+  randomAction() {
+    return this.#functions.game_random_action();
+  }
+
+  /**
+   * Play random actions to the end from here and come back.
+   * @returns {{outcome: number, score: number, plies: number}}
+   */
+  playout() {
+    const state = this.#state.slice();
+    const plies = this.#functions.game_playout();
+    const result = { outcome: this.outcome, score: this.score, plies };
+    this.#show(state);
+    return result;
+  }
+
+  /** Number of action sequences of exactly `depth` plies from here. */
+  perft(depth) {
+    const sequences = this.#functions.game_perft(depth);
+    if (sequences < 0) throw new RangeError(`perft of depth ${depth}: too deep, or negative`);
+    return sequences;
+  }
+
+  /**
+   * Play random games from the start, fast, and come back; to measure and to compare.
+   * @returns {{plies: number, outcomes: number[]}} games by their outcome.
+   */
+  randomGames(games) {
+    const state = this.#state.slice();
+    const plies = this.#functions.game_random_games(games);
+    const outcomes = Array.from(this.#memory.array("game_counts"), Number);
+    this.#show(state);
+    return { plies, outcomes };
+  }
+
+  #states() {
+    return [...this.#past.map((state) => state.slice()), this.#state.slice()];
+  }
+
+  #show(state) {
+    this.#state.set(state);
+    this.#functions.game_show();
+    this.#legal = null;
+  }
+}
+
+/**
+ * A search from a game's position: Gumbel AlphaZero or PUCT, as `ludarium.training.search` does it.
+ * There is one for each game; its memory, and so the largest search, is fixed when it is built.
+ */
+export class Search {
+  #game;
+  #memory;
+  #functions;
+  #running = false;
+  #begun = false;
+
+  /** Called by `Game`. */
+  constructor(game, memory, functions) {
+    this.#game = game;
+    this.#memory = memory;
+    this.#functions = functions;
+  }
+
+  /** Most simulations and considered actions, and megabytes of remembered answers. */
+  get limits() {
+    return this.#game.manifest.search.limits;
+  }
+
+  /** The settings that hold where `run` is given no others. */
+  get defaults() {
+    return { ...this.#game.manifest.search.defaults };
+  }
+
+  /** Seed the noise, as the `seed` of a Search of one position does in Python. */
+  seed(seed) {
+    checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
+    this.#functions.search_seed(seed);
+  }
+
+  /** Forget the network's answers; to be called before a search with another network. */
+  forget() {
+    this.#functions.search_forget();
+  }
+
+  /**
+   * Search the game's position. The game may be played on while the search waits for the network.
+   *
+   * @param {(observation: Float32Array, shape: number[]) =>
+   *   {logits: ArrayLike<number>, value: number} | Promise<object>} evaluate the network: from the
+   *   mover's canonical view to a logit for each action, in the canonical frame, and the value for
+   *   the mover, from -1 to 1. The observation is a view of the module's memory, to be read at once.
+   * @param {object} [settings] instead of the `defaults`, by the names of SearchSettings:
+   *   simulations, noise, ...; `algorithm` is "gumbel" or "puct".
+   * @param {object} [run]
+   * @param {AbortSignal} [run.signal] ends the search early, with what it has found by then; the
+   *   network is asked once at least.
+   * @param {(simulations: number) => void} [run.onProgress] called after every answer of the network.
+   * @returns {Promise<object>} the results, see `results`.
+   * @throws {RangeError} a setting is unknown or does not fit the memory.
+   * @throws {Error} the game is over, or a search is running.
+   */
+  async run(evaluate, settings = {}, { signal, onProgress } = {}) {
+    if (this.#running) throw new Error("a search of this game is running; wait for its end");
+    if (this.#game.isOver) throw new Error("there is nothing to search in a finished game");
+    this.#write(settings);
+    const { shape, noise } = this.#requests();
+    noise.fill(0);
+    if (this.#functions.search_begin() < 0) throw new RangeError("the search cannot begin");
+    this.#running = true;
+    this.#begun = false;
+    let evaluations = 0;
+    try {
+      let waits = true;
+      while (waits && !(this.#begun && signal?.aborted)) {
+        let answer = evaluate(this.#memory.array("search_planes"), shape);
+        if (typeof answer?.then === "function") answer = await answer;
+        this.#take(answer);
+        evaluations += 1;
+        waits = this.#functions.search_advance() > 0;
+        this.#begun = true;
+        onProgress?.(this.simulations);
+      }
+    } finally {
+      this.#running = false;
+    }
+    return { ...this.results(), evaluations };
+  }
+
+  /** Simulations that the last search has done. */
+  get simulations() {
+    return this.#memory.field("search_tree_roots", "simulation");
+  }
+
+  /**
+   * What the last search has found, or the running one so far, which this does not change.
+   * @returns {{action: number, value: number, proven: boolean, policy: Float32Array,
+   *   visits: Int32Array, actionValues: Float32Array, variation: number[], simulations: number}}
+   *   the action to play; the value for the mover, and whether it is exact; by action the policy,
+   *   the visits, and the values for the mover, NaN where the action was not tried; the actions of
+   *   the principal variation; simulations done.
+   */
+  results() {
+    if (!this.#begun) throw new Error("no search has had an answer of the network yet");
+    const action = this.#functions.search_results();
+    const length = this.#functions.search_variation();
+    const lower = this.#memory.field("search_tree_nodes", "lower");
+    return {
+      action,
+      value: this.#memory.array("search_root_value")[0],
+      proven: lower === this.#memory.field("search_tree_nodes", "upper"),
+      policy: this.#memory.field("search_tree_roots", "policy"),
+      visits: this.#memory.array("search_visits").slice(),
+      actionValues: this.#memory.array("search_action_values").slice(),
+      variation: Array.from(this.#memory.array("search_line").subarray(0, length)),
+      simulations: this.simulations,
+    };
+  }
+
+  #requests() {
+    return {
+      shape: this.#game.observationShape,
+      noise: this.#memory.view("search_tree_roots", "noise"),
+    };
+  }
+
+  #write(settings) {
+    const known = this.defaults;
+    for (const name of Object.keys(settings)) {
+      if (!(name in known)) {
+        throw new RangeError(`no setting is called ${name}; there are ${Object.keys(known)}`);
+      }
+    }
+    for (const [name, initial] of Object.entries(known)) {
+      let value = settings[name] ?? initial;
+      if (name === "algorithm") value = ALGORITHMS[value] ?? value;
+      const accepted = CHOICES[name] ?? (name === "algorithm" ? [0, 1] : null);
+      const fits = accepted ? accepted.includes(value) : Number.isFinite(value);
+      if (!fits) throw new RangeError(`the setting ${name} is ${value}`);
+      const most = this.limits[name];
+      if (most !== undefined) checkWhole(name, value, 1, most);
+      this.#memory.view("search_settings", name)[0] = Number(value);
+    }
+  }
+
+  #take({ logits, value }) {
+    const room = this.#memory.array("search_logits");
+    if (logits?.length !== room.length) {
+      throw new RangeError(`the network gave ${logits?.length} logits for ${room.length} actions`);
+    }
+    if (!Number.isFinite(value)) throw new RangeError(`the network gave the value ${value}`);
+    room.set(logits);
+    this.#memory.array("search_value")[0] = value;
+  }
+}
+
+/** The arrays in a module's memory, which never moves. */
+class Memory {
+  #buffer;
+  #arrays = new Map();
+
+  constructor(exports, arrays) {
+    this.#buffer = exports.memory.buffer;
+    for (const [name, about] of Object.entries(arrays)) {
+      this.#arrays.set(name, { about, address: exports[name].value, views: new Map() });
+    }
+  }
+
+  /** An array of numbers, flat. */
+  array(name) {
+    const entry = this.#arrays.get(name);
+    entry.view ??= this.#at(entry.address, entry.about, count(entry.about.shape));
+    return entry.view;
+  }
+
+  /** The bytes of an array. */
+  bytes(name) {
+    const { about, address } = this.#arrays.get(name);
+    return new Uint8Array(this.#buffer, address, about.bytes * count(about.shape));
+  }
+
+  /** A field of the first record of an array, flat. */
+  view(name, field) {
+    const { about, address, views } = this.#arrays.get(name);
+    if (!views.has(field)) {
+      const of = about.fields[field];
+      if (of === undefined) throw new RangeError(`a position has no field ${field}`);
+      views.set(field, this.#at(address + of.offset, of, count(of.shape)));
+    }
+    return views.get(field);
+  }
+
+  /** The value of a field: a number, or a copy of its array. */
+  field(name, field) {
+    const view = this.view(name, field);
+    return this.#arrays.get(name).about.fields[field].shape.length ? view.slice() : view[0];
+  }
+
+  #at(address, { type }, length) {
+    return new ARRAYS[type](this.#buffer, address, length);
+  }
+}
+
+function checkWhole(name, value, least, most) {
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw new RangeError(`${name} is ${value}; accepted: a whole number from ${least} to ${most}`);
+  }
+}

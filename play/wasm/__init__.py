@@ -1,0 +1,28 @@
+"""Builds WebAssembly modules of a game's rules and of the search over them.
+
+Cut along the way of the code: ``kernels`` (what a module can do), ``memory`` (its arrays),
+``compiler`` (from kernels to an object file), ``linker`` (from there to a module), ``module``
+(putting it together, and telling whether a module is still that of the sources).
+"""
+
+from .linker import LinkerError
+from .module import (
+    Limits,
+    Module,
+    build_module,
+    digest_of,
+    module_name,
+    read_module,
+    require_current,
+)
+
+__all__ = [
+    "Limits",
+    "LinkerError",
+    "Module",
+    "build_module",
+    "digest_of",
+    "module_name",
+    "read_module",
+    "require_current",
+]

@@ -1,0 +1,299 @@
+"""What a module exports: one game that is played, and one search.
+
+Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
+Each kernel is an export of the same name. Its first arguments ``game`` and ``search`` are the
+module's memory, see `memory`; the others, and what it returns, are whole numbers.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine import kernels as engine
+from ludarium.envs.engine.compile import kernel, part
+from ludarium.envs.engine.kernels import observe_as, random_action, random_playout, show
+from ludarium.envs.engine.rule import ONGOING
+from ludarium.training.search import simulate
+from ludarium.training.search.cache import CLOCK, EMPTIED
+from ludarium.training.search.gumbel import write_schedule
+from ludarium.training.search.settings import SearchSettings
+from ludarium.training.search.tree import NO_NODE
+
+rules: Any = None  # one game's rule module, filled in by `specialise`
+
+# Compiled along with the kernels below that call them.
+start_one = engine.start_one
+play_one = engine.play
+score_of = engine.score
+turned = engine.is_turned
+count_sequences = engine.perft
+play_random_games = engine.random_games
+begin = simulate.begin
+advance = simulate.advance
+results = simulate.results
+
+_LOW_32 = 0xFFFFFFFF
+
+
+# The game.
+
+
+@part
+def seed_words(pool, words, seed):
+    """Write what ``rule.seed_rng(seed)`` returns into ``words`` [2]; ``seed`` is below 2**53.
+
+    numpy's ``SeedSequence`` (O'Neill's seed_seq, https://www.pcg-random.org/posts/
+    developing-a-seed_seq-alternative.html): a pool of four words, mixed with each other.
+    """
+    pool[0] = seed & _LOW_32
+    pool[1] = seed >> 32
+    pool[2] = 0
+    pool[3] = 0
+    constant = 0x43B0D7E5
+    for word in range(4):
+        constant = hash_word(pool, word, word, constant)
+    for source in range(4):
+        for target in range(4):
+            if source != target:
+                constant = hash_word(pool, source, 4, constant)
+                mixed = (0xCA01F9DD * int(pool[target]) - 0x4973F715 * int(pool[4])) & _LOW_32
+                pool[target] = mixed ^ mixed >> 16
+    constant = 0x8B51F9DD
+    for word in range(2):
+        bits = int(pool[word]) ^ constant
+        constant = (constant * 0x58F38DED) & _LOW_32
+        bits = (bits * constant) & _LOW_32
+        words[word] = bits ^ bits >> 16
+    if words[0] == 0 and words[1] == 0:
+        words[0] = 1
+
+
+@part
+def hash_word(pool, source, target, constant):
+    """Write the hash of one word of the pool into another; return the next hash constant."""
+    bits = int(pool[source]) ^ constant
+    constant = (constant * 0x931E8875) & _LOW_32
+    bits = (bits * constant) & _LOW_32
+    pool[target] = bits ^ bits >> 16
+    return constant
+
+
+@kernel
+def game_seed(game, seed):
+    """Seed the random numbers, as ``rule.seed_rng(seed)`` does; ``seed`` is below 2**53."""
+    seed_words(game.pool, game.rngs[0], seed)
+
+
+@kernel
+def game_start(game):
+    """Start a new game and show it; return ``2 * outcome + mover``."""
+    return start_one(game.tables, game.states, game.rngs, game.mask, game.planes)
+
+
+@kernel
+def game_play(game, action):
+    """Play an action and show the next position; return ``2 * outcome + mover``.
+
+    -1 if the action is not legal, and then nothing is written.
+    """
+    return play_one(game.tables, game.states, action, game.mask, game.planes)
+
+
+@kernel
+def game_show(game):
+    """Write mask and planes of the position for its mover, in the board's own frame."""
+    show(game.tables[0], game.states[0], game.mask, game.planes, False)
+
+
+@kernel
+def game_observe(game, player, canonical):
+    """Write what ``player`` sees into the planes, in the canonical frame or the board's own."""
+    observe_as(game.tables[0], game.states[0], player, game.planes, canonical != 0)
+
+
+@kernel
+def game_is_turned(game, player):
+    """Whether the canonical view of ``player`` is the board turned."""
+    return turned(game.tables, game.states, player)
+
+
+@kernel
+def game_score(game):
+    """Player 0's lead."""
+    return score_of(game.tables, game.states)
+
+
+@kernel
+def game_random_action(game):
+    """A legal action drawn uniformly, or -1 if the game is over."""
+    state = game.states[0]
+    if state.outcome != ONGOING:
+        return -1
+    return random_action(game.tables[0], state, game.rngs[0], game.mask.shape[0])
+
+
+@kernel
+def game_playout(game):
+    """Play random legal actions to the end and show it; return the number of plies."""
+    table, state = game.tables[0], game.states[0]
+    plies = random_playout(table, state, game.rngs[0], game.mask.shape[0])
+    show(table, state, game.mask, game.planes, False)
+    return plies
+
+
+@kernel
+def game_random_games(game, games):
+    """Play ``games`` random games from the start; return the plies, count outcomes."""
+    for outcome in range(len(game.counts)):
+        game.counts[outcome] = 0
+    return play_random_games(
+        game.tables, game.states, game.rngs[0], game.mask.shape[0], games, game.counts
+    )
+
+
+@kernel
+def game_perft(game, depth):
+    """Number of action sequences of exactly ``depth`` plies; -1 if there is no room for so many."""
+    if depth < 0 or depth >= len(game.line):
+        return -1
+    game.line[0] = game.states[0]
+    count = game.mask.shape[0]
+    return count_sequences(game.tables, game.line[: depth + 1], game.next_action, count)
+
+
+# The search.
+
+
+@part
+def settings_of(search):
+    """The `SearchSettings` in the search's memory."""
+    given = search.settings[0]
+    return SearchSettings(
+        int(given.simulations),
+        int(given.algorithm),
+        int(given.max_considered),
+        given.noise,
+        given.value_scale,
+        given.maxvisit_init,
+        given.rescale_values != 0,
+        given.c_puct,
+        given.dirichlet_alpha,
+        given.temperature,
+        given.prove != 0,
+        int(given.temperature_plies),
+    )
+
+
+@kernel
+def search_seed(game, search, seed):
+    """Seed the root noise, as the ``seed`` of a ``Search`` of one position does."""
+    seed_words(game.pool, search.rngs[0], seed)
+
+
+@kernel
+def search_begin(game, search):
+    """Begin a search from the game's position, with the settings in memory.
+
+    The planes of the search then hold the position as the network sees it; answer them and call
+    `search_advance`. ``roots.noise`` is used as it is where ``settings.noise`` is 0.
+
+    Returns:
+        1, or -1 if the settings do not fit the memory, or the game is over.
+    """
+    settings, tree = settings_of(search), search.tree
+    room = len(tree.nodes[0]) - 1
+    rows = len(tree.considered_visits)
+    if settings.simulations < 1 or settings.simulations > room:
+        return -1
+    if settings.max_considered < 1 or settings.max_considered >= rows:
+        return -1
+    if game.states[0].outcome != ONGOING:
+        return -1
+    tree.states[0, 0] = game.states[0]
+    begin(game.tables, tree, search.cache, search.planes, 0, 1)
+    legal = tree.nodes[0, 0].end - tree.nodes[0, 0].first
+    considered = min(settings.max_considered, legal)
+    write_schedule(considered, settings.simulations, tree.considered_visits[considered])
+    return 1
+
+
+@kernel
+def search_advance(game, search):
+    """Take the network's answer, ``logits`` and ``value``; search until the next is needed.
+
+    Returns:
+        1 if the search waits for the network again, 0 if it is done.
+    """
+    return advance(
+        game.tables,
+        search.tree,
+        search.cache,
+        settings_of(search),
+        search.rngs,
+        search.logits,
+        search.value,
+        search.planes,
+        0,
+        1,
+    )
+
+
+@kernel
+def search_results(game, search):
+    """Write the root's policy, visits, action values and value; return the action to play.
+
+    A search that waits for the network is only looked at: it goes on as if it had not been.
+    """
+    root, rng = search.tree.roots[0], search.rngs[0]
+    waits = root.waiting >= 0
+    first, second = rng[0], rng[1]
+    for action in range(search.visits.shape[1]):
+        search.visits[0, action] = 0
+        search.action_values[0, action] = np.nan
+        search.noise[action] = root.noise[action]
+    results(
+        search.tree,
+        settings_of(search),
+        search.rngs,
+        search.best_action,
+        search.root_value,
+        search.visits,
+        search.action_values,
+        0,
+        1,
+    )
+    if waits:
+        rng[0] = first
+        rng[1] = second
+        for action in range(len(search.noise)):
+            root.noise[action] = search.noise[action]
+    return search.best_action[0]
+
+
+@kernel
+def search_variation(game, search):
+    """Write the actions that were visited most, one after the other, and return how many.
+
+    The principal variation: it begins with the root's action, and the first of equals counts.
+    """
+    nodes, edges = search.tree.nodes[0], search.tree.edges[0]
+    length = 0
+    number = 0
+    while length < len(search.line):
+        best = NO_NODE
+        for edge in range(nodes[number].first, nodes[number].end):
+            child = edges[edge].child
+            if child != NO_NODE and (best == NO_NODE or nodes[child].visits > nodes[best].visits):
+                best = child
+                search.line[length] = edges[edge].action
+        if best == NO_NODE:
+            break
+        number = best
+        length += 1
+    return length
+
+
+@kernel
+def search_forget(game, search):
+    """Forget the network's answers, as after a change of the network."""
+    search.cache.counts[EMPTIED] = search.cache.counts[CLOCK]

@@ -1,0 +1,156 @@
+"""The arrays that a module works on, at fixed places in its memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import record_dtype
+from ludarium.training.search.cache import Cache, new_cache
+from ludarium.training.search.settings import SearchSettings
+from ludarium.training.search.tree import Tree, new_tree
+
+DEEPEST_PERFT = 64
+LONGEST_VARIATION = 64
+_OUTCOMES = 5
+
+#: `SearchSettings` as a record of float64, which a page can write without knowing more.
+SETTINGS = record_dtype(*((name, np.float64) for name in SearchSettings._fields))
+
+
+class GameMemory(NamedTuple):
+    """One game that is played, with A actions.
+
+    Attributes:
+        tables: the constants of the rules, structured [1].
+        states: the position, structured [1].
+        rngs: int64 [1, 2], of a random start and of random actions.
+        mask: int8 [A], legal actions of the mover.
+        planes: float32 [planes, cells], an observation.
+        counts: int64 [5], outcomes of random games.
+        line, next_action: what perft works with.
+        pool: int64 [5], what seeding works with.
+    """
+
+    tables: np.ndarray
+    states: np.ndarray
+    rngs: np.ndarray
+    mask: np.ndarray
+    planes: np.ndarray
+    counts: np.ndarray
+    line: np.ndarray
+    next_action: np.ndarray
+    pool: np.ndarray
+
+
+class SearchMemory(NamedTuple):
+    """One search; the first axis of what is for a batch elsewhere has one entry here.
+
+    Attributes:
+        settings: structured [1] of `SETTINGS`.
+        rngs: int64 [1, 2], of the noise.
+        planes: float32 [1, planes, cells], what the network is asked.
+        tree: the search tree.
+        cache: answers of the network; its ``words`` are the planes.
+        logits, value: float32 [1, A] and [1], what it answers.
+        best_action, root_value, visits, action_values: int64 [1], float32 [1], int32 [1, A] and
+            float32 [1, A], results; the policy is in ``tree.roots``.
+        noise: float32 [A], the root's while results are read.
+        line: int32 [64], the actions of the principal variation.
+    """
+
+    settings: np.ndarray
+    rngs: np.ndarray
+    planes: np.ndarray
+    tree: Tree
+    cache: Cache
+    logits: np.ndarray
+    value: np.ndarray
+    best_action: np.ndarray
+    root_value: np.ndarray
+    visits: np.ndarray
+    action_values: np.ndarray
+    noise: np.ndarray
+    line: np.ndarray
+
+
+def game_memory(game: Game) -> GameMemory:
+    """The memory of a game, its tables filled in."""
+    return GameMemory(
+        tables=game.tables,
+        states=game.new_states(1),
+        rngs=np.ones((1, 2), np.int64),
+        mask=np.zeros(game.num_actions, np.int8),
+        planes=np.zeros(game.planes_shape, np.float32),
+        counts=np.zeros(_OUTCOMES, np.int64),
+        line=game.new_states(DEEPEST_PERFT + 1),
+        next_action=np.zeros(DEEPEST_PERFT + 1, np.int64),
+        pool=np.zeros(5, np.int64),
+    )
+
+
+def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMemory:
+    """The memory of a search.
+
+    Args:
+        game: the rules.
+        largest: settings with the most simulations and considered actions that fit; they are the
+            settings in memory too.
+        cache: megabytes for the network's answers.
+    """
+    planes = np.zeros((1, *game.planes_shape), np.float32)
+    actions = game.num_actions
+    settings = np.zeros(1, SETTINGS)
+    for name, value in largest._asdict().items():
+        settings[name] = value
+    return SearchMemory(
+        settings=settings,
+        rngs=np.ones((1, 2), np.int64),
+        planes=planes,
+        tree=new_tree(game, 1, largest),
+        cache=new_cache(planes, actions, cache),
+        logits=np.zeros((1, actions), np.float32),
+        value=np.zeros(1, np.float32),
+        best_action=np.zeros(1, np.int64),
+        root_value=np.zeros(1, np.float32),
+        visits=np.zeros((1, actions), np.int32),
+        action_values=np.zeros((1, actions), np.float32),
+        noise=np.zeros(actions, np.float32),
+        line=np.zeros(LONGEST_VARIATION, np.int32),
+    )
+
+
+def named_arrays(name: str, memory: Any) -> dict[str, np.ndarray]:
+    """The arrays in a tuple of arrays and tuples, by names such as ``search_tree_nodes``."""
+    if isinstance(memory, np.ndarray):
+        return {name: memory}
+    return {
+        full_name: array
+        for field, value in memory._asdict().items()
+        for full_name, array in named_arrays(f"{name}_{field}", value).items()
+    }
+
+
+def describe_array(array: np.ndarray) -> dict[str, Any]:
+    """Shape and type of an array as JSON values, see `describe_type`."""
+    return {"shape": list(array.shape), **describe_type(array.dtype)}
+
+
+def describe_type(dtype: np.dtype) -> dict[str, Any]:
+    """A type of entries as JSON values.
+
+    Returns:
+        - ``type``: numpy's name of a number's type, or ``record``;
+        - ``bytes``: of one entry;
+        - ``fields``: of a record, by name; each has an ``offset`` in bytes, a ``shape``, which is
+          empty for a single value, and what this function says of its type.
+    """
+    if dtype.fields is None:
+        return {"type": dtype.name, "bytes": dtype.itemsize}
+    fields = {}
+    for name in dtype.names or ():
+        kind, offset = dtype.fields[name][:2]
+        fields[name] = {"offset": offset, "shape": list(kind.shape), **describe_type(kind.base)}
+    return {"type": "record", "bytes": dtype.itemsize, "fields": fields}

@@ -1,0 +1,258 @@
+"""Modules: building one, reading what it says of itself, and telling whether it is stale."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import re
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ludarium.envs.engine.compile import sources_of
+from ludarium.envs.engine.description import describe_game
+from ludarium.envs.engine.files import load_json, read_regular_file
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.registry import make_stored_game
+from ludarium.training.search.settings import SearchSettings
+
+from . import kernels
+from .compiler import compile_object, exported_kernels, numbers_of
+from .linker import find_zig, link
+from .memory import describe_array, game_memory, named_arrays, search_memory
+
+#: Name of the custom section that holds the manifest.
+SECTION = "ludarium"
+_FORMAT = 1
+_MAGIC = b"\0asm\x01\0\0\0"
+_MOST_BYTES = 64 * 2**20
+_MAKERS = ("compiler.py", "linker.py", "memory.py", "module.py")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The memory of a module's search, which is fixed when it is built.
+
+    Attributes:
+        simulations: most simulations of a search.
+        max_considered: most root actions that sequential halving starts with.
+        cache: megabytes for the network's answers.
+    """
+
+    simulations: int = 1600
+    max_considered: int = 64
+    cache: float = 4.0
+
+    def __post_init__(self) -> None:
+        for name, value, most in (
+            ("simulations", self.simulations, 1_000_000),
+            ("max_considered", self.max_considered, 32_767),
+            ("cache", self.cache, 1024),
+        ):
+            least = 0 if name == "cache" else 1
+            if not least <= value <= most:
+                raise ValueError(f"{name} is {value}; accepted: {least} to {most:,}")
+
+
+@dataclass(frozen=True)
+class Module:
+    """A WebAssembly module and its manifest, which it holds in a custom section too."""
+
+    content: bytes
+    manifest: dict[str, Any]
+
+
+def module_name(game: Game) -> str:
+    """Name of a module: the game's, then each option that is not the default: ``onyx-size=8``."""
+    defaults = {option.name: option.default for option in game.option_list}
+    changed = [
+        f"{name}={_as_word(value)}"
+        for name, value in game.options.items()
+        if value != defaults[name]
+    ]
+    return "-".join([game.name, *changed])
+
+
+def _as_word(value: Any) -> str:
+    text = str(value)
+    if re.fullmatch(r"[\w.]{1,32}", text):
+        return text
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def build_module(game: Game, limits: Limits | None = None) -> Module:
+    """Compile a game's rules and the search over them, in a process of its own.
+
+    Raises:
+        LinkerError: there is no linker, or it refuses.
+    """
+    find_zig()  # rather than compile for half a minute and then miss it
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
+        return pool.submit(_build, game, limits or Limits()).result()
+
+
+def _build(game: Game, limits: Limits) -> Module:
+    memory = _memory_of(game, limits)
+    compiled = compile_object(game, kernels, memory)
+    manifest = _describe(game, limits, memory)
+    names = [*manifest["exports"], *manifest["arrays"]]
+    content = link(compiled, names) + custom_section(SECTION, _as_json(manifest))
+    return Module(content, manifest)
+
+
+def _memory_of(game: Game, limits: Limits) -> dict[str, Any]:
+    largest = SearchSettings(simulations=limits.simulations, max_considered=limits.max_considered)
+    return {
+        "game": game_memory(game),
+        "search": search_memory(game, largest, limits.cache),
+    }
+
+
+def _describe(game: Game, limits: Limits, memory: dict[str, Any]) -> dict[str, Any]:
+    arrays: dict[str, Any] = {}
+    addresses: set[int] = set()
+    for name, value in memory.items():
+        for full_name, array in named_arrays(name, value).items():
+            address = array.__array_interface__["data"][0]
+            if address not in addresses:  # not another view of one that is there
+                arrays[full_name] = describe_array(array)
+            addresses.add(address)
+    return {
+        "format": _FORMAT,
+        "name": module_name(game),
+        "description": describe_game(game),
+        "max_plies": game.max_plies,
+        "random_start": game.random_start,
+        "sources": digest_of(game),
+        "made_with": {name: version(name) for name in ("numba", "llvmlite", "ziglang")},
+        "search": {"limits": asdict(limits), "defaults": SearchSettings()._asdict()},
+        "exports": {
+            name: numbers_of(function, memory)
+            for name, function in exported_kernels(kernels).items()
+        },
+        "arrays": arrays,
+    }
+
+
+def digest_of(game: Game) -> str:
+    """Digest of what a game's module is made of: sources, tables, and what describes the game.
+
+    The versions of the tools are not in it. With ``NUMBA_DISABLE_JIT=1`` it is another.
+    """
+    digest = hashlib.sha256(sources_of(kernels, game.rules).encode())
+    for name in _MAKERS:
+        digest.update(Path(__file__).with_name(name).read_bytes())
+    digest.update(_as_json(describe_game(game)))
+    digest.update(repr((game.state_dtype, game.tables.dtype)).encode())
+    digest.update(game.tables.tobytes())
+    return digest.hexdigest()
+
+
+def require_current(manifest: dict[str, Any]) -> None:
+    """Check that a module is that of the sources that are here.
+
+    Raises:
+        ValueError: it is stale, or its game is not here; the message says which and the remedy.
+    """
+    about = manifest["description"]
+    game = make_stored_game(about["game"], about["options"])
+    if manifest["sources"] != digest_of(game):
+        raise ValueError(
+            f"the module {quoted(manifest['name'])} is stale: the sources have changed since it "
+            f"was built; build it anew: python -m ludarium.play.build {game.name}"
+        )
+
+
+def read_module(path: str | os.PathLike[str]) -> Module:
+    """Read a module from a file.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is no module of this package, or one of another format.
+    """
+    what = "a WebAssembly module"
+    content = read_regular_file(path, _MOST_BYTES, what)
+    name = quoted(os.fspath(path), 100)
+    if not content.startswith(_MAGIC):
+        raise ValueError(f"{name} is no WebAssembly module")
+    text = _find_section(content, SECTION)
+    if text is None:
+        raise ValueError(f"{name} is no module of ludarium: it has no whole section {SECTION!r}")
+    manifest = load_json(text, f"the manifest in {name}")
+    if not _is_manifest(manifest):
+        raise ValueError(f"{name} has no manifest of format {_FORMAT}; build it anew")
+    return Module(content, manifest)
+
+
+def _is_manifest(found: Any) -> bool:
+    """Whether a JSON value has what is used of a manifest in Python."""
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        return False
+    kinds = {"name": str, "sources": str, "description": dict, "search": dict}
+    if not all(isinstance(found.get(key), kind) for key, kind in kinds.items()):
+        return False
+    about = found["description"]
+    return isinstance(about.get("game"), str) and isinstance(about.get("options"), dict)
+
+
+def _as_json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+# The binary format, https://webassembly.github.io/spec/core/binary/modules.html
+
+
+def custom_section(name: str, content: bytes) -> bytes:
+    """A custom section, which goes after a module."""
+    title = name.encode()
+    body = _unsigned(len(title)) + title + content
+    return b"\0" + _unsigned(len(body)) + body
+
+
+def _unsigned(number: int) -> bytes:
+    """A number in the LEB128 code."""
+    encoded = bytearray()
+    while number >= 0x80:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)
+
+
+def _read_unsigned(content: bytes, place: int) -> tuple[int, int]:
+    """A number in the LEB128 code, of at most 32 bits, and the place after it."""
+    number = 0
+    for shift in range(0, 35, 7):
+        byte = content[place]
+        place += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, place
+    raise IndexError
+
+
+def _find_section(content: bytes, name: str) -> bytes | None:
+    """The content of a custom section, or None where there is none, or the file is torn."""
+    place = len(_MAGIC)
+    found = None
+    try:
+        while place < len(content):
+            kind = content[place]
+            size, place = _read_unsigned(content, place + 1)
+            end = place + size
+            if end > len(content):
+                return None
+            if kind == 0:
+                length, start = _read_unsigned(content, place)
+                if content[start : start + length] == name.encode():
+                    found = content[start + length : end]
+            place = end
+    except IndexError:
+        return None
+    return found

@@ -1,0 +1,110 @@
+// The counterpart of agreement.py: the same games and searches with a module.
+// node agreement.mjs MODULE REQUEST, the request being JSON; prints JSON.
+
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { Engine } from "../../play/js/engine.js";
+
+const [path, request] = process.argv.slice(2);
+const engine = await Engine.load(readFileSync(path));
+const { games, searches } = JSON.parse(request);
+
+/** Numbers in range(2**32), as agreement.py draws them. */
+class Draws {
+  constructor(seed) {
+    this.bits = seed >>> 0;
+  }
+
+  below(bound) {
+    this.bits = (Math.imul(this.bits, 1664525) + 1013904223) >>> 0;
+    return Math.floor((this.bits * bound) / 2 ** 32);
+  }
+}
+
+/** The bytes of the record's fields without what lies between them. */
+function contents(game) {
+  const { fields } = engine.manifest.arrays.game_states;
+  const record = game.record;
+  return Buffer.concat(
+    Object.values(fields).map(({ offset, bytes, shape }) =>
+      record.subarray(offset, offset + bytes * shape.reduce((a, b) => a * b, 1)),
+    ),
+  );
+}
+
+function digestOfGames(first, end) {
+  const digest = createHash("sha256");
+  const game = engine.newGame();
+  let plies = 0;
+  for (let seed = first; seed < end; seed++) {
+    const draws = new Draws(seed);
+    game.start(seed);
+    for (;;) {
+      digest.update(contents(game));
+      digest.update(game.mask);
+      for (const player of [0, 1]) {
+        digest.update(game.observation({ player }));
+        digest.update(game.observation({ player, canonical: true }));
+      }
+      digest.update(Int32Array.of(game.score, ...game.rewards));
+      if (game.isOver) break;
+      const legal = game.legalActions;
+      const action = legal[draws.below(legal.length)];
+      digest.update(Int32Array.of(action, game.toCanonical(action)));
+      game.play(action);
+      plies += 1;
+    }
+  }
+  return { plies, digest: digest.digest("hex") };
+}
+
+/** A network's answer that is a hash of the observation. */
+function answer(observation) {
+  const words = new Uint32Array(observation.buffer, observation.byteOffset, observation.length);
+  let sum = 0;
+  words.forEach((word, index) => {
+    sum = (sum + Math.imul(word ^ (word >>> 23), Math.imul(2 * index + 1, 0x9e3779b1))) >>> 0;
+  });
+  const actions = engine.manifest.description.actions.names.length;
+  const numbers = Array.from({ length: actions + 1 }, (_, index) => {
+    let bits = (sum + Math.imul(index, 0x9e3779b9)) >>> 0;
+    bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b) >>> 0;
+    bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35) >>> 0;
+    return ((bits ^ (bits >>> 16)) >>> 0) / 2 ** 32;
+  });
+  return {
+    logits: Float32Array.from(numbers.slice(0, actions), (number) => 6 * number - 3),
+    value: Math.fround(2 * numbers[actions] - 1),
+  };
+}
+
+async function digestsOfSearches({ settings, positions, seed }) {
+  const digests = [];
+  const game = engine.newGame();
+  game.search.seed(seed);
+  const draws = new Draws(seed);
+  while (digests.length < positions) {
+    game.start(seed + digests.length);
+    let plies = draws.below(Math.min(engine.manifest.max_plies, 60));
+    for (; plies > 0 && !game.isOver; plies--) {
+      const legal = game.legalActions;
+      game.play(legal[draws.below(legal.length)]);
+    }
+    if (game.isOver) game.undo();
+    const found = await game.search.run(answer, settings);
+    const digest = createHash("sha256");
+    digest.update(found.policy).update(found.visits).update(found.actionValues);
+    digest.update(Float32Array.of(found.value));
+    digest.update(Int32Array.of(found.action, +found.proven, found.simulations, found.evaluations));
+    digests.push(digest.digest("hex"));
+  }
+  return digests;
+}
+
+const report = { games: [], searches: [], perft: [] };
+for (const [first, end] of games) report.games.push(digestOfGames(first, end));
+for (const search of searches) report.searches.push(await digestsOfSearches(search));
+const game = engine.newGame(1);
+report.perft = [0, 1, 2].map((depth) => game.perft(depth));
+report.random = engine.newGame(5).randomGames(100);
+console.log(JSON.stringify(report));

@@ -1,0 +1,190 @@
+"""The same games and searches in a WebAssembly module, run by Node, and in Python.
+
+    python -m tests.play.agreement corso onyx --games 10000 --positions 100
+
+plays random games of each game on both sides and compares, ply by ply, positions, masks, what both
+players see in both frames, scores, rewards, and the actions' canonical numbers; and searches with a
+hash of the observation in the network's place. Equal means bit for bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs import Game
+from ludarium.envs.engine.position import Position, contents_of
+from ludarium.envs.engine.rule import seed_rng
+from ludarium.play.wasm import Limits, build_module
+from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search.settings import PUCT
+from tests.games import ALL_GAMES
+
+SCRIPT = Path(__file__).with_name("agreement.mjs")
+CHUNK = 100  # games that share a digest, so that a difference is found
+SETTINGS = (
+    SearchSettings(simulations=128),
+    SearchSettings(simulations=64, noise=1.0, max_considered=8, prove=False),
+    SearchSettings(simulations=96, algorithm=PUCT, noise=0.25, temperature=0.8),
+    SearchSettings(simulations=32, algorithm=PUCT, rescale_values=False),
+)
+
+
+class Draws:
+    """Numbers in ``range(2**32)``, as agreement.mjs draws them."""
+
+    def __init__(self, seed: int) -> None:
+        self.bits = seed
+
+    def below(self, bound: int) -> int:
+        self.bits = (self.bits * 1664525 + 1013904223) & 0xFFFFFFFF
+        return self.bits * bound >> 32
+
+
+def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    plies = 0
+    for seed in range(first, end):
+        draws = Draws(seed)
+        position = Position(game, seed)
+        while True:
+            digest.update(contents_of(position.states))
+            digest.update(position.mask.tobytes())
+            viewers = (0, 1)
+            for player in viewers:
+                digest.update(position.observation(player).tobytes())
+                digest.update(position.observation(player, canonical=True).tobytes())
+            digest.update(np.array([position.score, *position.rewards], np.int32).tobytes())
+            if position.is_over:
+                break
+            legal = position.legal_actions
+            action = int(legal[draws.below(len(legal))])
+            digest.update(np.array([action, position.turned_action(action)], np.int32).tobytes())
+            position.play(action)
+            plies += 1
+    return {"plies": plies, "digest": digest.hexdigest()}
+
+
+def answer(observations: np.ndarray, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
+    """A network's answers that are hashes of the observations."""
+    words = observations.reshape(len(observations), -1).view(np.uint32)
+    index = np.arange(words.shape[1], dtype=np.uint32)
+    factors = (2 * index + np.uint32(1)) * np.uint32(0x9E3779B1)
+    sums = ((words ^ words >> np.uint32(23)) * factors).sum(axis=1, dtype=np.uint32)
+    bits = sums[:, None] + np.arange(num_actions + 1, dtype=np.uint32) * np.uint32(0x9E3779B9)
+    bits = (bits ^ bits >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+    bits = (bits ^ bits >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+    numbers = (bits ^ bits >> np.uint32(16)) / 2**32
+    return (6 * numbers[:, :-1] - 3).astype(np.float32), (2 * numbers[:, -1] - 1).astype(np.float32)
+
+
+def digests_of_searches(
+    game: Game, settings: SearchSettings, positions: int, seed: int
+) -> list[str]:
+    digests: list[str] = []
+    search = Search(game, settings, batch=1, seed=seed, cache=Limits().cache)
+    draws = Draws(seed)
+    while len(digests) < positions:
+        position = Position(game, seed + len(digests))
+        before = position.states.copy()
+        plies = draws.below(min(game.max_plies, 60))
+        while plies > 0 and not position.is_over:
+            legal = position.legal_actions
+            before = position.states.copy()
+            position.play(int(legal[draws.below(len(legal))]))
+            plies -= 1
+        states = before if position.is_over else position.states
+        found = search.run(states, lambda observations: answer(observations, game.num_actions))
+        digest = hashlib.sha256()
+        for array in (found.policies, found.visits, found.action_values, found.values):
+            digest.update(array.tobytes())
+        numbers = [found.actions[0], found.proven[0], found.simulations, found.evaluations]
+        digest.update(np.array(numbers, np.int32).tobytes())
+        digests.append(digest.hexdigest())
+    return digests
+
+
+def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
+    rng = seed_rng(5)[0]
+    counts = np.zeros(5, np.int64)
+    plies = game.kernels.random_games(
+        game.tables, game.new_states(1), rng, game.num_actions, 100, counts
+    )
+    return {
+        "games": [digest_of_games(game, first, end) for first, end in _chunks(games)],
+        "searches": [
+            digests_of_searches(game, settings, positions, seed)
+            for seed, settings in enumerate(SETTINGS if positions else ())
+        ],
+        "perft": [game.start(1).perft(depth) for depth in range(3)],
+        "random": {"plies": int(plies), "outcomes": counts.tolist()},
+    }
+
+
+def in_module(module: Path, games: int, positions: int) -> dict[str, Any]:
+    searches = [
+        {"settings": settings._asdict(), "positions": positions, "seed": seed}
+        for seed, settings in enumerate(SETTINGS if positions else ())
+    ]
+    request = json.dumps({"games": _chunks(games), "searches": searches})
+    node = shutil.which("node")
+    assert node is not None
+    run = subprocess.run(
+        [node, str(SCRIPT), str(module), request], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def _chunks(games: int) -> list[tuple[int, int]]:
+    return [(first, min(first + CHUNK, games)) for first in range(0, games, CHUNK)]
+
+
+def compare(game: Game, module: Path, games: int, positions: int) -> str:
+    """What agreed, in words.
+
+    Raises:
+        AssertionError: something did not; the message says what first.
+    """
+    ours, theirs = in_python(game, games, positions), in_module(module, games, positions)
+    for one, other, chunk in zip(ours["games"], theirs["games"], _chunks(games), strict=True):
+        assert one == other, f"{game!r}: games {chunk[0]} to {chunk[1]} differ"
+    assert (ours["perft"], ours["random"]) == (theirs["perft"], theirs["random"])
+    for settings, one, other in zip(SETTINGS, ours["searches"], theirs["searches"], strict=False):
+        differing = [index for index in range(positions) if one[index] != other[index]]
+        assert not differing, f"{game!r}: searches {differing[:5]} with {settings} differ"
+    plies = sum(chunk["plies"] for chunk in ours["games"])
+    searches = sum(map(len, ours["searches"]))
+    return f"{games:,} games of {plies:,} plies and {searches:,} searches agree"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", default=list(ALL_GAMES), metavar="GAME")
+    parser.add_argument("--games", type=int, default=10_000)
+    parser.add_argument("--positions", type=int, default=100, help="searched with each setting")
+    parser.add_argument("--modules", type=Path, help="a folder of modules that are built already")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        game = ALL_GAMES[name]()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(arguments.modules or folder, f"{name}.wasm")
+            if not path.is_file():
+                path.write_bytes(build_module(game).content)
+            print(name, compare(game, path, arguments.games, arguments.positions), flush=True)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+// The engine's interface, with the module of tic-tac-toe whose path is in MODULE.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { Engine, Outcome } from "../../play/js/engine.js";
+
+const bytes = readFileSync(process.env.MODULE);
+const engine = await Engine.load(bytes);
+const equal = { logits: new Float32Array(9), value: 0 };
+const evaluate = () => equal;
+
+const play = (...actions) => {
+  const game = engine.newGame();
+  actions.forEach((action) => game.play(action));
+  return game;
+};
+
+test("a game is played to its end", () => {
+  const game = play(0, 3, 1, 4);
+  assert.deepEqual([game.ply, game.mover, game.outcome], [4, 0, Outcome.ONGOING]);
+  assert.deepEqual(game.legalActions, [2, 5, 6, 7, 8]);
+  assert.equal(game.play(2), Outcome.PLAYER_0_WINS);
+  assert.deepEqual([game.isOver, game.score, game.rewards], [true, 1, [1, -1]]);
+  assert.deepEqual(game.legalActions, []);
+  assert.equal(game.randomAction(), -1);
+  assert.throws(() => game.play(5), /action 5 \(c2\) is not legal: the game is over/);
+});
+
+test("an action that is not legal changes nothing", () => {
+  const game = play(4);
+  const before = game.save();
+  assert.throws(() => game.play(4), { name: "RangeError", message: /action 4 \(b2\)/ });
+  for (const action of [-1, 9, 1.5, "a1", undefined, NaN]) {
+    assert.throws(() => game.play(action), /out of range; actions are 0 to 8/);
+  }
+  assert.deepEqual(game.save(), before);
+});
+
+test("actions are taken back", () => {
+  const game = engine.newGame();
+  const start = game.save();
+  const seen = game.observation();
+  game.play(0);
+  game.play(8);
+  assert.equal(game.undo(), 8);
+  assert.equal(game.undo(), 0);
+  assert.equal(game.undo(), undefined);
+  assert.deepEqual(game.save(), start);
+  assert.deepEqual(game.observation(), seen);
+  assert.deepEqual(game.legalActions, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test("games do not share memory, and go from one to the other", () => {
+  const one = play(0, 1, 2);
+  const other = engine.newGame();
+  assert.equal(other.ply, 0);
+  other.restore(structuredClone(one.save()));
+  assert.deepEqual(other.save(), one.save());
+  other.undo();
+  assert.deepEqual([other.actions, one.actions], [[0, 1], [0, 1, 2]]);
+  assert.deepEqual(other.record, play(0, 1).record);
+  const { actions, seed } = one.save();
+  assert.throws(() => other.restore({ seed, actions, states: [] }), /not saved by a game/);
+});
+
+test("observations are those of a player", () => {
+  const game = play(4);
+  const marked = (planes) => Array.from(planes.keys()).filter((index) => planes[index]);
+  assert.deepEqual(marked(game.observation().slice(0, 18)), [9 + 4]);
+  assert.deepEqual(marked(game.observation({ player: 0 }).slice(0, 18)), [4]);
+  assert.throws(() => game.observation({ player: 2 }), /player is 2/);
+});
+
+test("playouts and random games come back", () => {
+  const game = play(0, 4);
+  const before = game.save();
+  const { outcome, plies } = game.playout();
+  assert.ok(outcome !== Outcome.ONGOING && plies >= 3 && plies <= 7);
+  const { outcomes } = game.randomGames(50);
+  assert.equal(outcomes.reduce((sum, games) => sum + games), 50);
+  assert.deepEqual(game.save(), before);
+  assert.equal(engine.newGame().perft(5), 15120);
+  assert.throws(() => game.perft(1000), /perft of depth 1000/);
+});
+
+test("seeds are whole numbers", () => {
+  const drawn = (seed) => {
+    const game = engine.newGame(seed);
+    return Array.from({ length: 20 }, () => game.randomAction());
+  };
+  assert.deepEqual(drawn(2 ** 40), drawn(2 ** 40));
+  assert.notDeepEqual(drawn(1), drawn(2));
+  for (const seed of [-1, 0.5, 2 ** 53, NaN]) {
+    assert.throws(() => engine.newGame(seed), /seed is .*accepted/);
+  }
+});
+
+for (const algorithm of ["gumbel", "puct"]) {
+  test(`${algorithm} finds a win and knows that it is one`, async () => {
+    const game = play(0, 3, 1, 4);
+    const found = await game.search.run(evaluate, { simulations: 50, algorithm });
+    assert.deepEqual([found.action, found.value, found.proven], [2, 1, true]);
+    assert.equal(found.variation[0], 2);
+  });
+
+  test(`${algorithm} shares its simulations`, async () => {
+    const settings = { simulations: 200, algorithm, prove: false };
+    const found = await engine.newGame().search.run(async () => equal, settings);
+    assert.equal(found.simulations, 200);
+    assert.equal(found.visits.reduce((sum, visits) => sum + visits), 200);
+    assert.ok(Math.abs(found.policy.reduce((sum, share) => sum + share) - 1) < 1e-5);
+    assert.ok(found.variation.length > 2 && found.evaluations > 50);
+    found.visits.forEach((visits, action) => {
+      assert.equal(visits === 0, Number.isNaN(found.actionValues[action]));
+    });
+  });
+}
+
+test("a search ends early with what it has found", async () => {
+  const stop = new AbortController();
+  const { search } = engine.newGame();
+  const seen = [];
+  const onProgress = (simulations) => {
+    seen.push(simulations);
+    assert.ok(search.results().simulations === simulations);
+    if (simulations >= 20) stop.abort();
+  };
+  const found = await search.run(evaluate, { simulations: 1000 }, { signal: stop.signal, onProgress });
+  assert.ok(found.simulations >= 20 && found.simulations < 100);
+  assert.equal(seen.at(-1), found.simulations);
+  assert.ok(found.visits[found.action] > 0);
+  const again = await search.run(evaluate, {}, { signal: AbortSignal.abort() });
+  assert.equal(again.evaluations, 1);
+});
+
+test("looking at a search that runs does not change it", async () => {
+  const noisy = { simulations: 80, noise: 1, temperature_plies: 0, prove: false };
+  const drawn = { simulations: 80, algorithm: "puct", noise: 0.25, temperature: 1, prove: false };
+  for (const settings of [noisy, drawn]) {
+    const runs = [];
+    for (const look of [true, false]) {
+      const { search } = engine.newGame();
+      search.seed(7);
+      const onProgress = (simulations) => look && simulations < 80 && search.results();
+      runs.push(await search.run(evaluate, settings, { onProgress }));
+    }
+    assert.deepEqual(runs[0], runs[1]);
+  }
+});
+
+test("one search of a game runs at a time", async () => {
+  const game = engine.newGame();
+  const first = game.search.run(async () => equal);
+  await assert.rejects(game.search.run(evaluate), /is running/);
+  game.play(0); // the search goes on in the position that it began in
+  assert.equal((await first).simulations, 64);
+  assert.equal((await game.search.run(evaluate)).visits[0], 0);
+});
+
+test("what does not fit is told, and the next search works", async () => {
+  const { search } = engine.newGame();
+  const cases = [
+    [{ simulations: 1601 }, /simulations is 1601; accepted: a whole number from 1 to 1600/],
+    [{ simulations: 0 }, /simulations is 0/],
+    [{ max_considered: 65 }, /max_considered is 65/],
+    [{ simulation: 5 }, /no setting is called simulation; there are simulations,/],
+    [{ algorithm: "minimax" }, /algorithm is minimax/],
+    [{ prove: 1 }, /prove is 1/],
+    [{ noise: NaN }, /noise is NaN/],
+  ];
+  for (const [settings, message] of cases) {
+    await assert.rejects(search.run(evaluate, settings), message);
+  }
+  const answers = [
+    [{ logits: [0, 0], value: 0 }, /2 logits for 9 actions/],
+    [{ logits: equal.logits, value: NaN }, /the value NaN/],
+  ];
+  for (const [answer, message] of answers) {
+    await assert.rejects(search.run(() => answer), message);
+  }
+  assert.throws(() => search.results(), /no search has had an answer/);
+  await assert.rejects(
+    search.run(() => {
+      throw new Error("the network is gone");
+    }),
+    /the network is gone/,
+  );
+  assert.equal((await search.run(evaluate)).simulations, 64);
+  await assert.rejects(play(0, 3, 1, 4, 2).search.run(evaluate), /finished game/);
+});
+
+test("remembered answers are not asked again, until they are forgotten", async () => {
+  const { search } = engine.newGame();
+  const asked = async () => (await search.run(evaluate, { simulations: 100 })).evaluations;
+  const first = await asked();
+  assert.ok(first > 50);
+  assert.equal(await asked(), 1); // the root is always asked about
+  search.forget();
+  assert.equal(await asked(), first);
+});
+
+test("a module can be fetched and sent, and a foreign one is told", async () => {
+  const other = await Engine.load(structuredClone(engine.module));
+  assert.equal(other.manifest.name, "tictactoe");
+  const address = `data:application/wasm;base64,${bytes.toString("base64")}`;
+  for (const source of [address, new URL(address), await fetch(address)]) {
+    assert.equal((await Engine.load(source)).manifest.name, "tictactoe");
+  }
+  await assert.rejects(Engine.load(new Response(null, { status: 404 })), /cannot fetch.*404/);
+  const empty = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
+  await assert.rejects(Engine.load(empty), /no module of ludarium/);
+});

@@ -1,0 +1,199 @@
+"""WebAssembly modules do what Python does, bit for bit; a stale or foreign one is told."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludarium.envs import GAMES
+from ludarium.envs.engine.rule import seed_rng
+from ludarium.play import build
+from ludarium.play.wasm import (
+    Limits,
+    LinkerError,
+    Module,
+    build_module,
+    digest_of,
+    kernels,
+    linker,
+    module_name,
+    read_module,
+    require_current,
+)
+from ludarium.play.wasm.module import custom_section
+from ludarium.training.search.gumbel import sequence_of_considered_visits
+from tests.games import ALL_GAMES
+from tests.play.agreement import compare
+from tests.tictactoe import TicTacToe
+
+ENGINE_TESTS = Path(__file__).with_name("engine.test.mjs")
+EMPTY = b"\0asm\x01\0\0\0"  # a module without anything
+
+
+def _need_tools() -> None:
+    try:
+        linker.find_zig()
+    except LinkerError as error:
+        pytest.skip(str(error))
+    if shutil.which("node") is None:
+        pytest.skip("there is no node, which runs the modules")
+
+
+@pytest.fixture(scope="module")
+def tictactoe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The module of tic-tac-toe, as a file."""
+    _need_tools()
+    module = build_module(TicTacToe(), Limits(cache=4.0))
+    return build.write_module(tmp_path_factory.mktemp("modules"), module)
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+
+
+def test_games_and_searches_are_those_of_python(tictactoe: Path) -> None:
+    assert "agree" in compare(TicTacToe(), tictactoe, games=200, positions=10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL_GAMES)
+def test_thousands_of_games_are_those_of_python(name: str, tmp_path: Path) -> None:
+    _need_tools()
+    game = ALL_GAMES[name]()
+    path = build.write_module(tmp_path, build_module(game))
+    assert "agree" in compare(game, path, games=10_000, positions=100)
+
+
+@pytest.mark.slow
+def test_a_random_start_is_that_of_python(tmp_path: Path) -> None:
+    _need_tools()
+    game = GAMES["osiron"](setup="random")
+    path = build.write_module(tmp_path, build_module(game))
+    assert path.name == "osiron-setup=random.wasm"
+    assert "agree" in compare(game, path, games=200, positions=2)
+
+
+def test_the_engine_in_javascript(tictactoe: Path) -> None:
+    run = subprocess.run(
+        ["node", "--test", str(ENGINE_TESTS)],
+        env={"MODULE": str(tictactoe), "PATH": str(Path(shutil.which("node") or "").parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+
+
+def test_the_manifest_beside_a_module_is_the_one_in_it(tictactoe: Path) -> None:
+    manifest = read_module(tictactoe).manifest
+    assert json.loads(tictactoe.with_suffix(".json").read_text()) == manifest
+    ply = manifest["arrays"]["game_states"]["fields"]["ply"]
+    assert ply == {"offset": 0, "shape": [], "type": "int32", "bytes": 4}
+    assert manifest["exports"]["game_observe"] == ["player", "canonical"]
+
+
+def test_a_stale_module_is_told(tictactoe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    game, module = TicTacToe(), read_module(tictactoe)
+    require_current(module.manifest)
+    assert build.is_current(tictactoe.parent, game, Limits())
+    assert not build.is_current(tictactoe.parent, game, Limits(simulations=5))
+    changed = TicTacToe()
+    changed.tables = changed.tables.copy()
+    changed.tables["lines"][0, 0, 0] += 1
+    assert digest_of(changed) != digest_of(game)
+    monkeypatch.setattr(kernels, "_LOW_32", 5)  # one of the numbers that the code is made of
+    with pytest.raises(ValueError, match=r"'tictactoe' is stale: .*play\.build tictactoe"):
+        require_current(module.manifest)
+    assert not build.is_current(tictactoe.parent, game, Limits())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"PK\x03\x04", "no WebAssembly module"),
+        (EMPTY, "no whole section"),
+        (EMPTY + custom_section("other", b"{}"), "no whole section"),
+        (EMPTY + custom_section("ludarium", b"{}" * 100)[:-1], "no whole section"),
+        (EMPTY + b"\0\xff\xff\xff\xff\xff\xff", "no whole section"),
+        (EMPTY + custom_section("ludarium", b"{"), "not valid JSON"),
+        (EMPTY + custom_section("ludarium", b'{"format": 99}'), "no manifest of format 1"),
+        (EMPTY + custom_section("ludarium", b'{"format": 1}'), "no manifest of format 1"),
+        (EMPTY + custom_section("ludarium", b"[" * 99 + b"]" * 99), "not valid JSON"),
+    ],
+)
+def test_what_is_no_module_is_told(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "some.wasm"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_module(path)
+
+
+def test_a_long_section_is_found(tmp_path: Path) -> None:
+    about = {"game": "tictactoe", "options": {}}
+    manifest = {"format": 1, "name": "x" * 100_000, "sources": "", "description": about}
+    manifest["search"] = {}
+    path = tmp_path / "some.wasm"
+    path.write_bytes(
+        EMPTY + custom_section("ludarium", json.dumps(manifest).encode()) + custom_section("a", b"")
+    )
+    assert read_module(path).manifest == manifest
+
+
+@pytest.mark.parametrize("seed", [0, 1, 12345, 2**32 - 1, 2**32, 2**53 - 1])
+def test_seeds_are_those_of_numpy(seed: int) -> None:
+    words = np.zeros(2, np.int64)
+    kernels.seed_words(np.zeros(5, np.int64), words, seed)
+    assert words.tolist() == seed_rng(seed)[0].tolist()
+
+
+def test_schedules_share_the_simulations() -> None:
+    assert sequence_of_considered_visits(4, 10) == [0, 0, 0, 0, 1, 1, 2, 2, 3, 3]
+    assert sequence_of_considered_visits(1, 3) == [0, 1, 2]
+
+
+def test_options_name_a_module() -> None:
+    assert module_name(build.read_game("onyx")) == "onyx"
+    assert module_name(build.read_game("onyx?size=6")) == "onyx-size=6"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["draughts"], "no game is called 'draughts'"),
+        (["corso?size"], "write GAME[?]NAME=VALUE"),
+        (["corso?size=99"], "option 'size' is 99"),
+        (["--simulations", "0"], "simulations is 0; accepted: 1 to"),
+    ],
+)
+def test_a_wrong_command_is_told(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert build.main(arguments) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_a_missing_linker_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linker.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(LinkerError, match=r"pip install 'ludarium\[wasm\]'"):
+        build_module(TicTacToe())
+
+
+def test_what_has_not_changed_is_left(tictactoe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = tictactoe.stat().st_mtime_ns
+    assert build.main(["tictactoe", "--output", str(tictactoe.parent)]) == 0
+    assert capsys.readouterr().out == "tictactoe: nothing has changed\n"
+    assert tictactoe.stat().st_mtime_ns == before
+
+
+def test_a_module_is_written_with_its_manifest(tmp_path: Path) -> None:
+    module = Module(EMPTY, {"name": "corso-size=3"})
+    path = build.write_module(tmp_path / "new", module)
+    assert path.read_bytes() == EMPTY
+    assert json.loads((tmp_path / "new/corso-size=3.json").read_text()) == module.manifest
