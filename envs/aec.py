@@ -256,7 +256,7 @@ class BoardGameEnv(AECEnv):
             )
         if self.render_mode == "ansi":
             return self.board_text()
-        svg = self.game.svg(self.position.state, self._moves[-1] if self._moves else None)
+        svg = self._picture()
         if self.render_mode == "svg":
             return svg
         if self.render_mode == "rgb_array":
@@ -265,6 +265,16 @@ class BoardGameEnv(AECEnv):
             self._window = Window(self.game.title, self.metadata["render_fps"])
         self._window.show(svg)
         return None
+
+    def _picture(self) -> str:
+        """The drawing, which also shows what the last action changed."""
+        if not self._moves:
+            return self.position.svg()
+        *earlier, last = self._moves
+        before = self.game.start(self._seed)
+        for action in earlier:
+            before.play(action)
+        return self.position.svg(last, before)
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -232,8 +232,20 @@ class Game(GameText):
         """
 
     @abstractmethod
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
-        """The position as an SVG document, the last action marked."""
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
+        """The position as an SVG document; ``board.picture.game_document`` draws most of it.
+
+        Args:
+            state: the position.
+            last_action: the action that led to it, which is marked.
+            before: the position in which it was played; what it changed is then marked too,
+                such as captured stones.
+        """
 
     @abstractmethod
     def symmetries(self) -> Symmetries:
@@ -250,6 +262,15 @@ class Game(GameText):
             int8[N, height * width]: 1 player 0, -1 player 1, 0 nobody.
         """
         raise NotImplementedError(f"cells of {self.name} have no owners")
+
+    def action_spots(self) -> np.ndarray | None:
+        """Where each action belongs in the picture, for programs that draw on it.
+
+        Returns:
+            float[num_actions, 2], x and y in the user units of `svg`, NaN for an action that has
+            no place (a pass, say); or None, where no action has one.
+        """
+        return None
 
     # What the engine adds.
 
