@@ -40,7 +40,7 @@ PAPER, INK, FAINT, LINE = "#f1ece0", "#26241f", "#6f695c", "#c2b9a6"
 #: What `last_mark` and others draw with: one of the two shows on any colour.
 DARK, LIGHT = "#14161a", "#fff6d8"
 GOLD = "#f5c02c"
-_WIDE = 0.57  # of a letter, as a share of the size of the text
+_WIDE = 0.55  # of a letter, as a share of the size of the text
 
 
 def svg_document(
@@ -118,9 +118,7 @@ def _side(game: Game, state: np.record, player: int, piece: str, role: str) -> l
     ]
     if doing:
         indent = 30 if acts or won else 0
-        elements.append(
-            fitted_text(left + 74 + indent, 70, doing, 24, INK, room - indent, "start")
-        )
+        elements.append(fitted_text(left + 74 + indent, 70, doing, 24, INK, room - indent, "start"))
         if acts:
             elements.append(f'<path d="M{left + 76:g} 58l20 12l-20 12z" fill="{INK}"/>')
         if won:

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..board.grid import cell_name, draw_frame, read_cell, square_symmetries
 from ..board import picture
+from ..board.grid import cell_name, draw_frame, read_cell, square_symmetries
 from ..board.picture import (
     GOLD,
     game_document,
@@ -286,7 +286,7 @@ class Obsidio(Game):
             roles=(_COLOURS[colours[0]], _COLOURS[colours[1]]),
             last_action=last_action,
             before=before,
-            note="" if state.outcome else "diamond: last token in sight",
+            note="" if state.outcome or state.last >= self.cells else "diamond: last token",
         )
 
 
