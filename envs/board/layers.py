@@ -32,7 +32,9 @@ _LISTED = 4  # most actions without a place that are told
 _LINE = 34.0
 # Both scales get darker or bluer steadily, also as colour-blind people see them.
 _HEAT = np.array([(255, 246, 200), (248, 182, 92), (205, 82, 60), (92, 16, 66)])
-_FOR_AND_AGAINST = np.array([(158, 71, 8), (240, 170, 96), (246, 244, 238), (122, 176, 226), (13, 72, 145)])  # fmt: skip
+_FOR_AND_AGAINST = np.array(
+    [(158, 71, 8), (240, 170, 96), (246, 244, 238), (122, 176, 226), (13, 72, 145)]
+)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def game_document(
 def _side(game: Game, state: np.record, player: int, piece: str, role: str) -> list[str]:
     """A player: piece, name, role, points; whether to move, has won, or drew."""
     width, height = WIDTH / 2 - 12, HEAD - 16
-    left = 8 + player * (WIDTH / 2)
+    left = 8 + player * (width + 8)
     outcome, points = int(state.outcome), game.tally(state)
     acts = outcome == ONGOING and int(state.mover) == player
     won = outcome == PLAYER_0_WINS + player

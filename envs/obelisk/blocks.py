@@ -24,7 +24,7 @@ Cube = tuple[int, int, int]
 SIDE = 3  # columns of a tower in each direction
 HEIGHT = 9  # of the rods, in cubes
 
-#: Colours that a block may have, and how each is painted: of many lightnesses, for the colour-blind.
+#: Colours that a block may have, and how each is painted: also of different lightness.
 COLOURS = {
     "black": "#34373d",
     "white": "#faf8f2",

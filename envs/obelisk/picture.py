@@ -106,7 +106,7 @@ def draw(game: Obelisk, state: np.record, last_action: int | None, before: np.re
         elements += _panel(left, HEAD, _HALF, _tower_height(game))
         elements += _tower(left + 128, HEAD + _tower_height(game) - 42, tower, newest)
         elements += _seen_from_above(left + 240, HEAD + 62, tower)
-        elements += _facts(game, state, player, left + 240 + 1.5 * _MAP_UNIT)
+        elements += _facts(game, state, player, left + 240 + 1.5 * _MAP_UNIT, last_action)
     elements += _in_play(game, state, last_action)
     elements += _pile(game, state)
     roles = ["active" if state.active == player else "passive" for player in (0, 1)]
@@ -202,7 +202,9 @@ def _panel(left: float, top: float, width: float, height: float) -> list[str]:
     ]
 
 
-def _facts(game: Obelisk, state: np.record, player: int, centre: float) -> Iterator[str]:
+def _facts(
+    game: Obelisk, state: np.record, player: int, centre: float, last_action: int | None
+) -> Iterator[str]:
     """What is known of a player besides the tower: the block in hand, the end of the tower."""
     top = HEAD + 62 + SIDE * _MAP_UNIT
     heights = set(state.heights[player].tolist())
@@ -215,7 +217,11 @@ def _facts(game: Obelisk, state: np.record, player: int, centre: float) -> Itera
         yield svg_text(centre, top + 96, "to be placed:", SMALL_TEXT, INK)
         yield from _alone(centre, top + 236, block.cubes, block.colour, 18, 116)
         yield _value(centre + 56, top + 138, block)
-        yield fitted_text(centre, top + 254, block.id, 20, INK, 150)
+        yield fitted_text(centre, top + 254, block.id, 20, INK, 136)
+        picks = range(len(game.catalogue.types) + PICK_FIRST, len(game.catalogue.types) + PLACE)
+        if last_action in picks and state.active != player:
+            slot = f'<rect x="{centre - 76:g}" y="{top + 112:g}" width="152" height="160" rx="8"'
+            yield from last_mark(slot)
 
 
 def _in_play(game: Obelisk, state: np.record, last_action: int | None) -> Iterator[str]:
@@ -236,7 +242,6 @@ def _in_play(game: Obelisk, state: np.record, last_action: int | None) -> Iterat
 def _zone(game: Obelisk, state: np.record, last_action: int | None) -> Iterator[str]:
     """The two blocks in the building zone, and the black ones beside."""
     top, types = _band_top(game), game.catalogue.types
-    black = game.catalogue.black
     yield svg_text(_GAP + 14, top + 24, "building zone", 24, INK, "start")
     left = f"black blocks left: {int(state.black_left)}"
     yield svg_text(WIDTH - _GAP - 14, top + 24, left, SMALL_TEXT, INK, "end")
@@ -254,19 +259,16 @@ def _zone(game: Obelisk, state: np.record, last_action: int | None) -> Iterator[
             yield fitted_text(x, y + 32, points, 24, INK, _HALF - 40)
             if last_action is not None and last_action < len(types) and place == len(chosen) - 1:
                 yield from last_mark(slot)
-    if not chosen and state.black_left:
-        yield from _alone(WIDTH - 40, top + 34, black.cubes, black.colour, 12, 26)
 
 
 def _landing_places(game: Obelisk, state: np.record, owner: int, block: Block) -> Iterator[str]:
     """Each orientation of a block, and how high it would reach wherever it can be put."""
     number = game.catalogue.everything.index(block)
-    title = f"{block.id} ({block.value} each) on player_{owner}'s tower: height reached;"
-    title = f"{block.id} on player_{owner}'s tower: heights reached"
     top = _band_top(game)
-    yield fitted_text(_GAP + 14, top + 24, title, 24, INK, WIDTH / 2 + 20, "start")
+    title = f"heights reached (player_{owner}'s tower)"
+    yield svg_text(_GAP + 14, top + 24, title, SMALL_TEXT, INK, "start")
     legend = WIDTH - _GAP - 14
-    yield svg_text(legend, top + 24, "shaded: leaves holes, black: over", 19, FAINT, "end")
+    yield svg_text(legend, top + 24, "shaded: holes, black: over", SMALL_TEXT, FAINT, "end")
     found = game.placements[number]
     for orientation in range(ORIENTATIONS):
         places = [place for place in found if place // COLUMNS == orientation]

@@ -342,5 +342,6 @@ def _draw_control(x: float, y: float, radius: float, colour: int) -> list[str]:
 def _draw_diamond(x: float, y: float, half: float) -> str:
     return (
         f'<path d="M{x:.1f} {y - half:.1f}l{half:g} {half:g}l{-half:g} {half:g}'
-        f'l{-half:g} {-half:g}z" fill="{picture.LIGHT}" stroke="{picture.DARK}" stroke-width="2.5"/>'
+        f'l{-half:g} {-half:g}z" fill="{picture.LIGHT}" stroke="{picture.DARK}" '
+        'stroke-width="2.5"/>'
     )

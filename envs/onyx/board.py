@@ -208,17 +208,20 @@ class Onyx(Game):
         frame = draw_frame(self.size, self.size, _BOARD)
         at, unit = _coordinates(frame), frame.unit / cos(_TILT)
         elements = [_GRADIENTS, *frame.elements, *self._board(at, unit)]
-        stones = _stones(state)
-        for place in self.places[np.flatnonzero(state.open[: self.points])]:
-            if place >= self.size**2:
-                elements.append(open_mark(*at[place], 0.06 * unit))
+        stones, spots = _stones(state), [(float(x), float(y)) for x, y in at]
+        open_places = self.places[np.flatnonzero(state.open[: self.points])]
+        midpoints = open_places[open_places >= self.size**2]
+        elements += [open_mark(*spots[place], 0.06 * unit) for place in midpoints]
         for place, stone in enumerate(stones):
             if stone != EMPTY:
-                elements.append(_stone(*at[place], 0.3 * unit, stone >> 1))
+                elements.append(_stone(*spots[place], 0.3 * unit, stone >> 1))
             elif before is not None and before.board[place] & STONES:
                 colour = (int(before.board[place]) & STONES) >> 1
-                ghost = _stone(*at[place], 0.3 * unit, colour)
-                elements += [f'<g opacity="0.4">{ghost}</g>', *taken_mark(*at[place], 0.14 * unit)]
+                ghost = _stone(*spots[place], 0.3 * unit, colour)
+                elements += [
+                    f'<g opacity="0.4">{ghost}</g>',
+                    *taken_mark(*spots[place], 0.14 * unit),
+                ]
         if chain := self._winning_chain(state):
             points = " ".join(f"{x:.1f},{y:.1f}" for x, y in at[chain])
             elements += outlined(f'<polyline points="{points}"', GOLD, 0.1 * unit)
