@@ -20,6 +20,7 @@ _COMMANDS = (
     "ludarium.cli.evaluate",
     "ludarium.cli.rate",
     "ludarium.cli.play",
+    "ludarium.cli.render",
     "ludarium.cli.export",
     "ludarium.cli.bench",
     "ludarium.cli.solve",
@@ -35,6 +36,7 @@ Look around and play
   ludarium agents                       the opponents, and how to name them
   ludarium play corso                   play against the shipped agent
   ludarium play onyx --option size=12 --opponent uct:1000
+  ludarium render game.json --output game.gif      draw a saved game
 
 Train and measure
   ludarium train corso                  train your own; Ctrl-C stops, the same command resumes

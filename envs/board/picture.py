@@ -26,7 +26,8 @@ from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, TRUNCATED
 if TYPE_CHECKING:
     from ..engine.game import Game
 
-_REMEDY = 'pictures need the extra packages: pip install "ludarium[render]"'
+#: What to install where a picture cannot be made.
+RENDER_REMEDY = 'pictures need the extra packages: pip install "ludarium[render]"'
 
 
 #: Width of every picture, in user units.
@@ -242,7 +243,7 @@ def _pygame() -> Any:
     try:
         import pygame
     except ImportError as error:
-        raise ImportError(_REMEDY) from error
+        raise ImportError(RENDER_REMEDY) from error
     return pygame
 
 
@@ -251,7 +252,7 @@ def png(svg: str, width: int | None = None) -> bytes:
     try:
         import resvg_py
     except ImportError as error:
-        raise ImportError(_REMEDY) from error
+        raise ImportError(RENDER_REMEDY) from error
     # System fonts differ and may be missing: pygame's own makes the pixels the same anywhere.
     font = Path(_pygame().__file__).parent / "freesansbold.ttf"
     return resvg_py.svg_to_bytes(
