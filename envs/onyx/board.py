@@ -211,7 +211,7 @@ class Onyx(Game):
         stones, spots = _stones(state), [(float(x), float(y)) for x, y in at]
         open_places = self.places[np.flatnonzero(state.open[: self.points])]
         midpoints = open_places[open_places >= self.size**2]
-        elements += [open_mark(*spots[place], 0.06 * unit) for place in midpoints]
+        elements += [open_mark(*spots[int(place)], 0.06 * unit) for place in midpoints]
         for place, stone in enumerate(stones):
             if stone != EMPTY:
                 elements.append(_stone(*spots[place], 0.3 * unit, stone >> 1))
