@@ -9,6 +9,7 @@ import numpy as np
 
 from ..board.grid import cell_name, draw_frame, orthogonal_neighbours, read_cell, square_symmetries
 from ..board.picture import (
+    LIGHT,
     game_document,
     last_mark,
     outlined,
@@ -164,7 +165,7 @@ def _marble(x: float, y: float, radius: float, player: int) -> str:
 
 def _reached(x: float, y: float, unit: float, old: int, new: int) -> list[str]:
     """The marks of a cell that an expansion dyed; what it took from the other player is crossed."""
-    elements = outlined(_square(x, y, 0.5 * unit), _DYE_COLOURS[new - DYE], unit / 50)
+    elements = outlined(_square(x, y, 0.56 * unit), LIGHT, unit / 60)
     if old != OPEN and (old - MARBLE) % 2 != (new - DYE) % 2:
         elements += taken_mark(x, y, 0.12 * unit)
     return elements
