@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
 from ludarium.envs.registry import GAMES, find_game
 from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, telling_options
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
@@ -17,7 +18,7 @@ from .games import play_command
 from .modules import program
 
 _DESCRIPTION = """\
-List the names that every AGENT argument accepts, and the shipped agents.
+List the names that every AGENT argument accepts, and the shipped agents with their levels.
 
   ludarium agents                                     all of them
   ludarium agents onyx                                the shipped agents of one game
@@ -70,6 +71,13 @@ def run(given: argparse.Namespace) -> int:
             markup=False,
             soft_wrap=True,
         )
+        if agent["levels"]:
+            console.print(
+                f"      opponents level:1 to level:{agent['levels']}, "
+                f"{', '.join(f'level:{word}' for word in WORDS)}, level:auto",
+                markup=False,
+                soft_wrap=True,
+            )
     if not trained:
         console.print(f"  none; make one: {program()} train {given.game}")
     return 0
@@ -79,6 +87,7 @@ def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
     from ludarium.models import load_checkpoint
 
     checkpoint = load_checkpoint(path)
+    ladder = ladder_beside(path)
     return {
         "name": game,
         "options": options,
@@ -87,4 +96,5 @@ def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
         "step": checkpoint.step,
         "bytes": path.stat().st_size,
         "simulations": DEFAULT_SIMULATIONS,
+        "levels": len(load_ladder(ladder).levels) if ladder.is_file() else 0,
     }

@@ -56,6 +56,10 @@ class BoardGameEnv(AECEnv):
             the same direction (see `Game.canonical_turn`), not in the board's own. Where the game
             has no such turn, there is no difference. Text and records are the same either way.
 
+    Attributes:
+        start_seed: of this game's start, where starts are random.
+        moves: the actions of this game so far, in the board's own frame; a new list each game.
+
     Raises:
         ValueError: an unknown render mode.
     """
@@ -88,7 +92,7 @@ class BoardGameEnv(AECEnv):
         self.action_spaces = {agent: spaces.Discrete(game.num_actions) for agent in AGENTS}
         self._position: Position | None = None
         self._window: Window | None = None
-        self._seed = 0
+        self.start_seed = 0
         self._seeds: np.random.Generator | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -113,18 +117,18 @@ class BoardGameEnv(AECEnv):
             options: not used; a game's options are fixed when the environment is made.
         """
         if seed is not None:
-            self._seed = operator.index(seed)
+            self.start_seed = operator.index(seed)
             self._seeds = np.random.default_rng(seed)
         else:
             if self._seeds is None:
                 self._seeds = np.random.default_rng()
             if self.game.random_start:
-                self._seed = int(self._seeds.integers(2**63))
+                self.start_seed = int(self._seeds.integers(2**63))
         if self._position is None:
-            self._position = self.game.start(self._seed)
+            self._position = self.game.start(self.start_seed)
         mask, planes = self._new_arrays()
-        self._position.restart(self._seed, mask, planes)
-        self._moves: list[int] = []
+        self._position.restart(self.start_seed, mask, planes)
+        self.moves: list[int] = []
         self.agents = list(AGENTS)
         self.rewards = {"player_0": 0, "player_1": 0}
         self._cumulative_rewards: dict[str, float] = {"player_0": 0, "player_1": 0}
@@ -229,7 +233,7 @@ class BoardGameEnv(AECEnv):
     def _play(self, action: Any) -> None:
         mask, planes = self._new_arrays()
         outcome = self._position.play(action, mask, planes)  # type: ignore[union-attr]
-        self._moves.append(int(action))
+        self.moves.append(int(action))
         if outcome != ONGOING:
             self._finish(outcome)
         self._hand_over(mask, planes)
@@ -268,9 +272,9 @@ class BoardGameEnv(AECEnv):
 
     def _picture(self) -> str:
         """The drawing, which also shows what the last action changed."""
-        if not self._moves:
+        if not self.moves:
             return self.position.svg()
-        *earlier, last = self._moves
+        *earlier, last = self.moves
         before = self.game.start(self._seed)
         for action in earlier:
             before.play(action)
@@ -324,9 +328,9 @@ class BoardGameEnv(AECEnv):
 
     def _restore(self, other: BoardGameEnv) -> None:
         for name, value in vars(other).items():
-            if name in ("agents", "_moves", "_fresh_for") or isinstance(value, dict):
+            if name in ("agents", "moves", "_fresh_for") or isinstance(value, dict):
                 setattr(self, name, _copied(value))
-        self._seed = other._seed
+        self.start_seed = other.start_seed
         self._seeds = np.random.default_rng()
         if other._seeds is not None:
             self._seeds.bit_generator.state = other._seeds.bit_generator.state
@@ -337,12 +341,12 @@ class BoardGameEnv(AECEnv):
 
     def to_record(self) -> dict[str, Any]:
         """The game so far as a JSON-ready dict (see ``engine.record``)."""
-        replayed = self.game.start(self._seed)
+        replayed = self.game.start(self.start_seed)
         texts = []
-        for action in self._moves:
+        for action in self.moves:
             texts.append(replayed.action_to_text(action))
             replayed.play(action)
-        return make_record(self.game, self._seed, texts, replayed)
+        return make_record(self.game, self.start_seed, texts, replayed)
 
 
 def _copied(value: Any) -> Any:

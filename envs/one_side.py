@@ -15,6 +15,8 @@ from .opponents import (
     BatchPolicy,
     Chooser,
     Opponents,
+    Player,
+    PlayerOpponents,
     check_choice,
     check_opponent,
     make_agent,
@@ -45,7 +47,7 @@ class OneSide:
         self,
         game: Game,
         num_envs: int,
-        opponent: str | BatchPolicy | Opponents = "random",
+        opponent: str | BatchPolicy | Opponents | Player = "random",
         seat: int | str = "random",
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
@@ -69,6 +71,7 @@ class OneSide:
         self._raises = illegal == "raise"
         self._opponent = opponent
         self._opponents: Opponents | None = None
+        self._actions: list[list[int]] = []  # of each game, where a `Player` wants to know
         self._random = np.random.default_rng()
 
     @property
@@ -100,7 +103,7 @@ class OneSide:
         batch, games = self.batch, self._every
         actions = np.asarray(actions)
         if self._raises:
-            batch.play(games, actions)
+            self._play(games, actions)
             is_legal = np.ones(len(games), np.bool_)
         else:
             if actions.shape != games.shape or actions.dtype.kind not in "iu":
@@ -110,7 +113,7 @@ class OneSide:
                 )
             within = (actions >= 0) & (actions < batch.game.num_actions)
             is_legal = within & (batch.masks[games, np.where(within, actions, 0)] == 1)
-            batch.play(games[is_legal], actions[is_legal])
+            self._play(games[is_legal], actions[is_legal])
         self._play_opponents(is_legal)
         self.rewards[:] = np.where(is_legal, batch.rewards[games, self.seats], -1)
         self.terminated[:] = batch.terminated | ~is_legal
@@ -135,7 +138,7 @@ class OneSide:
         batch = self.batch
         self.terminated[games] = self.truncated[games] = False
         while len(games):
-            batch.restart(games)
+            self._restart(games)
             if self._seats == "random":
                 self.seats[games] = self._random.integers(2, size=len(games))
             elif self._seats == "alternate":
@@ -154,9 +157,9 @@ class OneSide:
         lengths = self._random.integers(self.opening_plies + 1, size=len(games))
         for ply in range(self.opening_plies):
             going = games[lengths > ply]
-            batch.play(going, batch.random_actions()[going])
+            self._play(going, batch.random_actions()[going])
             ended = (batch.terminated | batch.truncated)[games]
-            batch.restart(games[ended])
+            self._restart(games[ended])
             lengths[ended] = 0
 
     def _play_opponents(self, goes_on: np.ndarray) -> None:
@@ -170,17 +173,44 @@ class OneSide:
             assert self._opponents is not None
             actions = self._opponents.choose(batch, games)
             try:
-                batch.play(games, actions)
+                self._play(games, actions)
             except ValueError as refusal:
                 raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
 
+    def _play(self, games: np.ndarray, actions: Any) -> None:
+        """Play in these games, and note what a `Player` wants to know."""
+        batch = self.batch
+        if not self._actions:
+            batch.play(games, actions)
+            return
+        on_board = [int(action) for action in actions]
+        if batch.canonical:
+            on_board = [
+                batch.position(int(game)).turned_action(action)
+                for game, action in zip(games, on_board, strict=True)
+            ]
+        batch.play(games, actions)
+        for game, action in zip(games, on_board, strict=True):
+            self._actions[game].append(action)
+
+    def _restart(self, games: np.ndarray) -> None:
+        self.batch.restart(games)
+        if self._actions:
+            for game in games:
+                self._actions[game].clear()
+
     def _make_opponents(self) -> Opponents:
-        opponent = self._opponent
+        opponent: Any = self._opponent
+        self._actions = []
         if isinstance(opponent, str):
             if opponent == "random":
                 return Chooser(_at_random)
-            agent = make_agent(opponent, self.batch.game, int(self._random.integers(2**31)))
-            return Chooser(partial(_ask, agent))
+            opponent = make_agent(opponent, self.batch.game, int(self._random.integers(2**31)))
+            if not isinstance(opponent, Player):
+                return Chooser(partial(_ask, opponent))
+        if isinstance(opponent, Player):
+            self._actions = [[] for _ in self._every]
+            return PlayerOpponents(opponent, self.batch, self.seats, self._actions)
         if isinstance(opponent, Opponents):
             return opponent
         return Chooser(partial(_follow, opponent))

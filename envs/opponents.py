@@ -6,13 +6,14 @@ agents by name through an entry point.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from .engine.game import Game
+from .engine.game_in_play import GameInPlay
 
 if TYPE_CHECKING:
     from .batch import BatchEnv
@@ -41,6 +42,73 @@ class Opponents(Protocol):
         """Called after these games end; ``rewards`` float32[K] are the agent's."""
 
 
+@runtime_checkable
+class Player(Protocol):
+    """An agent that is given whole games, such as those of the training package."""
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        """Called before its first decision in these games."""
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> Any:
+        """Actions, integers [N], in the positions ``states`` [N] of these games."""
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        """Called when these games are over."""
+
+
+class PlayerOpponents:
+    """One `Player` as the opponent in all games of a `OneSide`, asked for many moves at once.
+
+    Args:
+        player: the agent.
+        batch: the games.
+        seats: int64[N], which player the other side is in each; it may change between games.
+        actions: the actions so far in each, in the board's own frame; likewise.
+    """
+
+    def __init__(
+        self, player: Player, batch: BatchEnv, seats: np.ndarray, actions: list[list[int]]
+    ) -> None:
+        self._player = player
+        self._batch = batch
+        self._seats = seats
+        self._actions = actions
+        self._handles: list[GameInPlay | None] = [None] * batch.num_envs
+
+    def begin(self, games: np.ndarray) -> None:
+        """Hand over new games."""
+        for game in games:
+            self._handles[game] = GameInPlay(
+                self._batch.game,
+                int(game),
+                1 - int(self._seats[game]),
+                0,
+                self._batch.states,
+                self._actions[game],
+            )
+        if len(games):
+            self._player.begin(self._of(games))
+
+    def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
+        """Ask for a move in each game; see `Opponents.choose`."""
+        actions = self._player.play(self._of(games), batch.states[games])
+        if not batch.canonical:
+            return actions
+        return [
+            batch.position(int(game)).turned_action(int(action))
+            for game, action in zip(games, actions, strict=True)
+        ]
+
+    def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
+        """Tell that games are over."""
+        if len(games):
+            self._player.finish(self._of(games))
+
+    def _of(self, games: np.ndarray) -> list[GameInPlay]:
+        handles = [self._handles[game] for game in games]
+        return [handle for handle in handles if handle is not None]
+
+
 class Chooser:
     """Opponents that only choose, the same way in all games."""
 
@@ -55,7 +123,9 @@ class Chooser:
 
 
 def make_agent(spec: str, game: Game, seed: int) -> Any:
-    """Make the agent called ``spec`` through an installed package; it has ``choose(position)``.
+    """Make the agent called ``spec`` through an installed package.
+
+    It is a `Player`, or has ``choose(position)``.
 
     Raises:
         ImportError: no installed package makes agents.
@@ -82,6 +152,8 @@ def check_choice(name: str, value: Any, accepted: tuple) -> None:
 
 
 def check_opponent(opponent: Any) -> None:
-    """Raise ``ValueError`` unless ``opponent`` is a name or a function."""
-    if not callable(opponent) and (not isinstance(opponent, str) or not opponent):
-        raise ValueError(f"opponent is {opponent!r}; accepted: a name, or a function")
+    """Raise ``ValueError`` unless ``opponent`` is a name, a function or an agent."""
+    if isinstance(opponent, Player) or callable(opponent):
+        return
+    if not isinstance(opponent, str) or not opponent:
+        raise ValueError(f"opponent is {opponent!r}; accepted: a name, a function, or an agent")

@@ -21,8 +21,9 @@ from gymnasium.error import ResetNeeded
 
 from .aec import AGENTS, BoardGameEnv
 from .engine.game import Game
+from .engine.game_in_play import GameInPlay
 from .engine.position import Position
-from .opponents import SEATS, check_choice, check_opponent, make_agent
+from .opponents import SEATS, Player, check_choice, check_opponent, make_agent
 from .registry import as_game
 
 
@@ -37,8 +38,9 @@ class SingleAgentEnv(gymnasium.Env):
 
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
-        opponent: ``"random"``; a function from a `Position` to a legal action; or another name
-            that the training package knows, such as ``"uct:1000"`` or a checkpoint's path.
+        opponent: ``"random"``; a function from a `Position` to a legal action; another name
+            that the training package knows, such as ``"uct:1000"``, ``"level:3"`` or a
+            checkpoint's path; or an agent, which is told of every game's begin and end.
         seat: the player that the agent is: 0 (moves first), 1, ``"random"`` (drawn for each
             game) or ``"alternate"`` (0 after a reset with a seed, then in turn).
         illegal: what an illegal action does: ``"lose"`` ends the game with reward -1 and the
@@ -62,7 +64,7 @@ class SingleAgentEnv(gymnasium.Env):
         self,
         game: str | Game,
         *,
-        opponent: str | Callable[[Position], Any] = "random",
+        opponent: str | Callable[[Position], Any] | Player = "random",
         seat: int | str = "random",
         illegal: str = "lose",
         render_mode: str | None = None,
@@ -82,7 +84,8 @@ class SingleAgentEnv(gymnasium.Env):
         self._seats = seat
         self._raises = illegal == "raise"
         self._opponent = opponent
-        self._choose: Callable[[Position], Any] | None = None
+        self._choose: Callable[[Position], Any] | Player | None = None
+        self._handle: GameInPlay | None = None  # of this game, for a `Player`
         self._is_over = True
 
     def reset(
@@ -105,6 +108,7 @@ class SingleAgentEnv(gymnasium.Env):
             self._choose = self._make_opponent()
         self.board.reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0)
         self._is_over = False
+        self._hand_over()
         self._play_opponent()
         return self._observation(), self._info()
 
@@ -131,6 +135,9 @@ class SingleAgentEnv(gymnasium.Env):
         agent = AGENTS[self.seat]
         terminated, truncated = board.terminations[agent], board.truncations[agent]
         self._is_over = terminated or truncated
+        if self._is_over and isinstance(self._choose, Player):
+            assert self._handle is not None
+            self._choose.finish([self._handle])
         reward = float(board.rewards[agent])
         return self._observation(), reward, terminated, truncated, self._info()
 
@@ -146,11 +153,27 @@ class SingleAgentEnv(gymnasium.Env):
         """Close the window, if there is one."""
         self.board.close()
 
+    def _hand_over(self) -> None:
+        """Give a new game to an opponent that is a `Player`."""
+        if isinstance(self._choose, Player):
+            board = self.board
+            states = board.position.states
+            self._handle = GameInPlay(
+                self.game, 0, 1 - self.seat, board.start_seed, states, board.moves
+            )
+            self._choose.begin([self._handle])
+
+    def _opponents_action(self, position: Position) -> Any:
+        if isinstance(self._choose, Player):
+            assert self._handle is not None
+            return self._choose.play([self._handle], position.states)[0]
+        assert self._choose is not None
+        return self._choose(position)
+
     def _play_opponent(self) -> None:
         position = self.board.position
         while position.mover != self.seat and not position.is_over:
-            assert self._choose is not None
-            action = self._choose(position)
+            action = self._opponents_action(position)
             try:
                 self.board.step_on_board(action)
             except ValueError as refusal:
@@ -163,13 +186,13 @@ class SingleAgentEnv(gymnasium.Env):
         mask = self.board.mask()
         return {"action_mask": np.zeros_like(mask) if self._is_over else mask}
 
-    def _make_opponent(self) -> Callable[[Position], Any]:
-        if callable(self._opponent):
+    def _make_opponent(self) -> Callable[[Position], Any] | Player:
+        if isinstance(self._opponent, Player) or callable(self._opponent):
             return self._opponent
         if self._opponent == "random":
             return self._random_action
-        seed = int(self.np_random.integers(2**31))
-        return make_agent(self._opponent, self.game, seed).choose
+        agent = make_agent(self._opponent, self.game, int(self.np_random.integers(2**31)))
+        return agent if isinstance(agent, Player) else agent.choose
 
     def _random_action(self, position: Position) -> int:
         legal = position.legal_actions

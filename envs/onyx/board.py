@@ -42,6 +42,9 @@ _PLANES_OF_CELLS = (
     *(rules.SQUARES, rules.RISING_DIAGONALS),
 )
 
+#: What `events` counts; the last only under the swap rule.
+_EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")
+
 _GOALS = ("bottom to top", "left to right")  # of the colours
 _TILT = radians(15)  # by which the squares of the true board are turned
 _STONE_COLOURS = (("#7a808c", "#15171b", "#000000"), ("#ffffff", "#d3cdbf", "#8a8475"))
@@ -104,6 +107,7 @@ class Onyx(Game):
         self.observation_names = _PLANE_NAMES[:planes]
         self.action_places = np.append(self.places, -1).astype(np.int32)
         self.binary_observation = True
+        self.event_names = _EVENTS[: None if self.options["swap_rule"] else -1]
 
     # Text.
 
@@ -166,6 +170,14 @@ class Onyx(Game):
 
     def to_do(self, state: np.record) -> str:
         return "move or swap" if state.open[self.swap] else "move"
+
+    def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
+        stones = [((states["board"] & STONES) != EMPTY).sum(1) for states in (before, after)]
+        swaps = actions == self.swap
+        pairs = (stones[0] + ~swaps - stones[1]) // 2
+        midpoints = (actions >= self.size**2) & ~swaps
+        counts = [pairs, pairs > 1, midpoints, swaps][: len(self.event_names)]
+        return np.stack(counts, axis=1, dtype=np.int32)
 
     # Symmetries.
 

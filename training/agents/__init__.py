@@ -10,11 +10,13 @@ Only a trained agent imports torch, and only when it is made.
 
 from __future__ import annotations
 
-from .agent import Agent, AgentFactory, GameInPlay, Seed
+from ludarium.envs.engine.game_in_play import GameInPlay
+
+from .agent import Agent, AgentFactory, Seed
 from .alphabeta import AlphaBetaAgent, AlphaBetaResult, GreedyAgent
 from .names import AgentKind, make_agent, read_agent
 from .outside import Player, PolicyAgent, as_agent
-from .uct import UCTAgent, UCTResult
+from .uct import TimedUCTAgent, UCTAgent, UCTResult
 from .uniform import RandomAgent
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "PolicyAgent",
     "RandomAgent",
     "Seed",
+    "TimedUCTAgent",
     "UCTAgent",
     "UCTResult",
     "as_agent",

@@ -4,51 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.rule import reward
+from ludarium.envs.registry import make_game
 
 Seed = int | np.random.SeedSequence | None
-
-
-class GameInPlay:
-    """One game of a match as one of its players sees it: the same object from begin to finish.
-
-    Attributes:
-        game: the rules.
-        number: of the game in the match.
-        seat: which player the agent is, 0 or 1.
-        seed: of the game's start.
-        actions: all actions so far, those of the opening included.
-        memory: whatever the agent keeps of this game, such as its search tree; ``None`` at first.
-    """
-
-    __slots__ = ("_states", "actions", "game", "memory", "number", "seat", "seed")
-
-    def __init__(
-        self, game: Game, number: int, seat: int, seed: int, states: np.ndarray, actions: list[int]
-    ) -> None:
-        self.game = game
-        self.number = number
-        self.seat = seat
-        self.seed = seed
-        self.actions = actions
-        self.memory: Any = None
-        self._states = states
-
-    @property
-    def position(self) -> Position:
-        """The position now, a copy."""
-        return Position.of_state(self.game, self._states[self.number])
-
-    @property
-    def reward(self) -> int:
-        """What the agent got: 1 for a win, -1 for a loss, else 0, as while the game goes on."""
-        return reward(int(self._states["outcome"][self.number]), self.seat)
 
 
 class Agent(ABC):
@@ -140,7 +105,14 @@ class Agent(ABC):
 
 
 class AgentFactory(ABC):
-    """Makes an agent for a game that is given later; parsing an agent's name returns one."""
+    """Makes an agent for a game that is given later; parsing an agent's name returns one.
+
+    Attributes:
+        shares_state: whether the agents that it makes may share what two threads must not use at
+            once, such as an object of the user's own.
+    """
+
+    shares_state: ClassVar[bool] = False
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
         """The game that a trained agent plays, with its own options but for the given ones.
@@ -152,6 +124,18 @@ class AgentFactory(ABC):
             ValueError, FileNotFoundError: there is no such agent, or no such option.
         """
         return None
+
+    def usual_game(self, name: str, options: dict[str, Any]) -> Game:
+        """The game that an agent for any game plays, where only the game's name is said.
+
+        Args:
+            name: of the game.
+            options: that are said.
+
+        Raises:
+            ValueError: there is no such game or option.
+        """
+        return make_game(name, **options)
 
     @abstractmethod
     def make(self, game: Game, seed: Seed = None) -> Agent:

@@ -84,6 +84,21 @@ class Search:
         self._planes = self.observations.reshape(batch, *game.planes_shape)
         self._rngs = seed_rng(seed, batch)
 
+    def use(self, settings: SearchSettings) -> None:
+        """Search by other settings from now on.
+
+        Raises:
+            ValueError: there is no room for so many simulations or considered actions.
+        """
+        considered, simulations = self.tree.considered_visits.shape
+        if not 1 <= settings.simulations <= simulations or settings.max_considered >= considered:
+            raise ValueError(
+                f"this search has room for {simulations} simulations and {considered - 1} "
+                f"considered actions, not {settings.simulations} and {settings.max_considered}"
+            )
+        self.settings = settings
+        write_considered_visits(settings, self.tree.considered_visits)
+
     def forget(self) -> None:
         """Empty the cache."""
         empty(self.cache)

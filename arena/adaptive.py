@@ -1,0 +1,141 @@
+"""`AdaptiveAgent` (``level:auto``): finds the strength at which its opponent wins half the games.
+
+It estimates the opponent's Elo points from the results of finished games by Bayes' rule over a grid
+of possible values, with the Bradley-Terry model as likelihood, and plays the next game at the mean
+of the estimate. The estimate widens a little with every game, so that it follows an opponent who
+learns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.models.network import PolicyValueNetwork
+from ludarium.training.agents import Agent, GameInPlay, Seed
+
+from .knobs import knobs_at
+from .ladder import RANDOM_STRENGTH, Ladder
+from .level import LevelAgent
+
+_GRID = 10.0  # Elo points
+_MARGIN = 600.0  # Elo points beyond the ladder's ends that an opponent may have
+_PRIOR_SPREAD = 400.0  # standard deviation, Elo points
+_DRIFT = 25.0  # the same, of how an opponent changes in a game
+_NATURAL = np.log(10) / 400  # of Elo points, in the exponent
+
+
+class OpponentEstimate:
+    """What is known of an opponent's strength.
+
+    Args:
+        low, high: ends of the scale, Elo points.
+        start: the most likely strength before any game; default: the middle.
+    """
+
+    def __init__(self, low: float, high: float, start: float | None = None) -> None:
+        centre = (low + high) / 2 if start is None else start
+        reach = max(centre - low, high - centre, (high - low) / 2) + _MARGIN
+        self._elo = np.arange(centre - reach, centre + reach + _GRID, _GRID)
+        self._weights = np.exp(-(((self._elo - centre) / _PRIOR_SPREAD) ** 2) / 2)
+        steps = np.arange(-4 * _DRIFT, 4 * _DRIFT + _GRID, _GRID)
+        kernel = np.exp(-((steps / _DRIFT) ** 2) / 2)
+        self._drift = kernel / kernel.sum()
+        self._weights /= self._weights.sum()
+
+    @property
+    def elo(self) -> float:
+        """The mean."""
+        return float(self._elo @ self._weights)
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation, Elo points."""
+        return float(np.sqrt(((self._elo - self.elo) ** 2) @ self._weights))
+
+    def learn(self, elo: float, points: float) -> None:
+        """Take in a game in which the opponent got ``points`` (0, 0.5, 1) against ``elo``."""
+        odds = _NATURAL * (self._elo - elo)
+        log_likelihood = -points * np.logaddexp(0, -odds) - (1 - points) * np.logaddexp(0, odds)
+        weights = self._weights * np.exp(log_likelihood)
+        weights = np.convolve(weights, self._drift, mode="same")
+        self._weights = weights / weights.sum()
+
+
+class AdaptiveAgent(Agent):
+    """Plays each game at the strength that it takes its opponent to have.
+
+    A game is played at one strength from `begin` to `finish`. Games side by side, as those of a
+    match, begin with the same estimate; all results count, as of one opponent. So it adapts from
+    game to game: in vectorised or single environments, or in matches one after the other without
+    `restart` between. `restart` forgets what was learned.
+
+    Args:
+        game: the rules.
+        network: with its weights.
+        ladder: levels of that network.
+        start: the opponent's Elo points to begin with; default: the middle of the ladder.
+        name: how tables name it.
+        seed: of its mistakes.
+
+    Attributes:
+        estimate: of the opponent, on the ladder's scale, where random play has 0.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        network: PolicyValueNetwork,
+        ladder: Ladder,
+        start: float | None = None,
+        name: str = "level:auto",
+        seed: Seed = None,
+    ) -> None:
+        self._ladder = ladder
+        self._start = start
+        knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
+        self._player = LevelAgent(
+            game, network, knobs, name, seed, most_simulations=ladder.simulations
+        )
+        super().__init__(game, name, seed)
+
+    @property
+    def elo(self) -> float:
+        """Elo points of the strength that the next game is played at."""
+        return float(np.clip(self.estimate.elo, 0.0, self._ladder.levels[-1].rating.elo))
+
+    def restart(self, seed: Seed = None) -> None:
+        """Reseed, and forget the opponent."""
+        super().restart(seed)
+        self._player.restart(int(self._random.integers(1 << 63)))
+        self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.elo, self._start)
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        """Settle the strength of these games."""
+        for game in games:
+            game.memory = self.elo
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        """A move in each game, at its strength; see `Agent.play`."""
+        elo = np.array([game.memory for game in games])
+        chosen = np.full(len(states), -1, np.int64)
+        for each in np.unique(elo):
+            group = elo == each
+            chosen[group] = self._play_at(float(each), states[group])
+        return chosen
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        """Learn from the results."""
+        for game in games:
+            self.estimate.learn(game.memory, (1 - game.reward) / 2)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """Moves at the strength that a new game would have; see `Agent.actions`."""
+        return self._play_at(self.elo, self._check(states))
+
+    def _play_at(self, elo: float, states: np.ndarray) -> np.ndarray:
+        ladder = self._ladder
+        self._player.adjust(knobs_at(ladder.strength_of(elo), ladder.simulations))
+        return self._player.actions(states)

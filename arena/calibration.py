@@ -1,0 +1,355 @@
+"""Measure a ladder of levels from nothing: even steps of strength along the path of `knobs_at`.
+
+A survey rates points of the path by matches between neighbours. Then levels are placed from the
+strongest down: each next one where the survey, corrected by all matches against the level above,
+puts the step that is asked for. A match then measures the step; if its score is not near the
+target, the level moves and is measured again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from itertools import pairwise
+from time import perf_counter
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.models import Checkpoint
+from ludarium.training.agents import Agent, RandomAgent
+from ludarium.training.agents.checkpoints import check_fits
+from ludarium.training.evaluation import (
+    Match,
+    Rating,
+    Tally,
+    elo_difference,
+    expected_score,
+    fit_ratings,
+    play_match,
+)
+
+from .knobs import knobs_at, strongest
+from .ladder import RANDOM_STRENGTH, Ladder, Level, Meeting
+from .level import LevelAgent
+
+#: Score of each level against the one below that is aimed at.
+TARGET_SCORE = 0.65
+#: A measured score may be off by this much before the level is moved.
+_TOLERANCE = 0.04
+#: A score of half a match that is off by more is not worth the other half.
+_FAR_OFF = 0.075
+#: The lowest level is the last one with at least these Elo points: 70 % against random play.
+_LOWEST_ELO = 150.0
+_FEWEST_LEVELS = 8
+_LOWEST_SURVEYED = 0.0
+_MOST_TRIES = 8
+#: How far the true step may be from the survey's, standard deviation in Elo points.
+_SURVEY_SPREAD = 60.0
+_LEAST_SLOPE = 5.0  # Elo points per unit of strength, so that every rating has one strength
+_NATURAL = math.log(10) / 400
+
+#: Called with what is being done, finished games and all games of it.
+Say = Callable[[str, int, int], None]
+
+
+@dataclass
+class _Bench:
+    """Two players whose strength can be set, and all that they have played.
+
+    Attributes:
+        games: of a match.
+        seed: of all matches; each has a seed of its own that follows from it.
+    """
+
+    game: Game
+    upper: LevelAgent
+    lower: LevelAgent
+    random: Agent
+    simulations: int
+    games: int
+    seed: int
+    say: Say
+    played: int = field(default=0, init=False)
+
+    def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
+        """A match between two strengths; `RANDOM_STRENGTH` is random play."""
+        self.upper.adjust(knobs_at(upper, self.simulations))
+        opponent: Agent = self.random
+        if lower > RANDOM_STRENGTH:
+            self.lower.adjust(knobs_at(lower, self.simulations))
+            opponent = self.lower
+        seed = _seed_of(self.seed, self.played)
+        self.played += 1
+        result = play_match(
+            self.game,
+            self.upper,
+            opponent,
+            games,
+            seed=seed,
+            progress=partial(self.say, title),
+        )
+        return result.total
+
+
+def calibrate(
+    game: Game,
+    checkpoint: Checkpoint,
+    digest: str,
+    simulations: int = 256,
+    games: int = 200,
+    levels: int | None = None,
+    seed: int = 1,
+    say: Say = lambda *_: None,
+) -> Ladder:
+    """Measure a ladder of levels.
+
+    Args:
+        game: the rules.
+        checkpoint: of the network that plays.
+        digest: SHA-256 of its file.
+        simulations: of the strongest level, for each move.
+        games: of each match that measures a step, an even number; others have half as many.
+        levels: how many, at even steps over the whole range; default: as many as steps of
+            `TARGET_SCORE` fit in, and at least 8.
+        seed: of all games; the same arguments give the same ladder.
+        say: called with what is going on.
+
+    Raises:
+        ValueError: an argument is out of range, or the checkpoint does not fit the game.
+    """
+    top = strongest(simulations)
+    if games < 4 or games % 4:
+        raise ValueError(f"games of a match are a multiple of 4, not {games!r}")
+    if levels is not None and not 2 <= levels <= 50:
+        raise ValueError(f"levels are 2 to 50, not {levels!r}")
+    check_fits(checkpoint, game, "the agent")
+    started = perf_counter()
+    most = knobs_at(top, simulations)
+    bench = _Bench(
+        game,
+        LevelAgent(game, checkpoint.network, most, "upper"),
+        LevelAgent(game, checkpoint.network, most, "lower"),
+        RandomAgent(game),
+        simulations,
+        games,
+        seed,
+        say,
+    )
+    survey = _survey(bench, top)
+    step = _step(survey, levels)
+    strengths, steps = _place(bench, survey, top, step, levels)
+    meetings = [*steps, *_other_meetings(bench, strengths)]
+    return Ladder(
+        game=game.name,
+        version=game.version,
+        options=dict(game.options),
+        agent=digest,
+        date=datetime.now(UTC).date().isoformat(),
+        seed=seed,
+        seconds=round(perf_counter() - started, 1),
+        simulations=simulations,
+        levels=_rated(strengths, meetings, simulations),
+        meetings=tuple(meetings),
+    )
+
+
+def check_steps(
+    game: Game,
+    checkpoint: Checkpoint,
+    ladder: Ladder,
+    games: int = 200,
+    seed: int = 2,
+    say: Say = lambda *_: None,
+) -> list[Meeting]:
+    """Measure the steps of a ladder once more: each level against the one below.
+
+    The matches that come with a ladder decided where its levels are, so their scores are a little
+    nearer to the target than those of new games.
+
+    Args:
+        game, checkpoint: that the ladder is of.
+        ladder: its levels.
+        games: of each match, an even number.
+        seed: of all games, another than the ladder's.
+        say: called with what is going on.
+    """
+    upper, lower = (
+        LevelAgent(
+            game,
+            checkpoint.network,
+            knobs_at(RANDOM_STRENGTH, ladder.simulations),
+            name,
+            most_simulations=ladder.simulations,
+        )
+        for name in ("upper", "lower")
+    )
+    meetings = []
+    for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
+        upper.adjust(stronger.knobs)
+        lower.adjust(weaker.knobs)
+        result = play_match(
+            game,
+            upper,
+            lower,
+            games,
+            seed=_seed_of(seed, number),
+            progress=partial(say, f"level {number + 1} against {number}"),
+        )
+        meetings.append(Meeting(number + 1, number, result.total))
+    return meetings
+
+
+def _seed_of(seed: int, number: int) -> int:
+    """The seed of a match, of those that follow from one seed."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+
+
+@dataclass(frozen=True)
+class _Survey:
+    """Elo points by strength, increasing; random play has 0.
+
+    Attributes:
+        strengths: the points of the path that were measured, the first is random play.
+        elo: of these points.
+    """
+
+    strengths: np.ndarray
+    elo: np.ndarray
+
+    def elo_at(self, strength: float) -> float:
+        return float(np.interp(strength, self.strengths, self.elo))
+
+    def strength_at(self, elo: float) -> float:
+        return float(np.interp(elo, self.elo, self.strengths))
+
+
+def _survey(bench: _Bench, top: float) -> _Survey:
+    """Rate points of the path, each against the one below."""
+    count = math.ceil(top - _LOWEST_SURVEYED)
+    points = [RANDOM_STRENGTH, *np.linspace(_LOWEST_SURVEYED, top, count + 1).tolist()]
+    elo = [0.0]
+    for index in range(1, len(points)):
+        lower, upper = points[index - 1], points[index]
+        title = f"survey of the path, {index} of {len(points) - 1}"
+        tally = bench.play(upper, lower, bench.games // 2, title)
+        # One drawn game more keeps the difference finite.
+        difference = elo_difference((tally.points + 0.5) / (tally.games + 1))
+        elo.append(elo[-1] + max(difference, _LEAST_SLOPE * (upper - lower)))
+    return _Survey(np.array(points), np.array(elo))
+
+
+def _step(survey: _Survey, levels: int | None) -> float:
+    """Elo points between neighbours."""
+    wide = float(survey.elo[-1]) - _LOWEST_ELO
+    if levels is not None:
+        return max(wide, _LEAST_SLOPE) / (levels - 1)
+    return max(min(elo_difference(TARGET_SCORE), wide / (_FEWEST_LEVELS - 1)), _LEAST_SLOPE)
+
+
+def _place(
+    bench: _Bench, survey: _Survey, top: float, step: float, levels: int | None
+) -> tuple[list[float], list[Meeting]]:
+    """Place levels from the strongest down; return their strengths, ascending, and the steps."""
+    strengths, tallies = [top], list[Tally]()
+    while levels is None or len(strengths) < levels:
+        if levels is None and survey.elo_at(strengths[-1]) - step < _LOWEST_ELO:
+            break
+        strength, tally = _next_below(bench, survey, strengths[-1], step, len(strengths) + 1)
+        strengths.append(strength)
+        tallies.append(tally)
+        if strength <= _LOWEST_SURVEYED:
+            break
+    count = len(strengths)
+    meetings = [
+        Meeting(count - index, count - index - 1, tally) for index, tally in enumerate(tallies)
+    ]
+    return strengths[::-1], meetings[::-1]
+
+
+def _next_below(
+    bench: _Bench, survey: _Survey, upper: float, step: float, number: int
+) -> tuple[float, Tally]:
+    """Find the strength whose opponent at ``upper`` is ``step`` Elo points stronger; measure it.
+
+    A match is played in two halves; the second only if the first is not far from the target.
+    """
+    target = expected_score(step)
+    evidence: list[tuple[float, Tally]] = []
+    measured: list[tuple[float, Tally]] = []
+    for attempt in range(1, _MOST_TRIES + 1):
+        strength = _estimate(survey, upper, step, evidence)
+        title = f"level {number} from the top, try {attempt}"
+        tally = bench.play(upper, strength, bench.games // 2, title)
+        if _error(tally, target) <= _FAR_OFF or attempt == _MOST_TRIES:
+            tally += bench.play(upper, strength, bench.games // 2, f"{title}, second half")
+            measured.append((strength, tally))
+        evidence.append((strength, tally))
+        if measured and _error(measured[-1][1], target) <= _TOLERANCE:
+            break
+    return min(measured, key=lambda each: _error(each[1], target))
+
+
+def _error(tally: Tally, target: float) -> float:
+    """How far a score is from the target."""
+    return abs(tally.points / tally.games - target)
+
+
+def _estimate(
+    survey: _Survey, upper: float, step: float, evidence: list[tuple[float, Tally]]
+) -> float:
+    """The strength ``step`` Elo points below ``upper``, by the survey and matches against it.
+
+    The survey's differences below ``upper`` are all off by one unknown number: the most likely
+    one, if it is normally distributed with `_SURVEY_SPREAD` before the matches (Newton's method).
+    """
+    elo = survey.elo_at(upper)
+    off = 0.0
+    for _ in range(20):
+        slope, curvature = -off / _SURVEY_SPREAD**2, 1 / _SURVEY_SPREAD**2
+        for strength, tally in evidence:
+            expected = expected_score(elo - survey.elo_at(strength) + off)
+            slope += _NATURAL * (tally.points - tally.games * expected)
+            curvature += _NATURAL**2 * tally.games * expected * (1 - expected)
+        off += slope / curvature
+    strength = survey.strength_at(elo + off - step)
+    return round(min(strength, upper - 0.02), 3)
+
+
+def _other_meetings(bench: _Bench, strengths: list[float]) -> list[Meeting]:
+    """Matches of each level against the second one below, random play (0) included."""
+    ladder = [RANDOM_STRENGTH, *strengths]
+    pairs = [(1, 0), *((upper, upper - 2) for upper in range(2, len(ladder)))]
+    return [
+        Meeting(
+            upper,
+            lower,
+            bench.play(
+                ladder[upper],
+                ladder[lower],
+                bench.games // 2,
+                f"level {upper} against {lower or 'random play'}",
+            ),
+        )
+        for upper, lower in pairs
+    ]
+
+
+def _rated(strengths: list[float], meetings: list[Meeting], simulations: int) -> tuple[Level, ...]:
+    """The levels with ratings from all meetings; random play has 0."""
+    matches = [
+        Match(str(each.upper), str(each.lower), each.tally.games, each.tally.points)
+        for each in meetings
+    ]
+    ratings = fit_ratings(matches, {"0": 0.0})
+    return tuple(
+        Level(strength, knobs_at(strength, simulations), _rounded(ratings[str(number)]))
+        for number, strength in enumerate(strengths, 1)
+    )
+
+
+def _rounded(rating: Rating) -> Rating:
+    return Rating(round(rating.elo, 1), round(rating.low, 1), round(rating.high, 1))

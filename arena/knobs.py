@@ -1,0 +1,97 @@
+"""`Knobs`: how a network plays at one strength, and the path of knobs from weak to strong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ludarium.envs.engine.messages import quoted
+
+#: Fewest simulations of a level: as many as the moves that the search compares.
+FEWEST_SIMULATIONS = 16
+MOST_SIMULATIONS = 10_000
+MOST_TEMPERATURE = 1000.0
+
+# The path of `knobs_at`: at which strength searches begin to deepen; the bound of the loss and the
+# blur, in temperatures; from which temperature on wins at once are overlooked.
+_DEEPER = 5.0
+_BOUND = 3.0
+_BLUR = 8.0
+_OVERLOOKS_WINS = 0.7
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """How a network plays at one strength. Values are in [-1, 1]: a loss of 2 turns a win over.
+
+    Attributes:
+        simulations: of the search for each move.
+        temperature: a move that loses ``temperature`` more than another is chosen e times less
+            often; 0 plays the best move found.
+        bound: largest loss of a move that is chosen.
+        blur: scale of the Gumbel noise on the network's logits, which decides what moves the
+            search looks at; 0 takes the favourites, large values any.
+        sees_wins: whether a move that wins at once is always found, by either player.
+
+    Raises:
+        ValueError: a knob is out of its range; the message names it.
+    """
+
+    simulations: int
+    temperature: float = 0.0
+    bound: float = 2.0
+    blur: float = 0.0
+    sees_wins: bool = True
+
+    def __post_init__(self) -> None:
+        simulations = self.simulations
+        if type(simulations) is not int or not 1 <= simulations <= MOST_SIMULATIONS:
+            raise ValueError(
+                f"simulations are 1 to {MOST_SIMULATIONS:,}, not {quoted(simulations)}"
+            )
+        for name in ("temperature", "bound", "blur"):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not 0 <= value <= MOST_TEMPERATURE:
+                raise ValueError(
+                    f"{name} is a number from 0 to {MOST_TEMPERATURE:g}, not {quoted(value)}"
+                )
+        if type(self.sees_wins) is not bool:
+            raise ValueError(f"sees_wins is true or false, not {quoted(self.sees_wins)}")
+
+
+def knobs_at(strength: float, most_simulations: int) -> Knobs:
+    """The knobs at a point of the path from play that is almost random to the strongest.
+
+    Along the path mistakes get smaller: the temperature halves with every step of 1. From
+    `_DEEPER` on the search gets deeper too: its simulations double with every step.
+
+    Args:
+        strength: any number; from about -3 down all play is random, and from
+            ``strongest(most_simulations)`` on it is the strongest, without mistakes.
+        most_simulations: of the strongest, at least `FEWEST_SIMULATIONS`.
+    """
+    top = strongest(most_simulations)
+    strength = min(strength, top)
+    temperature = float(2.0 ** (1 - strength) - 2.0 ** (1 - top))
+    doublings = max(0.0, strength - _DEEPER)
+    return Knobs(
+        simulations=min(round(FEWEST_SIMULATIONS * 2**doublings), most_simulations),
+        temperature=round(min(temperature, MOST_TEMPERATURE), 5),
+        bound=round(min(_BOUND * temperature, 2.0), 5),
+        blur=round(min(_BLUR * temperature, MOST_TEMPERATURE), 5),
+        sees_wins=temperature < _OVERLOOKS_WINS,
+    )
+
+
+def strongest(most_simulations: int) -> float:
+    """The strength at which the path of `knobs_at` ends.
+
+    Raises:
+        ValueError: ``most_simulations`` is out of range.
+    """
+    if not FEWEST_SIMULATIONS <= most_simulations <= MOST_SIMULATIONS:
+        raise ValueError(
+            f"simulations of the strongest level are {FEWEST_SIMULATIONS} to "
+            f"{MOST_SIMULATIONS:,}, not {most_simulations!r}"
+        )
+    return _DEEPER + math.log2(most_simulations / FEWEST_SIMULATIONS)

@@ -1,0 +1,117 @@
+"""Opponents of a chosen strength: ``level:1`` (the weakest), ``level:hard``, ``level:auto``.
+
+Each shipped agent has a ladder of levels, see `ludarium.arena.ladder`. The ladder of another agent
+or of other options is measured with ``ludarium levels`` and given as a file:
+``level:3?ladder=FILE``, and with a checkpoint that does not ship ``&agent=CHECKPOINT``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.registry import make_stored_game
+from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
+from ludarium.training.agents.checkpoints import (
+    ShippedAgent,
+    check_fits,
+    find_checkpoint,
+    shipped_agents,
+)
+from ludarium.training.agents.settings import read_real, read_settings
+
+from .ladder import WORDS, Ladder, digest_of, find_ladder, load_ladder
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class LevelFactory(AgentFactory):
+    """Makes an agent of a level.
+
+    Attributes:
+        level: a number from 1, one of `WORDS`, or `AUTO`.
+        ladder: file of the ladder; ``None`` takes the shipped one.
+        agent: the checkpoint or run that the ladder is of; ``None`` takes the shipped agent.
+        elo: what `AUTO` takes its opponent to have at first, in Elo points above random play.
+    """
+
+    level: str
+    ladder: Path | None = None
+    agent: Path | None = None
+    elo: float | None = None
+
+    def choose_game(self, options: dict[str, Any]) -> Game | None:
+        """The game of a ladder that was given; see `AgentFactory.choose_game`."""
+        if self.ladder is None:
+            return None
+        ladder = load_ladder(self.ladder)
+        return make_stored_game(ladder.game, ladder.options, **options)
+
+    def usual_game(self, name: str, options: dict[str, Any]) -> Game:
+        """That of the shipped agent; see `AgentFactory.usual_game`."""
+        if not shipped_agents(name):
+            return super().usual_game(name, options)
+        return ShippedAgent(simulations=None, name=name).choose_game(options)
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """The agent for ``game``; see `AgentFactory.make`."""
+        ladder = self._ladder_of(game)
+        number = None if self.level == AUTO else ladder.number(self.level)
+        path = (
+            ShippedAgent(simulations=None, name=game.name).checkpoint_path(game.options)
+            if self.agent is None
+            else find_checkpoint(self.agent)
+        )
+        if digest_of(path) != ladder.agent:
+            raise ValueError(
+                f"the levels were measured with another agent than {path.name}: give that one, as "
+                f"level:{self.level}?ladder=FILE&agent=CHECKPOINT, or measure this one's with "
+                "`ludarium levels`"
+            )
+        from ludarium.models import load_checkpoint  # torch, only when an agent is made
+
+        from .adaptive import AdaptiveAgent
+        from .level import LevelAgent
+
+        checkpoint, name = load_checkpoint(path), f"level:{self.level}"
+        check_fits(checkpoint, game, name)
+        if number is None:
+            return AdaptiveAgent(game, checkpoint.network, ladder, self.elo, name, seed)
+        knobs = ladder.levels[number - 1].knobs
+        return LevelAgent(game, checkpoint.network, knobs, name, seed)
+
+    def _ladder_of(self, game: Game) -> Ladder:
+        if self.ladder is None:
+            return find_ladder(game)
+        ladder = load_ladder(self.ladder)
+        if not ladder.fits(game):
+            raise ValueError(
+                f"the levels in {quoted(str(self.ladder), 100)} are of {ladder.game} with the "
+                f"options {quoted(ladder.options, 100)}, not of {game}"
+            )
+        return ladder
+
+
+def _read(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
+    given = read_settings(settings, {"ladder": Path, "agent": Path, "elo": read_real})
+    level = argument or ""
+    if level not in (*WORDS, AUTO) and not (level.isascii() and level.isdecimal()):
+        raise ValueError(f"a level is a number from 1, {', '.join(WORDS)} or {AUTO}")
+    if "elo" in given and level != AUTO:
+        raise ValueError(f"elo is a setting of level:{AUTO} alone")
+    return LevelFactory(level, **given)
+
+
+#: The kind of agents ``level:...``, an entry point of this package.
+LEVELS = AgentKind(
+    "level:LEVEL",
+    "an opponent of a chosen strength: a number from 1, the weakest (`ludarium levels GAME` lists "
+    f"them), {', '.join(WORDS)}, or {AUTO}, which adapts to its opponent from game to game; "
+    "?ladder=FILE and &agent=CHECKPOINT for levels of your own",
+    _read,
+)

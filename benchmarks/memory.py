@@ -1,0 +1,79 @@
+"""Memory of 1,000 environments of each game, in processes of their own.
+
+python benchmarks/memory.py
+python benchmarks/memory.py --quick     100 environments of Corso
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+KINDS = ("PettingZoo", "Gymnasium", "batch")
+
+
+def resident() -> int:
+    """Resident memory of this process, bytes. Linux only."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def measure(game: str, kind: str, count: int) -> float:
+    """Bytes of each of ``count`` environments that were reset, beyond the first one."""
+    import gymnasium
+
+    import ludarium.envs
+    from ludarium.envs import batch
+
+    makers: dict[str, Callable[[], Any]] = {
+        "PettingZoo": lambda: getattr(ludarium.envs, f"{game}_v0").env(),
+        "Gymnasium": lambda: gymnasium.make(f"ludarium/{game.capitalize()}-v0"),
+    }
+    if kind == "batch":
+        first = batch.make(game, 1, seed=1)
+        first.step(first.random_actions())
+        before = resident()
+        games = batch.make(game, count, seed=1)
+        games.step(games.random_actions())
+        return (resident() - before) / count
+    first = makers[kind]()
+    first.reset(seed=1)
+    gc.collect()
+    before = resident()
+    environments = [makers[kind]() for _ in range(count)]
+    for each in environments:
+        each.reset(seed=1)
+    gc.collect()
+    return (resident() - before) / count
+
+
+def main() -> None:
+    """Measure all, and print a table in KB."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        game, kind, count = given.one
+        print(measure(game, kind, int(count)))
+        return
+    games = ["corso"] if given.quick else ["corso", "onyx", "osiron", "obsidio", "obelisk"]
+    count = 100 if given.quick else 1000
+    print(f"KB of each of {count:,} environments\n| | {' | '.join(KINDS)} |\n|---|---|---|---|")
+    for game in games:
+        cells = []
+        for kind in KINDS:
+            command = [sys.executable, __file__, "--one", game, kind, str(count)]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            cells.append(f"{float(done.stdout) / 1024:.1f}")
+        print(f"| {game} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,287 @@
+"""``ludarium levels``: opponents of a chosen strength, measured from nothing."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ludarium.arena.ladder import (
+    WORDS,
+    Ladder,
+    Meeting,
+    digest_of,
+    find_ladder,
+    ladder_beside,
+    load_ladder,
+    save_ladder,
+)
+from ludarium.envs.engine.game import Game
+from ludarium.envs.registry import GAMES, find_game
+from ludarium.training.agents.checkpoints import ShippedAgent, TrainedAgent
+from ludarium.training.agents.names import read_trained_agent
+from ludarium.training.evaluation.statistics import elo_difference
+
+from .common import add_json, add_options, print_json, read_options, warn
+from .progress import status
+
+if TYPE_CHECKING:
+    from ludarium.models import Checkpoint
+
+_DESCRIPTION = f"""\
+Measure a ladder of opponents from a trained agent, each of which scores about 65 % against the one
+below, and write it as a small JSON file. The weakest beats random play, and little more; the
+strongest is the agent with all its simulations. Between them, moves are drawn by how much of the
+position's value they lose: a weak level often loses a little, and seldom everything at once.
+
+  ludarium levels corso --show                     the levels that come along
+  ludarium play corso --opponent level:3           play against one
+  ludarium evaluate corso:16 --against level:hard  words: {", ".join(WORDS[:4])},
+                                                   {", ".join(WORDS[4:])}
+  ludarium play corso --opponent level:auto        adapts to you from game to game
+
+  ludarium levels corso                            measure them again: a few minutes
+  ludarium levels corso --agent runs/mine --output mine.json
+  ludarium play corso --opponent "level:3?ladder=mine.json&agent=runs/mine"
+  ludarium levels osiron --simulations 64 --games 100
+  ludarium levels corso --show --check --seed 2    play each level against the one below again
+  ludarium levels corso --show --picture mistakes.svg    what their moves lose
+
+The same arguments give the same ladder on the same machine."""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "levels",
+        help="opponents of a chosen strength",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
+    parser.add_argument(
+        "--show", action="store_true", help="print the ladder that is there; measure nothing"
+    )
+    parser.add_argument(
+        "--ladder",
+        metavar="FILE",
+        type=Path,
+        help="with --show: the one in FILE (default: shipped)",
+    )
+    parser.add_argument(
+        "--agent", metavar="AGENT", help="a trained agent; default: the game's shipped one"
+    )
+    parser.add_argument(
+        "--levels",
+        type=int,
+        metavar="N",
+        help="how many, at even steps (default: as many as steps of 65 %% fit in, at least 8)",
+    )
+    parser.add_argument(
+        "--simulations", type=int, default=256, help="of the strongest level (default 256)"
+    )
+    parser.add_argument(
+        "--games", type=int, default=200, help="of each match of two neighbours (default 200)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of all games (default 1)")
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="where to write the ladder (default: such as corso.levels.json, in this folder)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="play --games new games of each level against the one below; give another --seed",
+    )
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        type=Path,
+        help="measure what the levels' moves lose, and draw it (.svg, .png, .pdf)",
+    )
+    add_options(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Measure or show a ladder."""
+    name, options = find_game(given.game).name, read_options(given.option)
+    factory: TrainedAgent = (
+        ShippedAgent(simulations=None, name=name)
+        if given.agent is None
+        else read_trained_agent(given.agent)
+    )
+    game = factory.choose_game(options)
+    if game.name != name:
+        raise ValueError(f"agent {given.agent!r} plays {game.name}, not {name}")
+    path = factory.checkpoint_path(options)
+    if given.show:
+        ladder = find_ladder(game) if given.ladder is None else load_ladder(given.ladder)
+        if not ladder.fits(game):
+            raise ValueError(f"the levels in {given.ladder} are not of {game}: give its --option")
+    else:
+        ladder = _measure(game, path, given)
+    if digest_of(path) != ladder.agent:
+        raise ValueError(f"the levels were measured with another agent than {path}: give --agent")
+    checked = _check(game, path, ladder, given) if given.check else None
+    if given.picture is not None:
+        _draw(game, path, ladder, given)
+    if given.json:
+        print_json(ladder_as_json(ladder, checked))
+        return 0
+    print_ladder(ladder)
+    if checked is not None:
+        print(f"\nnew games of neighbours, seed {given.seed}:")
+        for each in checked:
+            low, high = each.interval
+            print(
+                f"{each.upper:5} against {each.lower:<3} {each.score:6.1%} "
+                f"({low:.1%} to {high:.1%}) of {each.tally.games} games"
+            )
+    return 0
+
+
+def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
+    from ludarium.arena.calibration import calibrate
+
+    output = given.output or Path(ladder_beside(path).name)
+    if output.is_dir():
+        raise ValueError(f"--output {output} is a folder: name a file in it")
+    checkpoint = _checkpoint(path)
+    with status("getting ready") as say:
+        ladder = calibrate(
+            game,
+            checkpoint,
+            digest_of(path),
+            given.simulations,
+            given.games,
+            given.levels,
+            given.seed,
+            _progress(say, "games"),
+        )
+    save_ladder(ladder, output)
+    for meeting in ladder.steps:
+        if given.levels is None and not 0.6 <= meeting.score <= 0.7:
+            warn(
+                f"level {meeting.upper} scored {meeting.score:.1%} against level {meeting.lower}, "
+                "not 60 to 70 %: try more --games"
+            )
+    return ladder
+
+
+def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> list[Meeting]:
+    from ludarium.arena.calibration import check_steps
+
+    with status("getting ready") as say:
+        return check_steps(
+            game, _checkpoint(path), ladder, given.games, given.seed, _progress(say, "games")
+        )
+
+
+def _draw(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> None:
+    from ludarium.arena.mistakes import draw_losses, measure_losses
+
+    with status("getting ready") as say:
+        losses = measure_losses(
+            game, _checkpoint(path).network, ladder, seed=given.seed, say=_progress(say, "levels")
+        )
+    draw_losses(f"{game}: what the moves of each level lose", losses, given.picture)
+
+
+def _checkpoint(path: Path) -> Checkpoint:
+    from ludarium.models import load_checkpoint
+
+    return load_checkpoint(path)
+
+
+def _progress(say: Callable[[str], None], units: str) -> Callable[[str, int, int], None]:
+    return lambda title, done, total: say(f"{title}: {done} of {total} {units} (Ctrl-C stops)")
+
+
+def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> dict[str, Any]:
+    """A ladder for programs, with matches that were played again."""
+    return {
+        "game": ladder.game,
+        "options": ladder.options,
+        "agent_sha256": ladder.agent,
+        "date": ladder.date,
+        "seed": ladder.seed,
+        "seconds": ladder.seconds,
+        "words": ladder.words,
+        "levels": [
+            {
+                "level": number,
+                "simulations": level.knobs.simulations,
+                "temperature": level.knobs.temperature,
+                "bound": level.knobs.bound,
+                "blur": level.knobs.blur,
+                "sees_wins": level.knobs.sees_wins,
+                "elo": level.rating.elo,
+                "elo_interval_95": [level.rating.low, level.rating.high],
+            }
+            for number, level in enumerate(ladder.levels, 1)
+        ],
+        "meetings": [_meeting_as_json(meeting) for meeting in ladder.meetings],
+        **({} if checked is None else {"checked": [_meeting_as_json(each) for each in checked]}),
+    }
+
+
+def _meeting_as_json(meeting: Meeting) -> dict[str, Any]:
+    return {
+        "upper": meeting.upper,
+        "lower": meeting.lower,
+        "wins": meeting.tally.wins,
+        "draws": meeting.tally.draws,
+        "losses": meeting.tally.losses,
+        "score": meeting.score,
+        "score_interval_95": list(meeting.interval),
+    }
+
+
+def print_ladder(ladder: Ladder) -> None:
+    """The levels and their matches, for people."""
+    options = "".join(
+        f" {key}={value}" for key, value in ladder.options.items() if value is not None
+    )
+    print(f"{ladder.game}{options}: {len(ladder.levels)} levels, measured on {ladder.date}")
+    print(f"in {ladder.seconds:,.0f} s; Elo points above random play\n")
+    words = {number: word for word, number in ladder.words.items()}
+    steps = {
+        meeting.upper: meeting for meeting in ladder.meetings if meeting.upper == meeting.lower + 1
+    }
+    print(
+        "level                Elo   simulations  temperature  bound  against the level below (95 %)"
+    )
+    for number, level in enumerate(ladder.levels, 1):
+        knobs, step = level.knobs, steps.get(number)
+        score = ""
+        if step is not None:
+            low, high = step.interval
+            below = " random play" if step.lower == 0 else ""
+            score = (
+                f"{step.score:6.1%} ({low:.1%} to {high:.1%}) of {step.tally.games} games{below}"
+            )
+        print(
+            f"{number:5}  {words.get(number, ''):10} {level.rating.elo:6,.0f}  "
+            f"{knobs.simulations:12}  {knobs.temperature:11.3f}  {knobs.bound:5.2f}  {score}"
+        )
+    others = [each for each in ladder.meetings if each.upper != each.lower + 1]
+    if others:
+        print("\nagainst the second level below (random play is 0):")
+    for each in others:
+        expected = 0.0 if each.lower == 0 else ladder.levels[each.lower - 1].rating.elo
+        step_elo = ladder.levels[each.upper - 1].rating.elo - expected
+        low, high = each.interval
+        print(
+            f"{each.upper:5} against {each.lower:<3} {each.score:6.1%} ({low:.1%} to {high:.1%}) "
+            f"of {each.tally.games} games; {step_elo:+.0f} Elo by all matches, "
+            f"{_elo(each.score)} by this one"
+        )
+
+
+def _elo(score: float) -> str:
+    return f"{elo_difference(score):+.0f}" if 0 < score < 1 else "any"

@@ -1,0 +1,494 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ludarium.arena import calibration
+from ludarium.arena.adaptive import AdaptiveAgent, OpponentEstimate
+from ludarium.arena.calibration import TARGET_SCORE, calibrate
+from ludarium.arena.knobs import Knobs, knobs_at, strongest
+from ludarium.arena.ladder import (
+    RANDOM_STRENGTH,
+    WORDS,
+    Ladder,
+    Level,
+    Meeting,
+    digest_of,
+    load_ladder,
+    save_ladder,
+    shipped_ladders,
+)
+from ludarium.arena.level import LevelAgent, choice_probabilities, choose
+from ludarium.arena.mistakes import draw_losses, losses_of
+from ludarium.cli import main
+from ludarium.configs.schema import Network
+from ludarium.envs import GAMES, Game, make_game
+from ludarium.envs.single import SingleAgentEnv
+from ludarium.models import Checkpoint, save_checkpoint
+from ludarium.models.network import PolicyValueNetwork
+from ludarium.training.agents import RandomAgent, make_agent, read_agent
+from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.evaluation import Rating, Tally, elo_difference, expected_score, play_match
+from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
+from ludarium.training.search import SearchResult
+from tests.games import random_positions
+
+SHIPPED = [path for name in GAMES for path in shipped_ladders(name)]
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("corso", size=3)
+
+
+@pytest.fixture(scope="module")
+def network(game: Game) -> PolicyValueNetwork:
+    return fresh_network(game, Network(channels=2, blocks=1))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(game: Game, network: PolicyValueNetwork) -> Checkpoint:
+    return Checkpoint(
+        game=game.name,
+        version=game.version,
+        options=dict(game.options),
+        shape=network_shape(game),
+        architecture=chosen_architecture(game, Network(channels=2, blocks=1)),
+        step=1,
+        network=network,
+    )
+
+
+def a_ladder(game: Game, agent: str = "0" * 64, simulations: int = 32) -> Ladder:
+    """Eight levels, 110 Elo points apart, as if they had been measured."""
+    strengths = np.linspace(0.5, strongest(simulations), 8).round(3).tolist()
+    levels = [
+        Level(each, knobs_at(each, simulations), Rating(110.0 * n, 110.0 * n - 50, 110.0 * n + 50))
+        for n, each in enumerate(strengths, 1)
+    ]
+    meetings = [Meeting(n, n - 1, Tally(130, 0, 70)) for n in range(1, 9)]
+    return Ladder(
+        game=game.name,
+        version=game.version,
+        options=dict(game.options),
+        agent=agent,
+        date="2026-01-01",
+        seed=1,
+        seconds=2.5,
+        simulations=simulations,
+        levels=tuple(levels),
+        meetings=tuple(meetings),
+    )
+
+
+def open_states(game: Game, count: int) -> np.ndarray:
+    """Positions of random games that go on."""
+    positions = [each for each in random_positions(game, 4 * count) if not each.is_over]
+    return np.concatenate([each.states for each in positions[:count]])
+
+
+# Knobs and the choice of a move.
+
+
+def test_the_path_goes_from_random_play_to_the_whole_agent() -> None:
+    top = strongest(256)
+    path = [knobs_at(each, 256) for each in np.linspace(-3, top, 50).tolist()]
+    for weaker, stronger in pairwise(path):
+        assert weaker.temperature > stronger.temperature
+        assert weaker.simulations <= stronger.simulations
+        assert weaker.bound >= stronger.bound
+        assert weaker.sees_wins <= stronger.sees_wins
+    assert path[-1] == Knobs(simulations=256, temperature=0, bound=0, blur=0)
+    assert path[0].temperature > 10
+    assert not path[0].sees_wins
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"simulations": 0},
+        {"simulations": 10**6},
+        {"simulations": 16.0},
+        {"temperature": -1.0},
+        {"temperature": float("nan")},
+        {"bound": True},
+        {"blur": "1"},
+        {"sees_wins": 1},
+    ],
+)
+def test_knobs_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Knobs(**{"simulations": 16, **wrong})
+
+
+def searched(values: list[float]) -> SearchResult:
+    """A search of one position that found these values, NaN where it did not look, best first."""
+    count = len(values)
+    return SearchResult(
+        actions=np.zeros(1, np.int64),
+        policies=np.full((1, count), 1 / count, np.float32),
+        values=np.array(values[:1], np.float32),
+        visits=np.ones((1, count), np.int32),
+        action_values=np.array([values], np.float32),
+        proven=np.zeros(1, bool),
+        simulations=count,
+        evaluations=count,
+    )
+
+
+def test_a_move_is_the_rarer_the_more_it_loses() -> None:
+    knobs = Knobs(16, temperature=0.2, bound=0.5)
+    chances = choice_probabilities(searched([0.4, 0.2, 0.0, -0.2, np.nan]), knobs)[0]
+    assert chances[1] / chances[0] == pytest.approx(np.exp(-1), rel=1e-5)
+    assert chances[2] / chances[0] == pytest.approx(np.exp(-2), rel=1e-5)
+    assert chances[3] == 0  # beyond the bound
+    assert chances[4] == 0  # not looked at
+    lots = (np.arange(1000) + 0.5) / 1000
+    drawn = [
+        choose(searched([0.4, 0.2, 0.0, -0.2, np.nan]), knobs, lots[n : n + 1])[0]
+        for n in range(1000)
+    ]
+    assert np.bincount(drawn, minlength=5) / 1000 == pytest.approx(chances, abs=0.002)
+
+
+def test_without_temperature_the_best_move_is_played() -> None:
+    result = searched([0.1, 0.3, 0.2])  # a search prefers the most visited action
+    assert choose(result, Knobs(16), np.array([0.99])).tolist() == [0]
+
+
+def test_positions_get_the_same_moves_one_by_one_and_together(
+    game: Game, network: PolicyValueNetwork
+) -> None:
+    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3)
+    states = open_states(game, 40)
+    together = agent.actions(states)
+    agent.restart(3)
+    one_by_one = [int(agent.actions(states[index : index + 1])[0]) for index in range(len(states))]
+    assert together.tolist() == one_by_one
+    agent.restart(4)
+    assert together.tolist() != agent.actions(states).tolist()
+
+
+def test_finished_games_get_no_move(game: Game, network: PolicyValueNetwork) -> None:
+    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3)
+    over = random_positions(game, 10)[-1].states
+    assert agent.actions(over).tolist() == [-1]
+
+
+def test_wins_at_once_are_found_from_a_strength_on(game: Game, network: PolicyValueNetwork) -> None:
+    states, wins = [], []
+    for position in random_positions(game, 400, seed=5):
+        won = []
+        for action in [] if position.is_over else position.legal_actions:
+            after = position.copy()
+            after.play(action)
+            won.append(after.is_over and after.rewards[position.mover] > 0)
+        if any(won) and not all(won):
+            states.append(position.states)
+            wins.append(set(np.array(position.legal_actions)[won].tolist()))
+    assert len(states) >= 10
+    agent = LevelAgent(game, network, knobs_at(3.0, 16), seed=1)
+    found = agent.actions(np.concatenate(states))
+    assert all(action in won for action, won in zip(found.tolist(), wins, strict=True))
+    agent.adjust(knobs_at(-3.0, 16))
+    missed = agent.actions(np.concatenate(states))
+    assert not all(action in won for action, won in zip(missed.tolist(), wins, strict=True))
+
+
+def test_the_strongest_level_plays_as_the_trained_agent(
+    game: Game, network: PolicyValueNetwork
+) -> None:
+    states = open_states(game, 30)
+    level = LevelAgent(game, network, knobs_at(strongest(32), 32))
+    assert (
+        level.actions(states).tolist() == NetworkAgent(game, network, 32).actions(states).tolist()
+    )
+
+
+# The ladder and its file.
+
+
+def test_a_ladder_is_read_as_it_was_written(game: Game, tmp_path: Path) -> None:
+    ladder = a_ladder(game)
+    save_ladder(ladder, tmp_path / "mine.json")
+    assert load_ladder(tmp_path / "mine.json") == ladder
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("format", 2, "format is 2"),
+        ("levels", [], "at least 2"),
+        ("levels", "all", "not a list"),
+        ("simulations", 10**9, "simulations"),
+        ("simulations", 16, "more than the 16"),
+        ("agent", "a\nb", "agent"),
+        ("options", [], "options"),
+        ("seconds", -1, "seconds"),
+        ("meetings", [[2, 1, 0, 0, 0]], "results"),
+        ("meetings", [[1, 2, 5, 0, 5]], "levels"),
+        ("meetings", [[99, 1, 5, 0, 5]], "levels"),
+    ],
+)
+def test_a_file_that_holds_no_ladder_is_refused(
+    game: Game, tmp_path: Path, key: str, value: Any, message: str
+) -> None:
+    path = tmp_path / "bad.json"
+    save_ladder(a_ladder(game), path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    with pytest.raises(ValueError, match=message) as caught:
+        load_ladder(path)
+    assert "bad.json" in str(caught.value)
+
+
+def test_levels_in_the_wrong_order_are_refused(game: Game, tmp_path: Path) -> None:
+    ladder = a_ladder(game)
+    save_ladder(replace(ladder, levels=ladder.levels[::-1]), tmp_path / "bad.json")
+    with pytest.raises(ValueError, match="increasing strength"):
+        load_ladder(tmp_path / "bad.json")
+
+
+def test_words_are_spread_over_the_levels(game: Game) -> None:
+    ladder = a_ladder(game)
+    assert ladder.words["beginner"] == ladder.number("1") == 1
+    assert ladder.words["strongest"] == ladder.number("8") == 8
+    assert list(ladder.words.values()) == sorted(ladder.words.values())
+    for wrong in ("0", "9", "", "genius", "²"):
+        with pytest.raises(ValueError, match="accepted: 1 to 8"):
+            ladder.number(wrong)
+
+
+def test_strengths_between_levels_follow_their_ratings(game: Game) -> None:
+    ladder = a_ladder(game)
+    third, fourth = ladder.levels[2], ladder.levels[3]
+    assert ladder.strength_of(third.rating.elo) == pytest.approx(third.strength)
+    middle = (third.rating.elo + fourth.rating.elo) / 2
+    assert third.strength < ladder.strength_of(middle) < fourth.strength
+    assert ladder.strength_of(-500) == RANDOM_STRENGTH
+    assert ladder.strength_of(5000) == ladder.levels[-1].strength
+
+
+# Levels by name.
+
+
+def test_a_ladder_of_ones_own_names_levels(
+    game: Game, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    agent = save_checkpoint(checkpoint, tmp_path / "mine.safetensors")
+    save_ladder(a_ladder(game, digest_of(agent)), tmp_path / "mine.json")
+    settings = f"ladder={tmp_path / 'mine.json'}&agent={agent}"
+    assert read_agent(f"level:hard?{settings}").choose_game({}) == game
+    weak, strong = (make_agent(f"level:{each}?{settings}", game, 1) for each in ("1", "strongest"))
+    assert isinstance(weak, LevelAgent)
+    assert isinstance(strong, LevelAgent)
+    assert weak.knobs.temperature > strong.knobs.temperature == 0
+    assert isinstance(make_agent(f"level:auto?{settings}", game), AdaptiveAgent)
+    result = play_match(game, weak, f"level:auto?{settings}", 4, seed=1)
+    assert result.total.games == 4
+
+
+def test_a_ladder_of_another_agent_is_refused(
+    game: Game, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    agent = save_checkpoint(checkpoint, tmp_path / "mine.safetensors")
+    save_ladder(a_ladder(game), tmp_path / "other.json")
+    settings = f"ladder={tmp_path / 'other.json'}&agent={agent}"
+    with pytest.raises(ValueError, match="measured with another agent than mine"):
+        make_agent(f"level:2?{settings}", game)
+    with pytest.raises(ValueError, match="not of Corso"):
+        make_agent(f"level:2?{settings}", make_game("corso", size=4))
+
+
+@pytest.mark.parametrize("name", ["level", "level:", "level:most", "level:-1", "level:1?elo=3"])
+def test_what_names_no_level_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"a level is|elo is a setting"):
+        read_agent(name)
+
+
+def test_where_only_a_game_is_named_it_is_that_of_the_shipped_agent() -> None:
+    assert read_agent("level:2").usual_game("onyx", {}).options["size"] == 6
+    assert read_agent("random").usual_game("onyx", {}) == make_game("onyx")
+
+
+def test_options_without_levels_say_how_to_get_them() -> None:
+    with pytest.raises(FileNotFoundError, match="ludarium levels corso"):
+        make_agent("level:1", make_game("corso", size=3))
+
+
+# Calibration.
+
+
+class Scale:
+    """A bench whose players' results follow a known curve of Elo points by strength."""
+
+    games = 2000
+
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(1)
+
+    def elo(self, strength: float) -> float:
+        return 1200 / (1 + np.exp(-(strength - 3)))
+
+    def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
+        wins = int(self.random.binomial(games, expected_score(self.elo(upper) - self.elo(lower))))
+        return Tally(wins, 0, games - wins)
+
+
+def test_levels_are_placed_at_even_steps() -> None:
+    bench: Any = Scale()
+    survey = calibration._survey(bench, 9.0)
+    strengths, steps = calibration._place(bench, survey, 9.0, elo_difference(TARGET_SCORE), None)
+    assert strengths == sorted(strengths)
+    assert len(strengths) >= 8
+    for meeting in steps:
+        upper, lower = strengths[meeting.upper - 1], strengths[meeting.lower - 1]
+        assert 0.61 < meeting.score < 0.69
+        assert 0.61 < expected_score(bench.elo(upper) - bench.elo(lower)) < 0.69
+    lowest = bench.elo(strengths[0]) - bench.elo(RANDOM_STRENGTH)
+    assert 100 < lowest < 320
+
+
+def test_as_many_levels_as_asked_for_fill_the_range() -> None:
+    bench: Any = Scale()
+    survey = calibration._survey(bench, 9.0)
+    strengths, _ = calibration._place(bench, survey, 9.0, calibration._step(survey, 5), 5)
+    elo = np.array([bench.elo(each) for each in strengths])
+    assert len(elo) == 5
+    assert np.diff(elo).max() < 1.4 * np.diff(elo).min()  # 4 % of the score are 55 points here
+
+
+def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoint) -> None:
+    titles: list[str] = []
+    first, second = (
+        calibrate(
+            game,
+            checkpoint,
+            "0" * 64,
+            simulations=16,
+            games=40,
+            levels=3,
+            seed=2,
+            say=lambda title, *_: titles.append(title),
+        )
+        for _ in range(2)
+    )
+    assert replace(first, seconds=0) == replace(second, seconds=0)
+    assert first.fits(game)
+    assert first.levels[-1].strength == strongest(16)
+    assert [(each.upper, each.lower) for each in first.steps] == [(2, 1), (3, 2)]
+    assert len(set(titles)) > 5
+
+
+def test_bad_arguments_of_a_calibration_are_refused(game: Game, checkpoint: Checkpoint) -> None:
+    for wrong in ({"games": 3}, {"levels": 1}, {"simulations": 2}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            calibrate(game, checkpoint, "0" * 64, **wrong)  # type: ignore[arg-type]
+
+
+# Adapting.
+
+
+@pytest.mark.parametrize("elo", [80.0, 500.0, 1100.0])
+def test_an_estimate_settles_within_twenty_games(elo: float) -> None:
+    random, scores = np.random.default_rng(1), []
+    for _ in range(40):
+        estimate = OpponentEstimate(0, 1200)
+        for number in range(60):
+            own = float(np.clip(estimate.elo, 0, 1200))
+            wins = random.random() < expected_score(own - elo)
+            estimate.learn(own, 0 if wins else 1)
+            if number >= 20:
+                scores.append(wins)
+    assert 0.45 < np.mean(scores) < 0.55
+    assert estimate.spread < 150
+
+
+def test_it_adapts_from_game_to_game_and_restart_forgets(
+    game: Game, network: PolicyValueNetwork
+) -> None:
+    agent = AdaptiveAgent(game, network, a_ladder(game), seed=1)
+    middle = agent.elo
+    env = SingleAgentEnv(game, opponent=agent, seat="alternate")
+    weak = RandomAgent(game, 1)
+    for number in range(10):
+        before = agent.estimate.elo
+        env.reset(seed=1 if number == 0 else None)
+        reward, is_over = 0.0, False
+        while not is_over:
+            _, reward, is_over, truncated, _ = env.step(weak.choose(env.board.position))
+            is_over = is_over or truncated
+        assert (agent.estimate.elo - before) * reward > 0  # up after a loss
+    assert agent.elo != middle
+    agent.restart(1)
+    assert agent.elo == middle
+    assert AdaptiveAgent(game, network, a_ladder(game), start=300.0).elo == pytest.approx(
+        300, abs=5
+    )
+
+
+# What moves lose.
+
+
+def test_the_best_move_loses_nothing_and_others_what_they_give_away(
+    game: Game, network: PolicyValueNetwork, tmp_path: Path
+) -> None:
+    reference = NetworkAgent(game, network, 64)
+    states = open_states(game, 60)
+    best = reference.search(states).actions
+    assert not losses_of(game, reference, states, best)[0].any()
+    others = RandomAgent(game, 1).actions(states)
+    losses, values = losses_of(game, reference, states, others)
+    assert values.tolist() == reference.search(states).values.tolist()
+    assert ((losses >= 0) & (losses <= 2)).all()
+    assert losses.mean() > 0.1
+    draw_losses("a picture", [losses, losses / 2], tmp_path / "losses.svg")
+    assert (tmp_path / "losses.svg").read_text().count("<path") > 10
+
+
+# What ships.
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
+    ladder = load_ladder(path)
+    agents = {digest_of(each): each for each in shipped_agents(ladder.game)}
+    assert agents[ladder.agent].name.partition(".")[0] == path.name.partition(".")[0]
+    assert len(ladder.levels) >= 8
+    elo = [level.rating.elo for level in ladder.levels]
+    assert elo == sorted(elo)
+    assert [each.upper for each in ladder.steps] == list(range(2, len(elo) + 1))
+    for step in ladder.steps:
+        assert step.tally.games >= 100
+        assert 0.6 <= step.score <= 0.7
+    against_random = next(each for each in ladder.meetings if (each.upper, each.lower) == (1, 0))
+    assert 0.55 <= against_random.score <= 0.9
+    assert all(level.knobs.sees_wins for level in ladder.levels[3:])
+
+
+def test_every_game_has_levels_for_its_default_agent() -> None:
+    assert {path.name for path in SHIPPED} >= {f"{name}.levels.json" for name in GAMES}
+
+
+def test_levels_of_the_shipped_agent_play_by_name() -> None:
+    game = make_game("corso")
+    assert set(load_ladder(SHIPPED[0]).words) == set(WORDS)
+    weak = make_agent("level:beginner", game, 1)
+    assert weak.choose(game.start()) in game.start().legal_actions
+
+
+def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["levels", "corso", "--show"]) == 0
+    shown = capsys.readouterr().out
+    assert "beginner" in shown
+    assert "strongest" in shown
+    assert main(["levels", "corso", "--show", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert len(data["levels"]) == data["words"]["strongest"]
+    assert main(["levels", "corso", "--show", "--option", "size=3"]) == 2
