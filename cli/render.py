@@ -10,7 +10,7 @@ import numpy as np
 
 from ludarium.envs.board.film import contact_sheet, gif
 from ludarium.envs.board.layers import LAYERS
-from ludarium.envs.board.picture import png
+from ludarium.envs.board.picture import png, size_of
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, read_record_file
@@ -22,8 +22,9 @@ from .progress import bars
 
 _SUFFIXES = (".svg", ".png", ".gif")
 _SEARCHED = ("policy", "visits", "values")
-_MOST_PIXELS = 4000  # in width
-_MOST_PICTURES = 400  # in a contact sheet
+_WIDEST = 4000  # pixels of one picture
+_MOST_PICTURES = 400
+_MOST_PIXELS_IN_ALL = 400_000_000
 _LAST_SECONDS = 3.0
 
 _DESCRIPTION = f"""\
@@ -119,8 +120,8 @@ def _check(given: argparse.Namespace, output: Path) -> None:
             f"--output {quoted(given.output)} ends in none of {', '.join(_SUFFIXES)}, "
             "which say what to write"
         )
-    if not 16 <= given.width <= _MOST_PIXELS:
-        raise ValueError(f"--width is {given.width}; accepted: 16 to {_MOST_PIXELS} pixels")
+    if not 16 <= given.width <= _WIDEST:
+        raise ValueError(f"--width is {given.width}; accepted: 16 to {_WIDEST} pixels")
     if not 0.02 <= given.seconds <= 600:
         raise ValueError(f"--seconds is {given.seconds:g}; accepted: 0.02 to 600")
     if given.columns < 1 or (given.every is not None and given.every < 1):
@@ -140,10 +141,11 @@ def _plies(given: argparse.Namespace, output: Path, played: int) -> set[int]:
             raise ValueError(f"--ply is {ply}, but the game has {played} plies: 0 to {played}")
         return {ply}
     plies = {*range(0, played + 1, given.every or 1), played}
-    if output.suffix.lower() != ".gif" and len(plies) > _MOST_PICTURES:
-        least = -(-played // (_MOST_PICTURES - 1))
+    if len(plies) > _MOST_PICTURES:
+        least = -(-played // (_MOST_PICTURES - 2))
         raise ValueError(
-            f"a contact sheet of {len(plies)} pictures is too large: --every {least} or more"
+            f"{len(plies)} pictures are too many; write --every {least} "
+            f"for {_MOST_PICTURES} at most"
         )
     return plies
 
@@ -173,11 +175,19 @@ def _content(
 ) -> bytes:
     """The file to be written."""
     suffix = output.suffix.lower()
+    if suffix != ".svg":
+        sizes = [size_of(picture) for picture in pictures]
+        pixels = sum(given.width**2 * height / width for width, height in sizes)
+        if pixels > _MOST_PIXELS_IN_ALL:
+            raise ValueError(
+                f"{len(pictures)} pictures of {given.width} pixels in width are too much for one "
+                "file; write a smaller --width, or --every K for fewer of them"
+            )
     if suffix == ".gif":
         last = max(_LAST_SECONDS, given.seconds)
         return gif(pictures, given.width, given.seconds, last, reach)
     svg, width = pictures[0], given.width
     if given.every is not None:
         svg = contact_sheet(pictures, given.columns, title)
-        width = min(width * min(given.columns, len(pictures)), 2 * _MOST_PIXELS)
+        width = min(width * min(given.columns, len(pictures)), 2 * _WIDEST)
     return svg.encode() if suffix == ".svg" else png(svg, width)

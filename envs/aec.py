@@ -275,7 +275,7 @@ class BoardGameEnv(AECEnv):
         if not self.moves:
             return self.position.svg()
         *earlier, last = self.moves
-        before = self.game.start(self._seed)
+        before = self.game.start(self.start_seed)
         for action in earlier:
             before.play(action)
         return self.position.svg(last, before)

@@ -65,6 +65,15 @@ def test_a_contact_sheet_shows_the_plies_side_by_side(record: str) -> None:
     assert drawn.size[0] == 200
 
 
+def test_very_long_games_are_drawn_in_part(
+    monkeypatch: pytest.MonkeyPatch, record: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ludarium.cli.render._MOST_PICTURES", 4)
+    assert main(["render", record, "--output", "long.gif"]) == 2
+    assert "5 pictures are too many; write --every 2 for 4 at most" in capsys.readouterr().err
+    render(record, "long.svg", "--every", "2")
+
+
 def test_layers_of_a_search(record: str) -> None:
     svg = render(record, "s.svg", "--ply", "1", "--layer", "visits", "--agent", "uct:30").decode()
     root = ElementTree.fromstring(svg)
@@ -83,13 +92,22 @@ def test_layers_of_a_search(record: str) -> None:
         (["--output", "a.png", "--width", "90000"], "--width is 90000; accepted: 16 to 4000"),
         (["--output", "a.png", "--layer", "policy"], "say whose, with --agent"),
         (["--output", "a.svg", "--layer", "policy", "--agent", "random"], "does not search"),
+        (
+            ["--output", "a.gif", "--width", "4000"],
+            "5 pictures of 4000 pixels in width are too much",
+        ),
         (["--output", "a.gif", "--every", "0"], "take a positive number"),
         (["--output", "a.gif", "--seconds", "nan"], "--seconds is nan"),
     ],
 )
 def test_mistakes_are_explained(
-    record: str, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    record: str,
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr("ludarium.cli.render._MOST_PIXELS_IN_ALL", 50_000_000)
     assert main(["render", record, *arguments]) == 2
     assert words in capsys.readouterr().err
     assert not list(Path().glob("a.*"))
