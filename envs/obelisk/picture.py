@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -466,18 +467,19 @@ def _tower(x: float, y: float, tower: Sequence[_Placed], newest: int | None) -> 
         yield view.line(limit[begin], limit[end], INK, 1.5, dashed)
 
 
+@lru_cache(maxsize=2048)  # most of a picture: the blocks of the pile stay where they are
 def _alone(
-    x: float, y: float, block_cubes: Sequence[Cube], colour: str, unit: float, room: float
-) -> Iterator[str]:
+    x: float, y: float, block_cubes: tuple[Cube, ...], colour: str, unit: float, room: float
+) -> tuple[str, ...]:
     """Cubes by themselves, standing at y and centred on x; smaller if they would not fit."""
     width, depth, height = (1 + max(cube[axis] for cube in block_cubes) for axis in range(3))
     aside = width * _X_ASIDE - depth * _Y_ASIDE
     unit = min(unit, room / (height + width * _X_UP + depth * _Y_UP), 1.2 * room / aside)
     view = _View(x - (width * _X_ASIDE + depth * _Y_ASIDE) / 2 * unit, y, unit)
-    block = Block("", colour, 0, 1, tuple(block_cubes))
+    block = Block("", colour, 0, 1, block_cubes)
     cubes = dict.fromkeys(block_cubes, _Placed(0, block, 0, frozenset(block_cubes)))
-    for cube in sorted(block_cubes, key=_nearness):
-        yield from _cube(view, cube, cubes, False)
+    nearest_last = sorted(block_cubes, key=_nearness)
+    return tuple(part for cube in nearest_last for part in _cube(view, cube, cubes, False))
 
 
 def _nearness(cube: Cube) -> tuple[int, Cube]:

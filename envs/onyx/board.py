@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from itertools import pairwise
 from math import cos, radians, tan
 from typing import ClassVar
@@ -219,7 +220,7 @@ class Onyx(Game):
     ) -> str:
         frame = draw_frame(self.size, self.size, _BOARD)
         at, unit = _coordinates(frame), frame.unit / cos(_TILT)
-        elements = [_GRADIENTS, *frame.elements, *self._board(at, unit)]
+        elements = [_GRADIENTS, *frame.elements, *self._drawn_board]
         stones, spots = _stones(state), [(float(x), float(y)) for x, y in at]
         open_places = self.places[np.flatnonzero(state.open[: self.points])]
         midpoints = open_places[open_places >= self.size**2]
@@ -250,9 +251,12 @@ class Onyx(Game):
             before=before,
         )
 
-    def _board(self, at: np.ndarray, unit: float) -> list[str]:
-        """Squares, triangles, lines, and the edges in their colours."""
+    @cached_property
+    def _drawn_board(self) -> list[str]:
+        """Squares, triangles, lines, and the edges in their colours: most of a picture."""
         size, elements = self.size, []
+        frame = draw_frame(size, size, _BOARD)
+        at, unit = _coordinates(frame), frame.unit / cos(_TILT)
         for cell in filter(lambda cell: _is_cell(cell, size), range(size**2)):
             outline = " ".join(f"{x:.2f},{y:.2f}" for x, y in at[_around(cell, size)])
             fill = _TRIANGLE if _diagonal(cell, size) else _SQUARE
