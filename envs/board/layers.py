@@ -37,6 +37,9 @@ _FOR_AND_AGAINST = np.array(
 )
 
 
+_UNKNOWN = (255, 255, 255)  # to the layer that gives the colours
+
+
 @dataclass(frozen=True)
 class _Heat:
     """What one layer says of the actions: colours, texts, and which of them it speaks of."""
@@ -69,7 +72,7 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
     elements: list[str] = []
     if "ownership" in layers:
         elements += _group("ownership", _owners(position, layers["ownership"], spots))
-    heats = {name: _heat(position, name, layers[name]) for name in _HEATS if name in layers}
+    heats = {name: _heat(position, name, layers[name]) for name in layers if name in _HEATS}
     if "legal" in layers:
         elements += _group("legal", _legal(position, layers["legal"], spots, heats))
     if heats:
@@ -154,7 +157,8 @@ def _heat_on_board(spots: np.ndarray, heats: list[_Heat]) -> list[str]:
         told = [heat for heat in heats if heat.known[action]]
         if np.isnan(x) or not told:
             continue
-        red, green, blue = told[0].colours[action]
+        first = heats[0]
+        red, green, blue = first.colours[action] if first.known[action] else _UNKNOWN
         ink = DARK if 0.3 * red + 0.59 * green + 0.11 * blue > 130 else LIGHT
         elements.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" '

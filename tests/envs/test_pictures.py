@@ -131,6 +131,16 @@ def test_layers_are_drawn_where_actions_lie(drawn_game: Game) -> None:
     assert position.svg(layers={}) == position.svg() == position._repr_svg_()
 
 
+def test_only_the_first_layer_gives_colours() -> None:
+    position = make_game("corso", size=3).start()
+    policy, values = np.eye(9)[0], np.full(9, -0.5)
+    for layers, white in (
+        ({"policy": policy, "values": values}, 8),
+        ({"values": values, "policy": policy}, 0),
+    ):
+        assert position.svg(layers=layers).count("rgb(255,255,255)") == white
+
+
 def test_the_best_actions_without_a_place_are_listed() -> None:
     _, _, position = played(make_game("onyx", size=6, swap_rule=True), "d4")
     policy = np.zeros(position.game.num_actions)
