@@ -24,6 +24,7 @@ _COMMANDS = (
     "ludarium.cli.levels",
     "ludarium.cli.report",
     "ludarium.cli.play",
+    "ludarium.cli.render",
     "ludarium.cli.analyse",
     "ludarium.cli.engine",
     "ludarium.cli.export",
@@ -42,6 +43,7 @@ Look around and play
   ludarium play corso                   play against the shipped agent
   ludarium play corso --opponent level:3  of a chosen strength; level:auto adapts to yours
   ludarium play onyx --option size=12 --opponent uct:1000
+  ludarium render game.json --output game.gif  draw a saved game
   ludarium analyse corso --moves "c3 b2"      what the agent thinks of each move
   ludarium analyse corso --record game.json   ... and of each move of a game
   ludarium engine corso                 the same for programs: JSON lines in and out

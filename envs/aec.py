@@ -260,7 +260,7 @@ class BoardGameEnv(AECEnv):
             )
         if self.render_mode == "ansi":
             return self.board_text()
-        svg = self.game.svg(self.position.state, self.moves[-1] if self.moves else None)
+        svg = self._picture()
         if self.render_mode == "svg":
             return svg
         if self.render_mode == "rgb_array":
@@ -269,6 +269,16 @@ class BoardGameEnv(AECEnv):
             self._window = Window(self.game.title, self.metadata["render_fps"])
         self._window.show(svg)
         return None
+
+    def _picture(self) -> str:
+        """The drawing, which also shows what the last action changed."""
+        if not self.moves:
+            return self.position.svg()
+        *earlier, last = self.moves
+        before = self.game.start(self.start_seed)
+        for action in earlier:
+            before.play(action)
+        return self.position.svg(last, before)
 
     def close(self) -> None:
         """Close the window, if there is one."""

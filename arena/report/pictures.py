@@ -64,8 +64,9 @@ def _stepper(game: Game, replay: dict[str, Any], lines: dict[str, int]) -> str:
     position = game.start(replay["record"]["seed"])
     frames = [game.svg(position.state)]
     for action in replay["actions"]:
+        before = position.copy()
         position.play(action)
-        frames.append(game.svg(position.state, action))
+        frames.append(position.svg(action, before))
     moves = replay["record"]["moves"]
     data = _json(
         {

@@ -7,12 +7,12 @@ the bottom.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..engine.messages import quoted
-from .picture import file_letter, svg_text
+from .picture import HEAD, SMALL_TEXT, WIDTH, file_letter, svg_text
 
 
 def cell_name(cell: int, width: int) -> str:
@@ -56,28 +56,41 @@ def square_symmetries(size: int) -> np.ndarray:
     return np.stack([image.ravel() for turn in turns for image in (turn, turn[:, ::-1])])
 
 
-def draw_frame(
-    width: int, height: int, unit: float, colour: str
-) -> tuple[list[str], Callable[[int], tuple[float, float]], float, float]:
-    """Board background and coordinates.
+@dataclass(frozen=True)
+class Frame:
+    """A rectangular board in a picture, from `HEAD` on and as wide as the picture.
 
-    Returns:
-        SVG elements; a function from a cell's index to the centre of its place in the picture;
-        the picture's width and height.
+    Attributes:
+        elements: SVG of the background and the coordinates.
+        width, height: in cells.
+        unit: side of a cell.
+        bottom: where it ends.
     """
-    margin = 0.5 * unit
-    total_width, total_height = width * unit + 2 * margin, height * unit + 2 * margin
 
-    def centre(cell: int) -> tuple[float, float]:
-        rank, file = divmod(cell, width)
-        return margin + (file + 0.5) * unit, margin + (height - rank - 0.5) * unit
+    elements: list[str]
+    width: int
+    height: int
+    unit: float
+    bottom: float
 
-    elements = [f'<rect width="{total_width:g}" height="{total_height:g}" fill="{colour}"/>']
-    size, fill = 0.28 * unit, "#3b2c14"
+    def place(self, cell: int) -> tuple[float, float]:
+        """The centre of a cell in the picture."""
+        rank, file = divmod(cell, self.width)
+        return (file + 1) * self.unit, HEAD + (self.height - rank) * self.unit
+
+
+def draw_frame(width: int, height: int, colour: str, ink: str = "#3b2c14") -> Frame:
+    """The background and the coordinates of a board of ``width`` by ``height`` cells."""
+    unit = WIDTH / (width + 1)
+    board_height = (height + 1) * unit
+    bottom = HEAD + board_height
+    elements = [f'<rect y="{HEAD:g}" width="{WIDTH:g}" height="{board_height:g}" fill="{colour}"/>']
+    frame = Frame(elements, width, height, unit, bottom)
+    size = min(max(0.28 * unit, SMALL_TEXT), 30)
     for file in range(width):
-        x, _ = centre(file)
-        elements.append(svg_text(x, total_height - margin / 2, file_letter(file), size, fill))
+        x, _ = frame.place(file)
+        elements.append(svg_text(x, bottom - unit / 4, file_letter(file), size, ink))
     for rank in range(height):
-        _, y = centre(rank * width)
-        elements.append(svg_text(margin / 2, y, str(rank + 1), size, fill))
-    return elements, centre, total_width, total_height
+        _, y = frame.place(rank * width)
+        elements.append(svg_text(unit / 4, y, str(rank + 1), size, ink))
+    return frame

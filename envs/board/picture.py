@@ -1,6 +1,11 @@
-"""Pictures: converts the SVG that a game draws to pixels, or shows it in a window.
+"""Pictures: what the drawings of all games share; and their pixels, and a window for them.
 
-Needs the extra ``render`` (resvg for the pixels, pygame for the window and a font), imported
+A picture is `WIDTH` user units wide. At its top are the players with their pieces, points, and
+whose turn it is or who has won; below comes the board, from `HEAD` on; last a line with the last
+action. Texts of `SMALL_TEXT` and more can be read where the picture is 400 pixels wide. What
+tells things apart differs in lightness or shape, not in hue alone.
+
+Pixels need the extra ``render`` (resvg for the pixels, pygame for the window and a font), imported
 only where used.
 """
 
@@ -9,21 +14,131 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable
+from html import escape
+from math import cos, pi, sin
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-_REMEDY = 'pictures need the extra packages: pip install "ludarium[render]"'
+from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, TRUNCATED
+
+if TYPE_CHECKING:
+    from ..engine.game import Game
+
+#: What to install where a picture cannot be made.
+RENDER_REMEDY = 'pictures need the extra packages: pip install "ludarium[render]"'
 
 
-def svg_document(width: float, height: float, title: str, elements: list[str]) -> str:
-    """An SVG document of the given size in user units, with a title for screen readers."""
+#: Width of every picture, in user units.
+WIDTH = 800.0
+#: Where the board begins, below the players.
+HEAD = 104.0
+_FOOT = 44.0
+SMALL_TEXT = 22.0
+
+PAPER, INK, FAINT, LINE = "#f1ece0", "#26241f", "#6f695c", "#c2b9a6"
+#: What `last_mark` and others draw with: one of the two shows on any colour.
+DARK, LIGHT = "#14161a", "#fff6d8"
+GOLD = "#f5c02c"
+_WIDE = 0.55  # of a letter, as a share of the size of the text
+
+
+def svg_document(
+    width: float, height: float, title: str, elements: Iterable[str], description: str = ""
+) -> str:
+    """An SVG document of the given size in user units, with texts for screen readers."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
-        f'viewBox="0 0 {width:g} {height:g}" font-family="sans-serif">'
+        f'viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" role="img">'
     )
-    return "\n".join([head, f"<title>{title}</title>", *elements, "</svg>"])
+    texts = [f"<title>{escape(title)}</title>"]
+    if description:
+        texts.append(f"<desc>{escape(description)}</desc>")
+    return "\n".join([head, *texts, *elements, "</svg>"])
+
+
+def game_document(
+    game: Game,
+    state: np.record,
+    body: Iterable[str],
+    bottom: float,
+    *,
+    pieces: tuple[str, str],
+    roles: tuple[str, str] = ("", ""),
+    last_action: int | None = None,
+    before: np.record | None = None,
+    note: str = "",
+) -> str:
+    """The picture of a position: the players above what the game has drawn, a line below.
+
+    Args:
+        game, state, last_action, before: as for `Game.svg`.
+        body: what the game has drawn, between `HEAD` and ``bottom``.
+        bottom: where it ends.
+        pieces: a drawing for each player about the origin, within 26 units.
+        roles: a few words on each player, such as the colour.
+        note: for the right end of the last line.
+    """
+    elements = [f'<rect width="{WIDTH:g}" height="{bottom + _FOOT:g}" fill="{PAPER}"/>']
+    for player in (0, 1):
+        elements += _side(game, state, player, pieces[player], roles[player])
+    elements += body
+    line = bottom + _FOOT / 2
+    told = "" if last_action is None else _last_ply(game, state, last_action, before)
+    room = WIDTH - 40 - _WIDE * SMALL_TEXT * len(note)
+    elements.append(fitted_text(16, line, told, SMALL_TEXT, INK, room, "start"))
+    elements.append(svg_text(WIDTH - 16, line, note, SMALL_TEXT, FAINT, "end"))
+    return svg_document(WIDTH, bottom + _FOOT, game.title, elements, game.standing(state))
+
+
+def _side(game: Game, state: np.record, player: int, piece: str, role: str) -> list[str]:
+    """A player: piece, name, role, points; whether to move, has won, or drew."""
+    width, height = WIDTH / 2 - 12, HEAD - 16
+    left = 8 + player * (width + 8)
+    outcome, points = int(state.outcome), game.tally(state)
+    acts = outcome == ONGOING and int(state.mover) == player
+    won = outcome == PLAYER_0_WINS + player
+    border = f'stroke="{INK}" stroke-width="4"' if acts or won else f'stroke="{LINE}"'
+    fill = GOLD if won else "#ffffff" if acts else "none"
+    tally = "" if points is None else str(points[player])
+    room = width - 84 - 0.6 * 44 * len(tally)
+    if outcome == ONGOING:
+        doing = f"to {game.to_do(state)}" if acts else ""
+    elif outcome in (DRAW, TRUNCATED):
+        doing = "drawn" if outcome == DRAW else "drawn at the ply cap"
+    else:
+        doing = "has won" if won else ""
+    name = f"player_{player}" + (f", {role}" if role else "")
+    elements = [
+        f'<rect x="{left:g}" y="8" width="{width:g}" height="{height:g}" rx="10" fill="{fill}" '
+        f"{border}/>",
+        f'<g transform="translate({left + 38:g} {8 + height / 2:g})">{piece}</g>',
+        fitted_text(left + 74, 34, name, 26, INK, room, "start"),
+        svg_text(left + width - 12, 8 + height / 2, tally, 44, INK, "end"),
+    ]
+    if doing:
+        indent = 30 if acts or won else 0
+        elements.append(fitted_text(left + 74 + indent, 70, doing, 24, INK, room - indent, "start"))
+        if acts:
+            elements.append(f'<path d="M{left + 76:g} 58l20 12l-20 12z" fill="{INK}"/>')
+        if won:
+            elements.append(_star(left + 86, 70, 14))
+    return elements
+
+
+def _star(x: float, y: float, radius: float) -> str:
+    turns = [(pi * tip / 5, radius * (1 if tip % 2 == 0 else 0.42)) for tip in range(10)]
+    points = " ".join(f"{x + r * sin(t):.1f},{y - r * cos(t):.1f}" for t, r in turns)
+    return f'<polygon points="{points}" fill="{INK}"/>'
+
+
+def _last_ply(game: Game, state: np.record, action: int, before: np.record | None) -> str:
+    """The last action in words; by whom, if the position before it is known."""
+    if before is None:
+        return f"ply {int(state.ply)}: {game.action_names[action]}"
+    text = game.action_to_text(before, action)
+    return f"ply {int(state.ply)}: player_{int(before.mover)} {text}"
 
 
 def file_letter(file: int) -> str:
@@ -35,7 +150,56 @@ def svg_text(x: float, y: float, text: str, size: float, fill: str, anchor: str 
     """A line of text, vertically centred on ``y``."""
     return (
         f'<text x="{x:g}" y="{y + 0.36 * size:g}" font-size="{size:g}" fill="{fill}" '
-        f'text-anchor="{anchor}">{text}</text>'
+        f'text-anchor="{anchor}">{escape(text)}</text>'
+    )
+
+
+def fitted_text(
+    x: float, y: float, text: str, size: float, fill: str, room: float, anchor: str = "middle"
+) -> str:
+    """A line of text no longer than ``room``: of smaller letters where it has to be."""
+    return svg_text(x, y, text, min(size, room / (_WIDE * max(len(text), 1))), fill, anchor)
+
+
+def last_mark(shape: str, width: float = 5.0) -> list[str]:
+    """The mark of the last action: a light line with dark edges along a shape.
+
+    Args:
+        shape: the beginning of an element, such as ``<circle cx="5" cy="5" r="3"``.
+        width: of the light line.
+    """
+    return outlined(shape, LIGHT, width)
+
+
+def outlined(shape: str, colour: str, width: float, more: str = "") -> list[str]:
+    """A line of a colour with dark edges along a shape, as for `last_mark`."""
+    line = f'fill="none" stroke-linejoin="round" stroke-linecap="round" {more}'
+    return [
+        f'{shape} {line} stroke="{DARK}" stroke-width="{2 * width:g}"/>',
+        f'{shape} {line} stroke="{colour}" stroke-width="{width:g}"/>',
+    ]
+
+
+def taken_mark(x: float, y: float, size: float) -> list[str]:
+    """A cross where the last action took something away from a player."""
+    cross = f"M{x - size:.1f} {y - size:.1f}l{2 * size:.1f} {2 * size:.1f}"
+    cross += f"m0 {-2 * size:.1f}l{-2 * size:.1f} {2 * size:.1f}"
+    return outlined(f'<path d="{cross}"', LIGHT, max(0.3 * size, 2.5))
+
+
+def open_mark(x: float, y: float, radius: float) -> str:
+    """A dot where something may be put."""
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{LIGHT}" stroke="{DARK}" '
+        f'stroke-width="{max(radius / 4, 1.5):g}"/>'
+    )
+
+
+def round_piece(x: float, y: float, radius: float, fill: str, edge: str) -> str:
+    """A round piece, its fill a colour or a gradient."""
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}" stroke="{edge}" '
+        'stroke-width="2"/>'
     )
 
 
@@ -63,13 +227,23 @@ def svg_gradients(
     return f"<defs>{gradients}</defs>"
 
 
+def size_of(svg: str) -> tuple[float, float]:
+    """Width and height of a drawing, in user units."""
+    head = svg[: svg.index(">")]
+    width, height = (float(head.split(f'{side}="')[1].split('"')[0]) for side in _SIDES)
+    return width, height
+
+
+_SIDES = ("width", "height")
+
+
 def _pygame() -> Any:
     """pygame, without its greeting."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
         import pygame
     except ImportError as error:
-        raise ImportError(_REMEDY) from error
+        raise ImportError(RENDER_REMEDY) from error
     return pygame
 
 
@@ -78,7 +252,7 @@ def png(svg: str, width: int | None = None) -> bytes:
     try:
         import resvg_py
     except ImportError as error:
-        raise ImportError(_REMEDY) from error
+        raise ImportError(RENDER_REMEDY) from error
     # System fonts differ and may be missing: pygame's own makes the pixels the same anywhere.
     font = Path(_pygame().__file__).parent / "freesansbold.ttf"
     return resvg_py.svg_to_bytes(
@@ -113,10 +287,10 @@ class Window:
     def show(self, svg: str) -> None:
         """Draw, process the window's events, and wait for the frame's time to pass."""
         pygame = _pygame()
-        image = pixels(svg)
+        pygame.display.init()
+        image = pixels(svg, self._width(svg))
         size = image.shape[1], image.shape[0]
         if self._surface is None or self._surface.get_size() != size:
-            pygame.display.init()
             pygame.display.set_caption(self.title)
             self._surface = pygame.display.set_mode(size)
             self._clock = pygame.time.Clock()
@@ -124,6 +298,12 @@ class Window:
         pygame.event.pump()
         pygame.display.flip()
         self._clock.tick(self.frames_per_second)
+
+    def _width(self, svg: str) -> int:
+        """The width in pixels at which the drawing is no higher than the screen."""
+        width, height = size_of(svg)
+        screen = _pygame().display.get_desktop_sizes()[0][1]
+        return round(width * min(1.0, 0.9 * screen / height))
 
     def close(self) -> None:
         """Close the window; showing again opens a new one."""

@@ -8,7 +8,15 @@ from typing import ClassVar
 import numpy as np
 
 from ..board.grid import cell_name, draw_frame, orthogonal_neighbours, read_cell, square_symmetries
-from ..board.picture import svg_document, svg_gradients
+from ..board.picture import (
+    LIGHT,
+    game_document,
+    last_mark,
+    outlined,
+    round_piece,
+    svg_gradients,
+    taken_mark,
+)
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
@@ -22,13 +30,12 @@ _EVENTS = (
     *("expansion", "chain reaction", "marble set off by another"),
 )
 _TEXT_SYMBOLS = {OPEN: ".", MARBLE: "O", MARBLE + 1: "X", DYE: "o", DYE + 1: "x"}
-_MARBLE_COLOURS = (("#ffffff", "#c9c4b8", "#8a8475"), ("#6b7280", "#262b34", "#14171c"))
+_NAMES = ("light", "dark")
+_MARBLE_COLOURS = (("#ffffff", "#d9d4c6", "#6f695c"), ("#6b7280", "#1d2129", "#0c0e12"))
 _GRADIENTS = svg_gradients("marble", ((light, dark) for light, dark, _ in _MARBLE_COLOURS))
-_DYE_COLOURS = ("#fbf6e9", "#59616e")
-_BOARD = "#b08d57"
+_DYE_COLOURS = ("#fdf8ea", "#4a525f")
+_BOARD = "#a9834c"
 _CELL = "#c7a56f"
-_MARK = "#d9482b"
-_UNIT = 80.0  # side of a cell in the picture
 
 
 class Corso(Game):
@@ -130,27 +137,51 @@ class Corso(Game):
         )
 
     def action_spots(self) -> np.ndarray:
-        _, place, _, _ = draw_frame(self.size, self.size, _UNIT, _BOARD)
-        return np.array([place(cell) for cell in range(self.num_actions)])
+        frame = draw_frame(self.size, self.size, _BOARD)
+        return np.array([frame.place(cell) for cell in range(self.num_actions)])
 
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
-        frame, place, width, height = draw_frame(self.size, self.size, _UNIT, _BOARD)
-        elements = [_GRADIENTS, *frame]
-        for cell in range(self.num_actions):
-            x, y = place(cell)
-            content = int(state.cells[cell])
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
+        frame = draw_frame(self.size, self.size, _BOARD)
+        elements = [_GRADIENTS, *frame.elements]
+        for cell, content in enumerate(state.cells.tolist()):
+            x, y = frame.place(cell)
             fill = _DYE_COLOURS[content - DYE] if content >= DYE else _CELL
-            inset = 0.04 * _UNIT
-            mark = f' stroke="{_MARK}" stroke-width="4"' if cell == last_action else ""
-            elements.append(
-                f'<rect x="{x - _UNIT / 2 + inset:g}" y="{y - _UNIT / 2 + inset:g}" '
-                f'width="{_UNIT - 2 * inset:g}" height="{_UNIT - 2 * inset:g}" rx="8" '
-                f'fill="{fill}"{mark}/>'
-            )
+            elements.append(_square(x, y, 0.92 * frame.unit) + f' fill="{fill}"/>')
             if content in (MARBLE, MARBLE + 1):
-                player = content - MARBLE
-                elements.append(
-                    f'<circle cx="{x:g}" cy="{y:g}" r="{0.34 * _UNIT:g}" '
-                    f'fill="url(#marble{player})" stroke="{_MARBLE_COLOURS[player][2]}"/>'
-                )
-        return svg_document(width, height, "Corso", elements)
+                elements.append(_marble(x, y, 0.34 * frame.unit, content - MARBLE))
+            if cell == last_action:
+                elements += last_mark(_square(x, y, 0.84 * frame.unit))
+            elif before is not None and content != before.cells[cell]:
+                elements += _reached(x, y, frame.unit, int(before.cells[cell]), content)
+        return game_document(
+            *(self, state, elements, frame.bottom),
+            pieces=(_marble(0, 0, 24, 0), _marble(0, 0, 24, 1)),
+            roles=_NAMES,
+            last_action=last_action,
+            before=before,
+        )
+
+
+def _square(x: float, y: float, side: float) -> str:
+    """The beginning of a square element with round corners."""
+    return (
+        f'<rect x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side:.1f}" '
+        f'height="{side:.1f}" rx="{side / 10:.1f}"'
+    )
+
+
+def _marble(x: float, y: float, radius: float, player: int) -> str:
+    return round_piece(x, y, radius, f"url(#marble{player})", _MARBLE_COLOURS[player][2])
+
+
+def _reached(x: float, y: float, unit: float, old: int, new: int) -> list[str]:
+    """The marks of a cell that an expansion dyed; what it took from the other player is crossed."""
+    elements = outlined(_square(x, y, 0.56 * unit), LIGHT, unit / 60)
+    if old != OPEN and (old - MARBLE) % 2 != (new - DYE) % 2:
+        elements += taken_mark(x, y, 0.12 * unit)
+    return elements

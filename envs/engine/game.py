@@ -235,8 +235,20 @@ class Game(GameText):
         """
 
     @abstractmethod
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
-        """The position as an SVG document, the last action marked."""
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
+        """The position as an SVG document; ``board.picture.game_document`` draws most of it.
+
+        Args:
+            state: the position.
+            last_action: the action that led to it, which is marked.
+            before: the position in which it was played; what it changed is then marked too,
+                such as captured stones.
+        """
 
     @abstractmethod
     def symmetries(self) -> Symmetries:

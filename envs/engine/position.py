@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numba import NumbaError
 from .check import compile_error
 from .messages import quoted
 from .rule import ONGOING, TRUNCATED, reward, seed_rng
+from .text import RESULTS
 
 if TYPE_CHECKING:
     from .game import Game
@@ -254,6 +256,40 @@ class Position:
     def board_text(self) -> str:
         """The board for a person."""
         return self.game.board_text(self.state)
+
+    def svg(
+        self,
+        last_action: int | None = None,
+        before: Position | None = None,
+        layers: Mapping[str, Any] | None = None,
+    ) -> str:
+        """The position as an SVG document.
+
+        Args:
+            last_action: the action that led to it, which is marked.
+            before: the position in which that was played: then what it changed is marked too.
+            layers: what to draw on the board, by name; see `ludarium.envs.board.layers`. For
+                example ``{"legal": None}``, or ``{"policy": shares}`` with float[num_actions].
+
+        Raises:
+            ValueError: a layer is unknown or of another shape; the message says which.
+        """
+        svg = self.game.svg(self.state, last_action, None if before is None else before.state)
+        if not layers:
+            return svg
+        from ..board.layers import add_layers  # the games' drawing stands on the engine
+
+        return add_layers(svg, self, layers)
+
+    def _repr_svg_(self) -> str:
+        """What notebooks show."""
+        return self.svg()
+
+    def __repr__(self) -> str:
+        status = f"player_{self.mover} to move"
+        if self.is_over:
+            status = RESULTS[self.outcome]
+        return f"<Position of {self.game!r}: ply {self.ply}, {status}>"
 
     def __str__(self) -> str:
         return self.board_text()

@@ -13,7 +13,8 @@ import numpy as np
 
 from .rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 
-_RESULTS = {
+#: How a game ended, in words, by its outcome.
+RESULTS = {
     PLAYER_0_WINS: "player_0 has won",
     PLAYER_1_WINS: "player_1 has won",
     DRAW: "drawn",
@@ -82,7 +83,7 @@ class GameText(ABC):
         if outcome == ONGOING:
             status = f"player_{int(state.mover)} to {self.to_do(state)}"
         else:
-            status = _RESULTS[outcome]
+            status = RESULTS[outcome]
         points = self.tally(state)
         sides = [f"player_{player}" for player in (0, 1)]
         for player in (0, 1):

@@ -39,6 +39,7 @@ def check_game(game: Game, games: int = 50, seed: int = 0) -> list[str]:
     """
     trial = _Trial(game)
     trial.check_starts()
+    trial.check_spots()
     for number in range(games):
         if trial.faults:
             break
@@ -252,9 +253,18 @@ class _Trial:
                 game.action_to_text(state, action)
                 game.why_illegal(state, action)
             game.board_text(state)
-            game.svg(state)
+            game.svg(state, None, None)
         except Exception as error:  # whatever is wrong with a stranger's game
             self._expect(False, "texts", f"text or picture: {self._told(error)}")
+
+    def check_spots(self) -> None:
+        """Places of the actions in the picture, where the game tells them, are for all actions."""
+        self._where = ""
+        spots, expected = self.game.action_spots(), (self.game.num_actions, 2)
+        if spots is not None:
+            shape = np.shape(spots)
+            told = f"action_spots has the shape {shape}, not {expected}"
+            self._expect(shape == expected, "spots", told)
 
     def check_symmetries(self, seed: int) -> None:
         """Games that are images of each other go the same way."""

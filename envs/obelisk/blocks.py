@@ -24,18 +24,18 @@ Cube = tuple[int, int, int]
 SIDE = 3  # columns of a tower in each direction
 HEIGHT = 9  # of the rods, in cubes
 
-#: Colours that a block may have, and how each is painted.
+#: Colours that a block may have, and how each is painted: also of different lightness.
 COLOURS = {
-    "black": "#3a3d44",
-    "white": "#f2efe6",
+    "black": "#34373d",
+    "white": "#faf8f2",
     "grey": "#9aa0a8",
-    "brown": "#946038",
-    "red": "#d6483f",
-    "orange": "#ee8a2d",
-    "yellow": "#f2cf3b",
-    "green": "#49a652",
-    "blue": "#3f7fd0",
-    "purple": "#8a5bc0",
+    "brown": "#7a4a22",
+    "red": "#c9302c",
+    "orange": "#f0932b",
+    "yellow": "#f8e04e",
+    "green": "#6cc98a",
+    "blue": "#2f6cc0",
+    "purple": "#a78be0",
 }
 
 _MOST_TYPES = 100

@@ -338,8 +338,16 @@ class Obelisk(Game):
     def terminal_help(self, state: np.record, words: Sequence[str]) -> str | None:
         return terminal.answer(self, state, words)
 
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
-        return picture.draw(self, state, last_action)
+    def action_spots(self) -> np.ndarray:
+        return picture.action_spots(self)
+
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
+        return picture.draw(self, state, last_action, before)
 
     # Symmetries.
 

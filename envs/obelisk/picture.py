@@ -1,6 +1,7 @@
-"""The picture of Obelisk: both towers from a corner and from above, the pile, hands and zone.
+"""The picture of Obelisk: both towers from a corner and from above, what is in play, the pile.
 
-The cubes of the towers are rebuilt from the position's log. A cube ``(x, y, z)`` is seen from
+In the middle are the blocks to choose from, or where the mover's block would come to rest. The
+cubes of the towers are rebuilt from the position's log. A cube ``(x, y, z)`` is seen from
 the corner of column a1: x goes to the right and back, y to the left and back, z upwards.
 """
 
@@ -8,37 +9,61 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..board.picture import file_letter, svg_document, svg_text
-from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+from ..board.picture import (
+    DARK,
+    FAINT,
+    HEAD,
+    INK,
+    LIGHT,
+    LINE,
+    PAPER,
+    SMALL_TEXT,
+    WIDTH,
+    file_letter,
+    fitted_text,
+    game_document,
+    last_mark,
+    svg_text,
+)
+from ..engine.rule import ONGOING
 from .blocks import COLOURS, HEIGHT, SIDE, Block, Cube
-from .placements import PLACEMENTS
-from .rules import BLACK, DECLINE, NO_BLOCK, PICK_FIRST, PLACE, TIMEOUT
+from .placements import COLUMNS, ORIENTATIONS, PLACEMENTS, orientation_text, oriented
+from .rest import come_to_rest
+from .rules import (
+    BLACK,
+    BLACK_ACTIVE,
+    BLACK_PASSIVE,
+    DECLINE,
+    NO_BLOCK,
+    PICK_FIRST,
+    PLACE,
+    PLACE_ACTIVE,
+    PLACE_PASSIVE,
+)
 
 if TYPE_CHECKING:
     from .board import Obelisk
 
-_PAPER, _PANEL, _PANEL_TO_MOVE = "#e9e4d8", "#f7f4ec", "#fffbe0"
-_INK, _FAINT, _ROD, _MARK = "#2b2b2b", "#8b8577", "#b5ae9d", "#e2007a"
-_TOWER_UNIT, _PILE_UNIT, _HAND_UNIT = 33.0, 9.5, 15.0  # side of a cube
+_PANEL = "#faf7ef"
+_ROD = "#b5ae9d"
 # What a step in x and in y moves to the side and up, where a step in z moves by 1. Not quite
 # from the corner: seen straight from there, near and far edges would fall into one line.
 _X_ASIDE, _X_UP = 0.95, 0.37
 _Y_ASIDE, _Y_UP = -0.70, 0.50
 
-_WIDTH, _GAP = 1200.0, 12.0
-_PANEL_WIDTH = 440.0
-_MIDDLE = _WIDTH - 2 * _PANEL_WIDTH - 4 * _GAP
-_PILE_COLUMNS, _PILE_ROW = 8, 92.0
-_RESULTS = {
-    PLAYER_0_WINS: "player_0 wins",
-    PLAYER_1_WINS: "player_1 wins",
-    DRAW: "a draw",
-    TRUNCATED: "a draw, at the ply cap",
-}
+_GAP = 8.0
+_HALF = WIDTH / 2 - 1.5 * _GAP  # width of the panel of a tower
+_TOWER_UNIT = 30.0  # side of a cube
+_MAP_UNIT = 46.0
+_BAND = 322.0  # height of what is in play
+_TILE_HEIGHT = 136.0  # of an orientation
+_REST_UNIT = 36.0  # side of a landing place
+_PILE_COLUMNS, _PILE_ROW = 8, 134.0
 
 
 @dataclass(frozen=True)
@@ -67,169 +92,284 @@ def placed_blocks(game: Obelisk, state: np.record) -> list[_Placed]:
     return blocks
 
 
-def draw(game: Obelisk, state: np.record, last_action: int | None) -> str:
-    """The SVG document of a position, the last action marked."""
-    tallest = max(block.height for block in game.catalogue.types)
-    levels = max(HEIGHT + 3, HEIGHT + tallest)
-    panel_height = 96 + (levels + SIDE) * _TOWER_UNIT
+def draw(game: Obelisk, state: np.record, last_action: int | None, before: np.record | None) -> str:
+    """The SVG document of a position, as for `Game.svg`."""
     blocks = placed_blocks(game, state)
-    kind = None if last_action is None else last_action - len(game.catalogue.types)
-    elements = [f'<rect width="100%" height="100%" fill="{_PAPER}"/>']
+    types = len(game.catalogue.types)
+    newest = None
+    if last_action is not None and types + PLACE <= last_action < types + DECLINE:
+        newest = len(blocks) - 1
+    bottom = _pile_top(game) + _pile_height(game) + _GAP
+    elements: list[str] = []
     for player in (0, 1):
-        left = _GAP if player == 0 else _WIDTH - _GAP - _PANEL_WIDTH
-        elements += _panel(left, _GAP, _PANEL_WIDTH, panel_height, _acts(state, player))
-        newest = len(blocks) - 1 if kind is not None and PLACE <= kind < DECLINE else None
+        left = _GAP + player * (_HALF + _GAP)
         tower = [block for block in blocks if block.owner == player]
-        elements += _tower(left + 145, _GAP + panel_height - 36, tower, newest)
-        elements += _facts(game, state, player, left, kind)
-        elements += _seen_from_above(left + 300, _GAP + 110, tower)
-    elements += _middle(game, state, panel_height, last_action)
-    pile_top = panel_height + 2 * _GAP
-    rows = -(-len(game.catalogue.types) // _PILE_COLUMNS)
-    pile_height = 34 + rows * _PILE_ROW
-    elements += _panel(_GAP, pile_top, _WIDTH - 2 * _GAP, pile_height, False)
-    elements += _pile(game, state, pile_top)
-    return svg_document(_WIDTH, pile_top + pile_height + _GAP, game.title, elements)
+        elements += _panel(left, HEAD, _HALF, _tower_height(game))
+        elements += _tower(left + 128, HEAD + _tower_height(game) - 42, tower, newest)
+        elements += _seen_from_above(left + 240, HEAD + 62, tower)
+        elements += _facts(game, state, player, left + 240 + 1.5 * _MAP_UNIT, last_action)
+    elements += _in_play(game, state, last_action)
+    elements += _pile(game, state)
+    roles = ["active" if state.active == player else "passive" for player in (0, 1)]
+    if state.outcome != ONGOING:
+        roles = ["", ""]
+    return game_document(
+        *(game, state, elements, bottom),
+        pieces=(_sample(0), _sample(1)),
+        roles=(roles[0], roles[1]),
+        last_action=last_action,
+        before=before,
+    )
 
 
-def _acts(state: np.record, player: int) -> bool:
-    return state.outcome == ONGOING and state.mover == player
+def action_spots(game: Obelisk) -> np.ndarray:
+    """As `Game.action_spots`: on the pile, in the building zone, and at the landing places."""
+    types = len(game.catalogue.types)
+    spots = np.full((game.num_actions, 2), np.nan)
+    spots[:types] = [_pile_place(game, number) for number in range(types)]
+    for place in (0, 1):
+        x, y = _zone_place(game, place)
+        spots[types + PICK_FIRST + place] = x + _HALF / 2 - 30, y - 30
+    for place in range(PLACEMENTS):
+        spots[types + PLACE + place] = _landing_place(game, place)
+    spots[types + BLACK : types + DECLINE] = spots[types + PLACE : types + PLACE + COLUMNS]
+    return spots
 
 
-def _panel(left: float, top: float, width: float, height: float, to_move: bool) -> list[str]:
-    fill = _PANEL_TO_MOVE if to_move else _PANEL
-    stroke = f'stroke="{_MARK}" stroke-width="3"' if to_move else f'stroke="{_ROD}"'
+# Where things are.
+
+
+def _tower_height(game: Obelisk) -> float:
+    levels = HEIGHT + max(3, max(block.height for block in game.catalogue.types) - 2)
+    return 66 + (levels + SIDE * (_X_UP + _Y_UP)) * _TOWER_UNIT
+
+
+def _band_top(game: Obelisk) -> float:
+    return HEAD + _tower_height(game) + _GAP
+
+
+def _zone_place(game: Obelisk, place: int) -> tuple[float, float]:
+    """The foot of a block in the building zone."""
+    return _GAP + (place + 0.5) * (_HALF + _GAP), _band_top(game) + 236
+
+
+def _tile(game: Obelisk, orientation: int) -> tuple[float, float]:
+    """The upper left corner of what is told of an orientation."""
+    row, column = divmod(orientation, 4)
+    left = _GAP + column * (WIDTH - 2 * _GAP) / 4
+    return left, _band_top(game) + 48 + row * _TILE_HEIGHT
+
+
+def _landing_place(game: Obelisk, place: int) -> tuple[float, float]:
+    """The centre of what is told of a placement."""
+    orientation, column = divmod(place, COLUMNS)
+    y, x = divmod(column, SIDE)
+    left, top = _tile(game, orientation)
+    return left + 80 + (x + 0.5) * _REST_UNIT, top + (SIDE - y - 0.5) * _REST_UNIT + 8
+
+
+def _pile_top(game: Obelisk) -> float:
+    return _band_top(game) + _BAND + _GAP
+
+
+def _pile_height(game: Obelisk) -> float:
+    return 44 + -(-len(game.catalogue.types) // _PILE_COLUMNS) * _PILE_ROW
+
+
+def _pile_place(game: Obelisk, number: int) -> tuple[float, float]:
+    """The centre of the drawing of a type in the pile."""
+    row, column = divmod(number, _PILE_COLUMNS)
+    width = (WIDTH - 2 * _GAP) / _PILE_COLUMNS
+    return _GAP + (column + 0.5) * width, _pile_top(game) + 44 + row * _PILE_ROW + 42
+
+
+# The parts.
+
+
+def _sample(player: int) -> str:
+    """A tower about the origin: the left or the right one of two."""
+    towers = [
+        f'<rect x="{x}" y="-22" width="14" height="44" fill="{fill}" stroke="{INK}" '
+        'stroke-width="2"/>'
+        for x, fill in ((-20, (INK, "none")[player]), (6, ("none", INK)[player]))
+    ]
+    return "".join(towers)
+
+
+def _panel(left: float, top: float, width: float, height: float) -> list[str]:
     return [
         f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="10" '
-        f'fill="{fill}" {stroke}/>'
+        f'fill="{_PANEL}" stroke="{LINE}"/>'
     ]
 
 
 def _facts(
-    game: Obelisk, state: np.record, player: int, left: float, kind: int | None
+    game: Obelisk, state: np.record, player: int, centre: float, last_action: int | None
 ) -> Iterator[str]:
-    """What is known of a player besides the tower: role, points, the block in hand."""
-    role = "active" if state.active == player else "passive"
-    yield svg_text(left + 16, _GAP + 26, f"player_{player}", 24, _INK, "start")
-    yield svg_text(left + 140, _GAP + 27, role, 16, _FAINT, "start")
-    points = f"{int(state.points[player])} points"
-    yield svg_text(left + _PANEL_WIDTH - 16, _GAP + 26, points, 22, _INK, "end")
+    """What is known of a player besides the tower: the block in hand, the end of the tower."""
+    top = HEAD + 62 + SIDE * _MAP_UNIT
+    heights = set(state.heights[player].tolist())
     if state.over[player]:
-        yield svg_text(left + _PANEL_WIDTH - 16, _GAP + 54, "over the top", 16, _MARK, "end")
-    elif len(set(state.heights[player].tolist())) == 1 and state.heights[player, 0] > 0:
-        yield svg_text(left + _PANEL_WIDTH - 16, _GAP + 54, "flat", 16, _INK, "end")
+        yield svg_text(centre, top + 60, "over the top", 24, INK)
+    elif len(heights) == 1 and heights != {0}:
+        yield svg_text(centre, top + 60, "flat", 24, INK)
     if state.hand[player] != NO_BLOCK:
         block = game.catalogue.types[state.hand[player]]
-        was_picked = kind is not None and PICK_FIRST <= kind < PLACE and state.active != player
-        yield svg_text(left + 300, _GAP + 318, "to be placed", 16, _INK, "start")
-        yield from _alone(left + 360, _GAP + 450, block, _HAND_UNIT, 110, was_picked)
-        yield svg_text(left + 360, _GAP + 482, block.id, 13, _INK)
+        yield svg_text(centre, top + 96, "to be placed:", SMALL_TEXT, INK)
+        yield from _alone(centre, top + 236, block.cubes, block.colour, 18, 116)
+        yield _value(centre + 56, top + 138, block)
+        yield fitted_text(centre, top + 254, block.id, 20, INK, 136)
+        picks = range(len(game.catalogue.types) + PICK_FIRST, len(game.catalogue.types) + PLACE)
+        if last_action in picks and state.active != player:
+            slot = f'<rect x="{centre - 76:g}" y="{top + 112:g}" width="152" height="160" rx="8"'
+            yield from last_mark(slot)
 
 
-def _middle(
-    game: Obelisk, state: np.record, height: float, last_action: int | None
-) -> Iterator[str]:
-    """Between the towers: what is to be done, the building zone, the black blocks."""
-    centre, types = _WIDTH / 2, game.catalogue.types
-    yield svg_text(centre, _GAP + 26, "Obelisk", 26, _INK)
-    yield from _wrapped(centre, _GAP + 64, _status(game, state), _INK)
-    if last_action is not None:
-        yield from _wrapped(centre, _GAP + 124, f"last: {_told(game, state, last_action)}", _MARK)
-    yield svg_text(centre, _GAP + 196, "building zone", 16, _INK)
+def _in_play(game: Obelisk, state: np.record, last_action: int | None) -> Iterator[str]:
+    """The band between towers and pile: the building zone, or landing places."""
+    phase = int(state.phase)
+    yield from _panel(_GAP, _band_top(game), WIDTH - 2 * _GAP, _BAND)
+    ongoing = state.outcome == ONGOING
+    if ongoing and phase in (PLACE_ACTIVE, PLACE_PASSIVE):
+        block = game.catalogue.types[state.hand[state.mover]]
+        yield from _landing_places(game, state, int(state.mover), block)
+    elif ongoing and phase in (BLACK_ACTIVE, BLACK_PASSIVE):
+        black = game.catalogue.black
+        yield from _landing_places(game, state, 1 - int(state.mover), black)
+    else:
+        yield from _zone(game, state, last_action)
+
+
+def _zone(game: Obelisk, state: np.record, last_action: int | None) -> Iterator[str]:
+    """The two blocks in the building zone, and the black ones beside."""
+    top, types = _band_top(game), game.catalogue.types
+    yield svg_text(_GAP + 14, top + 24, "building zone", 24, INK, "start")
+    left = f"black blocks left: {int(state.black_left)}"
+    yield svg_text(WIDTH - _GAP - 14, top + 24, left, SMALL_TEXT, INK, "end")
     chosen = [int(number) for number in state.zone if number != NO_BLOCK]
-    for place in range(2):
-        top = _GAP + 212 + 142 * place
-        yield from _panel(centre - 85, top, 170, 134, False)
+    for place in (0, 1):
+        x, y = _zone_place(game, place)
+        slot = f'<rect x="{x - _HALF / 2 + 10:g}" y="{top + 48:g}" '
+        slot += f'width="{_HALF - 20:g}" height="{_BAND - 60:g}" rx="10"'
+        yield f'{slot} fill="none" stroke="{LINE}" stroke-dasharray="6 6"/>'
         if place < len(chosen):
-            was_chosen = last_action is not None and last_action < len(types)
-            is_last = was_chosen and place == len(chosen) - 1
             block = types[chosen[place]]
-            yield from _alone(centre, top + 104, block, _HAND_UNIT, 96, is_last)
-            yield svg_text(centre, top + 122, block.id, 13, _INK)
-    black_left = int(state.black_left)
-    top = height - 76
-    yield svg_text(centre, top, f"black blocks left: {black_left}", 16, _INK)
-    shown = min(black_left, 8)
-    for number in range(shown):
-        x = centre + 26 * (number - (shown - 1) / 2)
-        yield from _alone(x, top + 50, game.catalogue.black, 13, 26)
+            yield from _alone(x, y, block.cubes, block.colour, 34, 160)
+            yield _value(x + _HALF / 2 - 34, top + 74, block)
+            points = f"{block.id}, {len(block.cubes)} cubes"
+            yield fitted_text(x, y + 32, points, 24, INK, _HALF - 40)
+            if last_action is not None and last_action < len(types) and place == len(chosen) - 1:
+                yield from last_mark(slot)
 
 
-def _status(game: Obelisk, state: np.record) -> str:
-    if state.outcome != ONGOING:
-        return f"the game is over: {_RESULTS[int(state.outcome)]}"
-    return game.task(state)
-
-
-def _told(game: Obelisk, state: np.record, action: int) -> str:
-    """An action just played: a picked block is no longer in the building zone."""
-    kind = action - len(game.catalogue.types)
-    if PICK_FIRST <= kind < PLACE:
-        picked = state.hand[1 - int(state.active)]
-        return f"pick {game.catalogue.types[picked].id}"
-    if PLACE <= kind < BLACK:
-        block = game.catalogue.everything[int(state.log[int(state.logged) - 1]) // 2 // PLACEMENTS]
-        return f"{game.action_to_text(state, action)}, {block.id}"
-    if kind in (DECLINE, TIMEOUT):
-        return {DECLINE: "decline the black block", TIMEOUT: "timeout, the turn is lost"}[kind]
-    return game.action_to_text(state, action)
-
-
-def _wrapped(x: float, y: float, text: str, fill: str) -> Iterator[str]:
-    """Text in lines that fit between the towers."""
-    size, line = 17, ""
-    for word in text.split():
-        if len(f"{line} {word}") * 0.55 * size > _MIDDLE:
-            yield svg_text(x, y, line, size, fill)
-            y, line = y + 1.25 * size, word
-        else:
-            line = f"{line} {word}".strip()
-    yield svg_text(x, y, line, size, fill)
-
-
-def _pile(game: Obelisk, state: np.record, top: float) -> Iterator[str]:
-    """The common pile: each type with how many are left of it."""
-    title = f"common pile: {int(state.pile_blocks)} blocks"
-    yield svg_text(_GAP + 16, top + 20, title, 16, _INK, "start")
-    width = (_WIDTH - 2 * _GAP) / _PILE_COLUMNS
-    for number, block in enumerate(game.catalogue.types):
-        row, column = divmod(number, _PILE_COLUMNS)
-        x, y = _GAP + (column + 0.5) * width, top + 34 + (row + 1) * _PILE_ROW
-        left = int(state.pile[number])
-        size = min(11.0, 1.7 * width / len(block.id))
-        if left == 0:
-            yield svg_text(x, y - 12, block.id, size, _ROD)
+def _landing_places(game: Obelisk, state: np.record, owner: int, block: Block) -> Iterator[str]:
+    """Each orientation of a block, and how high it would reach wherever it can be put."""
+    number = game.catalogue.everything.index(block)
+    top = _band_top(game)
+    title = f"heights reached (player_{owner}'s tower)"
+    yield svg_text(_GAP + 14, top + 24, title, SMALL_TEXT, INK, "start")
+    legend = WIDTH - _GAP - 14
+    yield svg_text(legend, top + 24, "shaded: holes, black: over", SMALL_TEXT, FAINT, "end")
+    found = game.placements[number]
+    for orientation in range(ORIENTATIONS):
+        places = [place for place in found if place // COLUMNS == orientation]
+        left, tile_top = _tile(game, orientation)
+        if not places:
             continue
-        yield from _alone(x, y - 28, block, _PILE_UNIT, 62)
-        yield svg_text(x, y - 12, block.id, size, _INK)
-        if block.count > 1:
-            yield svg_text(x + 0.4 * width, y - 48, f"{left} x", 14, _INK, "end")
+        cubes = oriented(block.cubes, orientation)
+        yield from _alone(left + 42, tile_top + 84, cubes, block.colour, 18, 62)
+        name = orientation_text(orientation) if block.id != game.catalogue.black.id else "black"
+        yield svg_text(left + 42, tile_top + 104, name, SMALL_TEXT, INK)
+        for place in places:
+            x, y = _landing_place(game, place)
+            yield from _landing(x, y, state.heights[owner], found[place])
+
+
+def _landing(x: float, y: float, heights: np.ndarray, cubes: frozenset[Cube]) -> Iterator[str]:
+    """One landing place: the height reached; dark where it is too high, shaded over holes."""
+    rest = come_to_rest(heights, cubes)
+    fill = DARK if rest.above else "#ffffff" if not rest.lost else _HOLES[min(rest.lost, 4) - 1]
+    yield (
+        f'<rect x="{x - _REST_UNIT / 2:g}" y="{y - _REST_UNIT / 2:g}" width="{_REST_UNIT:g}" '
+        f'height="{_REST_UNIT:g}" fill="{fill}" stroke="{FAINT}"/>'
+    )
+    yield svg_text(x, y, str(rest.high), 24, LIGHT if rest.above else INK)
+
+
+_HOLES = ("#e9dfc6", "#d9c9a2", "#c8b27e", "#b79c60")
+
+
+def _pile(game: Obelisk, state: np.record) -> Iterator[str]:
+    """The common pile: each type with its value and how many are left of it."""
+    top, width = _pile_top(game), (WIDTH - 2 * _GAP) / _PILE_COLUMNS
+    yield from _panel(_GAP, top, WIDTH - 2 * _GAP, _pile_height(game))
+    title = f"common pile: {int(state.pile_blocks)} blocks"
+    yield svg_text(_GAP + 14, top + 22, title, 24, INK, "start")
+    yield svg_text(WIDTH - _GAP - 14, top + 22, "in circles: points", 20, FAINT, "end")
+    for number, block in enumerate(game.catalogue.types):
+        x, y = _pile_place(game, number)
+        left = int(state.pile[number])
+        ink = INK if left else LINE
+        for line, words in enumerate(_in_lines(block.id)):
+            yield fitted_text(x, y + 46 + 17 * line, words, 17, ink, width - 4)
+        if left:
+            yield from _alone(x - 4, y + 30, block.cubes, block.colour, 15, 58)
+            yield _value(x + width / 2 - 18, y - 22, block)
+        if left > 1:
+            yield svg_text(x - width / 2 + 4, y - 24, f"{left}x", SMALL_TEXT, INK, "start")
+
+
+def _in_lines(name: str) -> list[str]:
+    """A block's name in up to three lines, broken at hyphens."""
+    lines = [""]
+    for word in name.split("-"):
+        joined = f"{lines[-1]}-{word}".strip("-")
+        if len(lines) < 3 and len(joined) > 11:
+            lines.append(word)
+        else:
+            lines[-1] = joined
+    return lines
+
+
+def _value(x: float, y: float, block: Block) -> str:
+    """What a block is worth, in a circle."""
+    return (
+        f'<circle cx="{x:g}" cy="{y:g}" r="15" fill="{PAPER}" stroke="{INK}" stroke-width="2"/>'
+        + svg_text(x, y, str(block.value), SMALL_TEXT, INK)
+    )
 
 
 def _seen_from_above(left: float, top: float, tower: Sequence[_Placed]) -> Iterator[str]:
     """The heights of the columns, each in the colour of its highest cube."""
-    unit = 38.0
+    unit = _MAP_UNIT
     highest: dict[tuple[int, int], tuple[int, Block]] = {}
     for placed in tower:
         for x, y, z in placed.cubes:
             if z + 1 > highest.get((x, y), (0, None))[0]:
                 highest[x, y] = z + 1, placed.block
-    yield svg_text(left, top - 20, "heights from above", 13, _FAINT, "start")
+    yield svg_text(left + 1.5 * unit, top - 28, "from above", SMALL_TEXT, FAINT)
     for x in range(SIDE):
-        yield svg_text(left + (x + 0.5) * unit, top + SIDE * unit + 12, file_letter(x), 14, _FAINT)
+        below = top + SIDE * unit + 14
+        yield svg_text(left + (x + 0.5) * unit, below, file_letter(x), SMALL_TEXT, FAINT)
         for y in range(SIDE):
             height, block = highest.get((x, y), (0, None))
-            fill = COLOURS[block.colour] if block else _PAPER
-            ink = "#ffffff" if block and block.colour == "black" else _INK
+            fill = COLOURS[block.colour] if block else PAPER
+            ink = DARK if block is None or _lightness(fill) > 120 else "#ffffff"
             corner = top + (SIDE - 1 - y) * unit
             yield (
                 f'<rect x="{left + x * unit:g}" y="{corner:g}" width="{unit:g}" '
-                f'height="{unit:g}" fill="{fill}" stroke="{_INK}"/>'
+                f'height="{unit:g}" fill="{fill}" stroke="{INK}"/>'
             )
-            yield svg_text(left + (x + 0.5) * unit, corner + unit / 2, str(height), 18, ink)
+            yield svg_text(left + (x + 0.5) * unit, corner + unit / 2, str(height), 28, ink)
     for y in range(SIDE):
         corner = top + (SIDE - 0.5 - y) * unit
-        yield svg_text(left - 12, corner, str(y + 1), 14, _FAINT)
+        yield svg_text(left - 12, corner, str(y + 1), SMALL_TEXT, FAINT)
+
+
+def _lightness(colour: str) -> float:
+    """From 0 (black) to 255 (white)."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return 0.3 * red + 0.59 * green + 0.11 * blue
 
 
 # Cubes seen from a corner.
@@ -294,25 +434,25 @@ def _tower(x: float, y: float, tower: Sequence[_Placed], newest: int | None) -> 
     """A tower with its rods, the column names at its foot and a scale of heights."""
     view = _View(x, y, _TOWER_UNIT)
     corners = [view.point(i, j, 0) for i, j in ((0, 0), (SIDE, 0), (SIDE, SIDE), (0, SIDE))]
-    yield f'<polygon points="{_points(corners)}" fill="#d6cfbe" stroke="{_FAINT}"/>'
+    yield f'<polygon points="{_points(corners)}" fill="#d6cfbe" stroke="{FAINT}"/>'
     for step in range(1, SIDE):
-        yield view.line((step, 0, 0), (step, SIDE, 0), _FAINT, 0.7)
-        yield view.line((0, step, 0), (SIDE, step, 0), _FAINT, 0.7)
+        yield view.line((step, 0, 0), (step, SIDE, 0), FAINT, 0.7)
+        yield view.line((0, step, 0), (SIDE, step, 0), FAINT, 0.7)
     for step in range(SIDE):
-        yield svg_text(*view.point(step + 0.5, -0.45, 0), file_letter(step), 15, _FAINT)
-        yield svg_text(*view.point(-0.45, step + 0.5, 0), str(step + 1), 15, _FAINT)
+        yield svg_text(*view.point(step + 0.5, -0.6, 0), file_letter(step), SMALL_TEXT, FAINT)
+        yield svg_text(*view.point(-0.6, step + 0.5, 0), str(step + 1), SMALL_TEXT, FAINT)
     for level in range(1, HEIGHT + 1):
         tick_x, tick_y = view.point(0, SIDE, level)
-        colour = _MARK if level == HEIGHT else _FAINT
+        colour = INK if level == HEIGHT else FAINT
         yield (
             f'<line x1="{tick_x - 14:g}" y1="{tick_y:g}" x2="{tick_x - 8:g}" y2="{tick_y:g}" '
             f'stroke="{colour}"/>'
         )
-        yield svg_text(tick_x - 24, tick_y, str(level), 13, colour)
+        yield svg_text(tick_x - 26, tick_y, str(level), SMALL_TEXT, colour)
     dashed = ' stroke-dasharray="4 5"'
     limit = [(0, SIDE, HEIGHT), (SIDE, SIDE, HEIGHT), (SIDE, 0, HEIGHT), (0, 0, HEIGHT)]
     for begin, end in ((0, 1), (1, 2)):
-        yield view.line(limit[begin], limit[end], _MARK, 1, dashed)
+        yield view.line(limit[begin], limit[end], INK, 1.5, dashed)
     cubes = {cube: placed for placed in tower for cube in placed.cubes}
     empty = {
         (i, j, k) for i in range(SIDE) for j in range(SIDE) for k in range(HEIGHT)
@@ -324,19 +464,22 @@ def _tower(x: float, y: float, tower: Sequence[_Placed], newest: int | None) -> 
         else:
             yield from _cube(view, cube, cubes, cubes[cube].number == newest)
     for begin, end in ((2, 3), (3, 0)):
-        yield view.line(limit[begin], limit[end], _MARK, 1, dashed)
+        yield view.line(limit[begin], limit[end], INK, 1.5, dashed)
 
 
+@lru_cache(maxsize=2048)  # most of a picture: the blocks of the pile stay where they are
 def _alone(
-    x: float, y: float, block: Block, unit: float, room: float, marked: bool = False
-) -> Iterator[str]:
-    """A block by itself, standing at y and centred on x; smaller if it would not fit the room."""
-    width, depth = (1 + max(cube[axis] for cube in block.cubes) for axis in (0, 1))
-    unit = min(unit, room / (block.height + width * _X_UP + depth * _Y_UP))
+    x: float, y: float, block_cubes: tuple[Cube, ...], colour: str, unit: float, room: float
+) -> tuple[str, ...]:
+    """Cubes by themselves, standing at y and centred on x; smaller if they would not fit."""
+    width, depth, height = (1 + max(cube[axis] for cube in block_cubes) for axis in range(3))
+    aside = width * _X_ASIDE - depth * _Y_ASIDE
+    unit = min(unit, room / (height + width * _X_UP + depth * _Y_UP), 1.2 * room / aside)
     view = _View(x - (width * _X_ASIDE + depth * _Y_ASIDE) / 2 * unit, y, unit)
-    cubes = dict.fromkeys(block.cubes, _Placed(0, block, 0, frozenset(block.cubes)))
-    for cube in sorted(block.cubes, key=_nearness):
-        yield from _cube(view, cube, cubes, marked)
+    block = Block("", colour, 0, 1, block_cubes)
+    cubes = dict.fromkeys(block_cubes, _Placed(0, block, 0, frozenset(block_cubes)))
+    nearest_last = sorted(block_cubes, key=_nearness)
+    return tuple(part for cube in nearest_last for part in _cube(view, cube, cubes, False))
 
 
 def _nearness(cube: Cube) -> tuple[int, Cube]:
@@ -350,7 +493,6 @@ def _nearness(cube: Cube) -> tuple[int, Cube]:
 
 def _cube(view: _View, cube: Cube, cubes: Mapping[Cube, _Placed], is_marked: bool) -> Iterator[str]:
     """The faces of a cube that no neighbour hides, with lines where its block ends."""
-    line, width = (_MARK, view.unit / 9) if is_marked else (_INK, view.unit / 22)
     placed = cubes[cube]
     colour = _shade(COLOURS[placed.block.colour], 1 - 0.07 * (placed.number % 3))
     for way, light, corners, steps in _FACES:
@@ -363,7 +505,12 @@ def _cube(view: _View, cube: Cube, cubes: Mapping[Cube, _Placed], is_marked: boo
         yield f'<polygon points="{points}" fill="{fill}" stroke="{inner}" stroke-width="0.6"/>'
         for side, step in enumerate(steps):
             if cubes.get(_next_to(cube, step)) is not placed:
-                yield view.line(at[side], at[(side + 1) % 4], line, width)
+                ends = at[side], at[(side + 1) % 4]
+                if is_marked:
+                    yield view.line(*ends, DARK, view.unit / 4)
+                    yield view.line(*ends, LIGHT, view.unit / 8)
+                else:
+                    yield view.line(*ends, INK, view.unit / 22)
 
 
 def _next_to(cube: Cube, step: Cube) -> Cube:

@@ -6,8 +6,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..board import picture
 from ..board.grid import cell_name, draw_frame, read_cell, square_symmetries
-from ..board.picture import svg_document, svg_gradients, svg_text
+from ..board.picture import (
+    GOLD,
+    game_document,
+    last_mark,
+    open_mark,
+    outlined,
+    round_piece,
+    svg_gradients,
+)
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.rule import table_record
@@ -49,14 +58,11 @@ _EVENTS = (
 _DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 _DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0), *_DIAGONALS)
 
-_UNIT = 80.0  # side of a cell in the picture
-_PANEL = 2.9 * _UNIT  # width of the counts at the side
-_PAPER = "#d9d4c7"
+_BOARD = "#b9ae97"
 _CELL_COLOURS = {DARK: "#8d8272", LIGHT: "#efe9db", TARGET: "#6a5a48"}
 _HOLLOW, _RING = "#463a2d", "#c9a227"
-_TOKEN_COLOURS = (("#26262b", "#0b0b0d", "#5a5a63"), ("#1fa396", "#0e5f58", "#7fe0d6"))
+_TOKEN_COLOURS = (("#26262b", "#0b0b0d", "#5a5a63"), ("#2bb3a5", "#0e5f58", "#a5f0e8"))
 _GRADIENTS = svg_gradients("token", ((light, base) for base, _, light in _TOKEN_COLOURS))
-_INK, _MARK = "#3b2c14", "#e0492b"
 
 
 class Obsidio(Game):
@@ -280,66 +286,41 @@ class Obsidio(Game):
         )
 
     def action_spots(self) -> np.ndarray:
-        _, place, _, _ = draw_frame(self.size, self.size, _UNIT, _PAPER)
-        return np.array([*(place(cell) for cell in range(self.cells)), *[(np.nan, np.nan)] * 2])
+        frame = draw_frame(self.size, self.size, _BOARD)
+        nowhere = [(np.nan, np.nan)] * (self.num_actions - self.cells)
+        return np.array([*(frame.place(cell) for cell in range(self.cells)), *nowhere])
 
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
-        frame, place, board_width, height = draw_frame(self.size, self.size, _UNIT, _PAPER)
-        width = board_width + _PANEL
-        elements = [
-            f'<rect width="{width:g}" height="{height:g}" fill="{_PAPER}"/>',
-            _GRADIENTS,
-            *frame,
-        ]
-        for cell in range(self.cells):
-            x, y = place(cell)
-            elements += _draw_cell(x, y, int(self.kinds[cell]))
-            content = int(state.cells[cell])
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
+        frame = draw_frame(self.size, self.size, _BOARD)
+        unit = frame.unit
+        elements = [_GRADIENTS, *frame.elements]
+        for cell, content in enumerate(state.cells.tolist()):
+            x, y = frame.place(cell)
+            elements += _draw_cell(x, y, unit, int(self.kinds[cell]))
             if content >= CONTROL:
-                elements += _draw_control(x, y, content - CONTROL)
+                elements += _draw_control(x, y, 0.34 * unit, content - CONTROL)
             elif content >= INFLUENCE:
-                elements.append(_draw_token(x, y, content - INFLUENCE, 0.36 * _UNIT))
-            elif state.open[cell] & PLAYABLE:
-                elements.append(
-                    f'<circle cx="{x:g}" cy="{y:g}" r="8" fill="{_MARK}" stroke="{_PAPER}" '
-                    'stroke-width="2"/>'
-                )
-            if cell == state.last:
-                elements.append(_draw_diamond(x, y))
+                elements.append(_draw_token(x, y, 0.36 * unit, content - INFLUENCE))
+            elif state.open[cell] & PLAYABLE and not state.outcome:
+                elements.append(open_mark(x, y, 0.12 * unit))
+            if cell == state.last and not state.outcome:
+                elements.append(_draw_diamond(x, y, 0.16 * unit))
             if cell == last_action:
-                elements.append(_square(x, y, 0.96 * _UNIT, "none", f'stroke="{_MARK}"', 5))
-        elements += self._panel(state, board_width, height, last_action)
-        return svg_document(width, height, self.title, elements)
-
-    def _panel(
-        self, state: np.record, left: float, height: float, last_action: int | None
-    ) -> list[str]:
-        """Claims of both colours, who plays them, whose turn it is."""
-        elements = []
-        x, size = left + 0.3 * _UNIT, 0.3 * _UNIT
-        for colour, name in enumerate(_COLOURS):
-            y = (1.1 + 2.6 * colour) * _UNIT
-            elements.append(_draw_token(x, y, colour, 0.36 * _UNIT))
-            claims = int(state.claims[colour])
-            owner = colour ^ int(state.black)
-            texts = [name, f"player_{owner}", f"claims {claims}", self._to_do(state, colour)]
-            for line, text in enumerate(filter(None, texts)):
-                line_y = y + 0.42 * _UNIT * line
-                elements.append(svg_text(x + 0.55 * _UNIT, line_y, text, size, _INK, "start"))
-        if last_action in (self.done, self.swap):
-            text = "done" if last_action == self.done else "swap"
-            elements.append(svg_text(x, height - _UNIT, text, 1.3 * size, _MARK, "start"))
-        return elements
-
-    def _to_do(self, state: np.record, colour: int) -> str:
-        """What the player of this colour is to do now."""
-        if state.outcome or colour != state.mover ^ state.black:
-            return ""
-        if state.stage == SECOND:
-            return "second token"
-        if state.stage == CLAIMING:
-            return "claims on?"
-        return "may swap" if state.open[self.swap] & PLAYABLE else "to move"
+                elements += last_mark(_square(x, y, 0.86 * unit))
+        colours = [player ^ int(state.black) for player in (0, 1)]
+        return game_document(
+            *(self, state, elements, frame.bottom),
+            pieces=(_draw_token(0, 0, 24, colours[0]), _draw_token(0, 0, 24, colours[1])),
+            roles=(_COLOURS[colours[0]], _COLOURS[colours[1]]),
+            last_action=last_action,
+            before=before,
+            note="" if state.outcome or state.last >= self.cells else "diamond: last token",
+        )
 
 
 def _kind(rank: int, file: int) -> int:
@@ -348,49 +329,52 @@ def _kind(rank: int, file: int) -> int:
     return TARGET if rank % 2 else DARK
 
 
-def _square(x: float, y: float, side: float, fill: str, rest: str = "", stroke: float = 0) -> str:
-    inner = side - stroke
-    width = f' stroke-width="{stroke:g}"' if stroke else ""
+def _square(x: float, y: float, side: float, corner: float = 0) -> str:
+    """The beginning of a square element."""
     return (
-        f'<rect x="{x - inner / 2:g}" y="{y - inner / 2:g}" width="{inner:g}" '
-        f'height="{inner:g}" fill="{fill}" {rest}{width}/>'
+        f'<rect x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side:.1f}" '
+        f'height="{side:.1f}" rx="{corner:.1f}"'
     )
 
 
-def _draw_cell(x: float, y: float, kind: int) -> list[str]:
+def _draw_cell(x: float, y: float, unit: float, kind: int) -> list[str]:
     """A dark or light cell, or the sunken tile of a target."""
-    tile = _square(x, y, _UNIT, _CELL_COLOURS[kind], 'stroke="#a59b88"')
+    tile = f'{_square(x, y, unit)} fill="{_CELL_COLOURS[kind]}" stroke="#a59b88"/>'
     if kind != TARGET:
         return [tile]
     return [
         tile,
-        _square(x, y, 0.8 * _UNIT, _HOLLOW, 'rx="10"'),
-        f'<circle cx="{x:g}" cy="{y:g}" r="{0.26 * _UNIT:g}" fill="none" '
-        f'stroke="{_RING}" stroke-width="5"/>',
+        f'{_square(x, y, 0.8 * unit, unit / 8)} fill="{_HOLLOW}"/>',
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{0.26 * unit:g}" fill="none" '
+        f'stroke="{_RING}" stroke-width="{unit / 16:g}"/>',
     ]
 
 
-def _draw_token(x: float, y: float, colour: int, radius: float) -> str:
-    return (
-        f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="url(#token{colour})" '
-        f'stroke="{_TOKEN_COLOURS[colour][1]}" stroke-width="2"/>'
+def _draw_token(x: float, y: float, radius: float, colour: int) -> str:
+    """A token; that of the second colour has a light ring, so that hue is not all."""
+    token = round_piece(x, y, radius, f"url(#token{colour})", _TOKEN_COLOURS[colour][1])
+    if colour == 0:
+        return token
+    return token + (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{0.5 * radius:g}" fill="none" '
+        f'stroke="{picture.LIGHT}" stroke-width="{0.12 * radius:g}"/>'
     )
 
 
-def _draw_control(x: float, y: float, colour: int) -> list[str]:
+def _draw_control(x: float, y: float, radius: float, colour: int) -> list[str]:
     """A control token: a stack of two tokens, the upper one with a gold rim."""
-    radius, lower, upper = 0.34 * _UNIT, y + 0.1 * _UNIT, y - 0.1 * _UNIT
+    rise = 0.3 * radius
+    ring = f'<circle cx="{x:.1f}" cy="{y - rise:.1f}" r="{0.85 * radius:g}"'
     return [
-        _draw_token(x, lower, colour, radius),
-        _draw_token(x, upper, colour, radius),
-        f'<circle cx="{x:g}" cy="{upper:g}" r="{radius - 4:g}" fill="none" '
-        f'stroke="{_RING}" stroke-width="5"/>',
+        _draw_token(x, y + rise, radius, colour),
+        _draw_token(x, y - rise, radius, colour),
+        *outlined(ring, GOLD, 0.16 * radius),
     ]
 
 
-def _draw_diamond(x: float, y: float) -> str:
-    half = 0.14 * _UNIT
+def _draw_diamond(x: float, y: float, half: float) -> str:
     return (
-        f'<path d="M{x:g} {y - half:g}l{half} {half}l{-half} {half}l{-half} {-half}z" '
-        'fill="#fff6d6" stroke="#3b2c14" stroke-width="2"/>'
+        f'<path d="M{x:.1f} {y - half:.1f}l{half:g} {half:g}l{-half:g} {half:g}'
+        f'l{-half:g} {-half:g}z" fill="{picture.LIGHT}" stroke="{picture.DARK}" '
+        'stroke-width="2.5"/>'
     )

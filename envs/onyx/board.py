@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
-from math import cos, radians, sin
+from math import cos, radians, tan
 from typing import ClassVar
 
 import numpy as np
 
-from ..board.grid import cell_name, draw_frame, orthogonal_neighbours
-from ..board.picture import file_letter, svg_document, svg_gradients, svg_text
+from ..board.grid import Frame, cell_name, draw_frame, orthogonal_neighbours
+from ..board.picture import (
+    GOLD,
+    file_letter,
+    game_document,
+    last_mark,
+    open_mark,
+    outlined,
+    round_piece,
+    svg_gradients,
+    taken_mark,
+)
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
-from ..engine.rule import table_record
+from ..engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, table_record
 from . import rules
 from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V
 
@@ -36,13 +46,13 @@ _PLANES_OF_CELLS = (
 #: What `events` counts; the last only under the swap rule.
 _EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")
 
-_UNIT = 60.0  # side of a square in the picture
+_GOALS = ("bottom to top", "left to right")  # of the colours
 _TILT = radians(15)  # by which the squares of the true board are turned
 _STONE_COLOURS = (("#7a808c", "#15171b", "#000000"), ("#ffffff", "#d3cdbf", "#8a8475"))
 _GRADIENTS = svg_gradients("stone", ((light, dark) for light, dark, _ in _STONE_COLOURS))
 _EDGE_COLOURS = ("#15171b", "#fdfaf2")
 _BOARD, _SQUARE, _TRIANGLE = "#b08d57", "#e3cc9c", "#d0b27c"
-_LINE, _LIGHT_LINE, _INK, _MARK = "#6f5227", "#c0a46c", "#3b2c14", "#d9482b"
+_LINE, _LIGHT_LINE = "#6f5227", "#c0a46c"
 
 
 class Onyx(Game):
@@ -199,15 +209,55 @@ class Onyx(Game):
     # Picture.
 
     def action_spots(self) -> np.ndarray:
-        _, place_of, _, _ = draw_frame(self.size, self.size, _UNIT * cos(_TILT), _BOARD)
-        at = _coordinates(self.size, place_of)
+        at = _coordinates(draw_frame(self.size, self.size, _BOARD))
         return np.vstack([at[self.places], [np.nan, np.nan]])
 
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
-        size, corners, unit = self.size, self.size**2, _UNIT
-        elements, place_of, width, height = draw_frame(size, size, unit * cos(_TILT), _BOARD)
-        at = _coordinates(size, place_of)
-        for cell in filter(lambda cell: _is_cell(cell, size), range(corners)):
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
+        frame = draw_frame(self.size, self.size, _BOARD)
+        at, unit = _coordinates(frame), frame.unit / cos(_TILT)
+        elements = [_GRADIENTS, *frame.elements, *self._drawn_board]
+        stones, spots = _stones(state), [(float(x), float(y)) for x, y in at]
+        open_places = self.places[np.flatnonzero(state.open[: self.points])]
+        midpoints = open_places[open_places >= self.size**2]
+        elements += [open_mark(*spots[int(place)], 0.06 * unit) for place in midpoints]
+        for place, stone in enumerate(stones):
+            if stone != EMPTY:
+                elements.append(_stone(*spots[place], 0.3 * unit, stone >> 1))
+            elif before is not None and before.board[place] & STONES:
+                colour = (int(before.board[place]) & STONES) >> 1
+                ghost = _stone(*spots[place], 0.3 * unit, colour)
+                elements += [
+                    f'<g opacity="0.4">{ghost}</g>',
+                    *taken_mark(*spots[place], 0.14 * unit),
+                ]
+        if chain := self._winning_chain(state):
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in at[chain])
+            elements += outlined(f'<polyline points="{points}"', GOLD, 0.1 * unit)
+        if last_action not in (None, self.swap):
+            x, y = at[self.places[last_action]]
+            elements += last_mark(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{0.3 * unit:g}"')
+        colours = [player ^ int(state.v_player) for player in (0, 1)]
+        first, second = (f"{_NAMES[colour]}, {_GOALS[colour]}" for colour in colours)
+        return game_document(
+            *(self, state, elements, frame.bottom),
+            pieces=(_stone(0, 0, 24, colours[0]), _stone(0, 0, 24, colours[1])),
+            roles=(first, second),
+            last_action=last_action,
+            before=before,
+        )
+
+    @cached_property
+    def _drawn_board(self) -> list[str]:
+        """Squares, triangles, lines, and the edges in their colours: most of a picture."""
+        size, elements = self.size, []
+        frame = draw_frame(size, size, _BOARD)
+        at, unit = _coordinates(frame), frame.unit / cos(_TILT)
+        for cell in filter(lambda cell: _is_cell(cell, size), range(size**2)):
             outline = " ".join(f"{x:.2f},{y:.2f}" for x, y in at[_around(cell, size)])
             fill = _TRIANGLE if _diagonal(cell, size) else _SQUARE
             elements.append(f'<polygon points="{outline}" fill="{fill}"/>')
@@ -219,24 +269,28 @@ class Onyx(Game):
             for edge in _edges(colour, size):
                 for one, other in pairwise(edge):
                     elements.append(_line(at[one], at[other], _EDGE_COLOURS[colour], unit / 9))
-        last_place = -1 if last_action in (None, self.swap) else self.places[last_action]
-        for place, stone in enumerate(_stones(state)):
-            if stone != EMPTY:
-                elements += _stone(at[place], 0.29 * unit, stone >> 1, place == last_place)
-        if self.options["swap_rule"]:
-            elements += self._caption(state, last_action == self.swap, width, height)
-            height += unit / 2
-        return svg_document(width, height, self.title, [_GRADIENTS, *elements])
+        return elements
 
-    def _caption(self, state: np.record, marked: bool, width: float, top: float) -> list[str]:
-        """A line below the board that says who plays which colour."""
-        names = [f"{_NAMES[colour]}: player_{colour ^ int(state.v_player)}" for colour in (V, H)]
-        words = ", ".join(names) + (" (swapped)" if marked else "")
-        paper = f'<rect y="{top - 1:g}" width="{width:g}" height="{_UNIT / 2 + 1:g}" '
-        return [
-            f'{paper}fill="{_BOARD}"/>',
-            svg_text(width / 2, top + _UNIT / 6, words, 0.3 * _UNIT, _MARK if marked else _INK),
-        ]
+    def _winning_chain(self, state: np.record) -> list[int]:
+        """The places of a shortest chain that won the game; empty if there is none."""
+        if state.outcome not in (PLAYER_0_WINS, PLAYER_1_WINS):
+            return []
+        tables = self.tables[0]
+        colour = int(state.outcome == PLAYER_1_WINS) ^ int(state.v_player)
+        own = np.flatnonzero(state.board & (STONE << colour)).tolist()
+        came_from = {place: place for place in own if tables.edges[colour, place] & FIRST}
+        waiting = list(came_from)
+        for place in waiting:  # in order of distance; the list grows
+            if tables.edges[colour, place] & LAST:
+                chain = [place]
+                while came_from[chain[-1]] != chain[-1]:
+                    chain.append(came_from[chain[-1]])
+                return chain
+            for near in tables.neighbours[place].tolist():
+                if near not in came_from and state.board[near] & (STONE << colour):
+                    came_from[near] = place
+                    waiting.append(near)
+        return []
 
 
 # The board by its corners and unit cells: a cell has the number of its lower left corner.
@@ -375,19 +429,20 @@ def _letter(stone: int, empty: str) -> str:
     return empty if stone == EMPTY else _LETTERS[stone >> 1]
 
 
-def _coordinates(size: int, place_of: Callable[[int], tuple[float, float]]) -> np.ndarray:
-    """Where each place is in the picture, float[2 n, 2]; ``place_of`` is that of a square grid.
+def _coordinates(frame: Frame) -> np.ndarray:
+    """Where each place is in the picture, float[2 n, 2].
 
     Onyx is played on the snub square tiling, of squares turned to and fro by 15 degrees and
     equilateral triangles. Its corners are those of a grid of width cos 15 degrees, each shifted by
     half of sin 15 degrees in both directions: right on odd ranks and left on even ones, up on odd
     files and down on even ones.
     """
+    size = frame.width
     at = np.zeros((2 * size**2, 2))
-    shift = _UNIT * sin(_TILT) / 2
+    shift = frame.unit * tan(_TILT) / 2
     for corner in range(size**2):
         rank, file = divmod(corner, size)
-        x, y = place_of(corner)
+        x, y = frame.place(corner)
         at[corner] = x + (-shift if rank % 2 else shift), y + (shift if file % 2 else -shift)
     for cell in filter(lambda cell: _is_cell(cell, size), range(size**2)):
         at[size**2 + cell] = at[_around(cell, size)].mean(axis=0)
@@ -401,11 +456,5 @@ def _line(one: np.ndarray, other: np.ndarray, colour: str, width: float) -> str:
     )
 
 
-def _stone(at: np.ndarray, radius: float, colour: int, marked: bool) -> list[str]:
-    centre = f'<circle cx="{at[0]:.2f}" cy="{at[1]:.2f}" '
-    edge = _STONE_COLOURS[colour][2]
-    elements = [f'{centre}r="{radius:g}" fill="url(#stone{colour})" stroke="{edge}"/>']
-    if marked:
-        ring = f'r="{radius / 2:g}" fill="none" stroke="{_MARK}" stroke-width="{radius / 5:g}"/>'
-        elements.append(centre + ring)
-    return elements
+def _stone(x: float, y: float, radius: float, colour: int) -> str:
+    return round_piece(x, y, radius, f"url(#stone{colour})", _STONE_COLOURS[colour][2])

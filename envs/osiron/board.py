@@ -14,12 +14,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..board.picture import svg_document, svg_gradients, svg_text
+from ..board.picture import (
+    DARK,
+    GOLD,
+    HEAD,
+    LIGHT,
+    SMALL_TEXT,
+    WIDTH,
+    game_document,
+    last_mark,
+    outlined,
+    svg_gradients,
+    svg_text,
+)
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
-from ..engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, table_record
+from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, table_record
 from . import rules
 from .rules import ALL_SPACES, CELLS, CIRCLES, NO_PAIR, NUM_PLANES, PAIRS, SPACES
 
@@ -265,14 +277,6 @@ class Osiron(Game):
             ),
         )
 
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
-        return _picture(
-            light=int(state.light),
-            marked=() if last_action is None else PAIR_ENDS[last_action],
-            won=self._won_circles(state),
-            excluded=self.excluded_circles,
-        )
-
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         own, other = (self._has_circle(after, before["mover"] ^ side) for side in (0, 1))
         drawn = after["outcome"] == DRAW
@@ -304,6 +308,29 @@ class Osiron(Game):
     def action_spots(self) -> np.ndarray:
         middles = np.array([_middle(space) for space in range(SPACES)])
         return middles[np.array(PAIR_ENDS)].mean(axis=1)
+
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
+        is_over = state.outcome != ONGOING
+        elements = _board(
+            light=int(state.light),
+            marked=() if last_action is None else PAIR_ENDS[last_action],
+            forbidden=() if is_over or state.forbidden == NO_PAIR else PAIR_ENDS[state.forbidden],
+            won=self._won_circles(state),
+            excluded=self.excluded_circles,
+        )
+        return game_document(
+            *(self, state, elements, _BOTTOM),
+            pieces=(_sample(0), _sample(1)),
+            roles=("light", "dark"),
+            last_action=last_action,
+            before=before,
+            note="crossed: circle does not count" if any(self.excluded_circles) else "",
+        )
 
     def _won_circles(self, state: np.record) -> list[int]:
         """The circles with which the game was won."""
@@ -386,23 +413,24 @@ def _letters(light: int) -> str:
 
 # The picture.
 
-_UNIT = 132.0  # length of a triangle's side, and so the radius of a circle
-_MARGIN = 26.0
-_PAPER, _RIM = "#efe7d6", "#6f4e2c"
+_MARGIN = 32.0
+_UNIT = (WIDTH - 2 * _MARGIN) / 4  # length of a triangle's side, and so the radius of a circle
+_BOTTOM = HEAD + (2 + sqrt(3)) * _UNIT + 2 * _MARGIN
+_RIM = "#6f4e2c"
 _DISC, _PETAL, _LINE = "#a87b48", "#dcb878", "#7a5733"
 _PIECES = (("#ffffff", "#e2d6b9", "#a8966c"), ("#5d6878", "#232a35", "#10141a"))
 _GRADIENTS = svg_gradients(
     "piece", ((light, dark) for light, dark, _ in _PIECES), centre=(0.45, 0.4), radius=0.6
 )
-_LABELS = ("#8a7a55", "#aab3c0")
-_MARK, _WIN, _WIN_LINE = "#d9482b", "#f7cf45", "#e09a12"
+_LABELS = ("#6d5f3d", "#c3cad5")
+_WIN = "#f7cf45"
 _INSET = 0.9  # size of a piece beside that of its space
 
 
 def _place(point: tuple[float, float]) -> tuple[float, float]:
     """A point of the lattice in the picture."""
     x, y = point
-    return _MARGIN + (2 + x / 2) * _UNIT, _MARGIN + (1 + (1 - y) * sqrt(3) / 2) * _UNIT
+    return _MARGIN + (2 + x / 2) * _UNIT, HEAD + _MARGIN + (1 + (1 - y) * sqrt(3) / 2) * _UNIT
 
 
 def _arcs(corners: list[tuple[float, float]], radius: float, sweep: int) -> str:
@@ -431,25 +459,53 @@ def _triangle(space: int, size: float) -> str:
     return _arcs(corners, size * _UNIT, sweep=0)
 
 
-def _picture(light: int, marked: tuple[int, ...], won: list[int], excluded: list[list[int]]) -> str:
+def _board(
+    light: int,
+    marked: tuple[int, ...],
+    forbidden: tuple[int, ...],
+    won: list[int],
+    excluded: list[list[int]],
+) -> list[str]:
     """The board with its pieces, the two ``marked`` ones and the circles ``won`` set off."""
     elements = [_GRADIENTS]
-    width, height = 4 * _UNIT + 2 * _MARGIN, (2 + sqrt(3)) * _UNIT + 2 * _MARGIN
-    elements.append(f'<rect width="{width:g}" height="{height:g}" fill="{_PAPER}"/>')
-    elements += [_circle(centre, _UNIT + 10, f'fill="{_RIM}"') for centre in CENTRES]
+    elements += [_circle(centre, _UNIT + 12, f'fill="{_RIM}"') for centre in CENTRES]
     elements += [_circle(centre, _UNIT, f'fill="{_DISC}"') for centre in CENTRES]
     elements += [_petal(side, _PETAL) for side in _sides(CORNERS)]
     gilded = [CORNERS[space] for circle in won for space in CIRCLE_SPACES[circle]]
     elements += [_petal(side, _WIN) for side in _sides(gilded)]
     line = f'fill="none" stroke="{_LINE}" stroke-width="2"'
     elements += [_circle(centre, _UNIT, line) for centre in CENTRES]
-    glow = f'fill="none" stroke="{_WIN_LINE}" stroke-width="7"'
-    elements += [_circle(CENTRES[circle], _UNIT, glow) for circle in won]
     for space in range(SPACES):
         elements += _piece(space, 1 - (light >> space & 1), space in marked)
     for player, circles in enumerate(excluded):
         elements += [element for circle in circles for element in _stud(CENTRES[circle], player)]
-    return svg_document(width, height, "Osiron", elements)
+    for circle in won:
+        x, y = _place(CENTRES[circle])
+        elements += outlined(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_UNIT:g}"', GOLD, 7)
+    if forbidden:
+        elements += _no_entry(*forbidden)
+    return elements
+
+
+def _no_entry(lower: int, higher: int) -> list[str]:
+    """A crossed-out circle between two pieces that must not be exchanged back."""
+    (x1, y1), (x2, y2) = _middle(lower), _middle(higher)
+    x, y, radius = (x1 + x2) / 2, (y1 + y2) / 2, 15
+    slant = 0.7 * radius
+    return [
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{LIGHT}" stroke="{DARK}" '
+        'stroke-width="4"/>',
+        f'<path d="M{x - slant:.1f} {y - slant:.1f}l{2 * slant:.1f} {2 * slant:.1f}" '
+        f'stroke="{DARK}" stroke-width="4"/>',
+    ]
+
+
+def _sample(player: int) -> str:
+    """A piece about the origin."""
+    return (
+        f'<path d="M-24 16A48 48 0 0 0 0 -24A48 48 0 0 0 24 16A48 48 0 0 0 -24 16Z" '
+        f'fill="url(#piece{player})" stroke="{_PIECES[player][2]}" stroke-width="2"/>'
+    )
 
 
 def _circle(centre: tuple[float, float], radius: float, style: str) -> str:
@@ -473,19 +529,23 @@ def _stud(centre: Point, player: int) -> list[str]:
     """A crossed stud in the middle of a circle that does not count for a player."""
     x, y = _place(centre)
     fill, _, edge = _PIECES[player]
-    arm = 5.5
+    arm = 8
     cross = f"M{x - arm:.1f} {y - arm:.1f}l{2 * arm:g} {2 * arm:g}m0 {-2 * arm:g}"
     return [
-        _circle(centre, 10, f'fill="{fill}" stroke="{edge}" stroke-width="1.5"'),
-        f'<path d="{cross}l{-2 * arm:g} {2 * arm:g}" stroke="{_MARK}" stroke-width="2.4"/>',
+        _circle(centre, 14, f'fill="{fill}" stroke="{edge}" stroke-width="2"'),
+        f'<path d="{cross}l{-2 * arm:g} {2 * arm:g}" stroke="{(DARK, LIGHT)[player]}" '
+        'stroke-width="3.4"/>',
     ]
 
 
 def _piece(space: int, player: int, is_marked: bool) -> list[str]:
     x, y = _middle(space)
-    edge, width = (_MARK, 5) if is_marked else (_PIECES[player][2], 1.5)
-    return [
-        f'<path d="{_triangle(space, _INSET)}" fill="url(#piece{player})" stroke="{edge}" '
-        f'stroke-width="{width}" stroke-linejoin="round"/>',
-        svg_text(round(x, 1), round(y, 1), NAMES[space], 13, _LABELS[player]),
+    shape = f'<path d="{_triangle(space, _INSET)}"'
+    elements = [
+        f'{shape} fill="url(#piece{player})" stroke="{_PIECES[player][2]}" stroke-width="1.5" '
+        'stroke-linejoin="round"/>'
     ]
+    if is_marked:
+        elements += last_mark(shape)
+    label = svg_text(round(x, 1), round(y, 1), NAMES[space], SMALL_TEXT, _LABELS[player])
+    return [*elements, label]

@@ -171,7 +171,7 @@ def test_text_and_drawing_show_the_position() -> None:
     drawn = make("corso", render_mode="svg", size=3)
     drawn.reset()
     drawn.step(4)
-    assert drawn.render() == drawn.game.svg(drawn.position.state, 4)
+    assert drawn.render() == drawn.position.svg(4, drawn.game.start())
 
 
 # What the agents are given.

@@ -847,10 +847,13 @@ def test_pictures_can_be_drawn_to_the_end(number: int) -> None:
     last = None
     for position, action in random_game(game, seed=number):
         picture = game.svg(position.state, last)
+        assert position.board_text().splitlines()[-1] in picture  # for screen readers
         for player in (0, 1):
-            assert f"{int(position.state.points[player])} points" in picture
+            assert f">{int(position.state.points[player])}</text>" in picture
         last = action
-    assert ("the game is over" in picture) == (position.outcome != ONGOING)
+    assert ("to move" in picture or "player_0 to" in picture or "player_1 to" in picture) == (
+        position.outcome == ONGOING
+    )
 
 
 # Texts.

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from math import dist, sqrt
+from math import cos, dist, radians, sqrt
 from textwrap import dedent
 from typing import Any
 from xml.etree import ElementTree
@@ -973,10 +973,11 @@ def test_the_picture_shows_true_squares_and_equilateral_triangles(size: int) -> 
             ]
             sides = [dist(one, other) for one, other in pairwise([*corners, corners[0]])]
             diagonals = sorted([dist(corners[0], corners[2]), dist(corners[1], corners[3])])
-            assert sides == pytest.approx([60] * 4, abs=0.05)
-            kind = "squares" if diagonals[0] > 70 else "pairs of triangles"
+            side = 800 / (size + 1) / cos(radians(15))
+            assert sides == pytest.approx([side] * 4, abs=0.05)
+            kind = "squares" if diagonals[0] > 1.2 * side else "pairs of triangles"
             shapes = {"squares": [sqrt(2), sqrt(2)], "pairs of triangles": [1, sqrt(3)]}
-            assert diagonals == pytest.approx([60 * side for side in shapes[kind]], abs=0.05)
+            assert diagonals == pytest.approx([side * ratio for ratio in shapes[kind]], abs=0.05)
             cells[kind] += 1
     squares = len(game.squares)
     assert cells == {"squares": squares, "pairs of triangles": (size - 1) ** 2 - squares}
@@ -984,7 +985,8 @@ def test_the_picture_shows_true_squares_and_equilateral_triangles(size: int) -> 
 
 def test_the_picture_marks_a_swap() -> None:
     position = play_texts(open_board(swap_rule=True), "d4 swap")
-    assert "black: player_1, white: player_0 (swapped)" in position.game.svg(
-        position.state, position.game.swap
-    )
-    assert "player_" not in open_board().game.svg(open_board().state)
+    picture = position.svg(position.game.swap)
+    assert "player_0, white, left to right" in picture
+    assert "player_1, black, bottom to top" in picture
+    assert "ply 2: swap" in picture
+    assert "player_0, black" in open_board().svg()

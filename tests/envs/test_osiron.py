@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
+from ludarium.envs.board.picture import GOLD, LIGHT
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.rule import DRAW, TRUNCATED, seed_rng
 from ludarium.envs.osiron import Osiron
@@ -827,7 +828,7 @@ def test_score_is_a_guess_at_who_is_ahead() -> None:
 
 def test_picture_shows_exclusions_last_exchange_and_winning_circle() -> None:
     game = make_game("osiron")
-    crosses, gold, marks = 'stroke-width="2.4"', "#e09a12", 'stroke-width="5"'
+    crosses, gold, marks = 'stroke-width="3.4"', GOLD, f'stroke="{LIGHT}" stroke-width="5"'
     start = game.svg(game.start().state)
     assert (start.count(crosses), start.count(gold), start.count(marks)) == (4, 0, 0)
     assert all(f">{name}</text>" in start for name in NAMES)
@@ -837,4 +838,4 @@ def test_picture_shows_exclusions_last_exchange_and_winning_circle() -> None:
     action = position.text_to_action("b4-b3")
     position.play(action)
     picture = position.game.svg(position.state, action)
-    assert (picture.count(gold), picture.count(marks)) == (1, 2)
+    assert (picture.count(f'stroke="{gold}"'), picture.count(marks)) == (1, 2)

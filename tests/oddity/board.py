@@ -67,7 +67,12 @@ class Oddity(Game):
             observation=np.array([range(PILES + 2), [0, 2, 1, 3, 4]]),
         )
 
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
         elements = [
             f'<circle cx="{40 * pile + 30}" cy="{40 * place + 30}" r="15" '
             f'fill="{self.options["colour"]}" stroke="black"/>'

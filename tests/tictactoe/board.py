@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ludarium.envs.board.grid import cell_name, draw_frame, read_cell, square_symmetries
-from ludarium.envs.board.picture import svg_document, svg_text
+from ludarium.envs.board.picture import game_document, last_mark, svg_text
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.rule import table_record
 
 from . import rules
-from .rules import CELLS, EMPTY, MARK, NUM_PLANES
+from .rules import CELLS, MARK, NUM_PLANES
 
 _SIDE = 3
 _LINES = [
@@ -19,8 +19,7 @@ _LINES = [
     *([0, 4, 8], [2, 4, 6]),
 ]
 _SYMBOLS = ".XO"
-_UNIT = 80.0  # side of a cell in the picture
-_PAPER, _CELL, _INK, _MARKED = "#d8d2c4", "#f4f0e6", "#2b2b2b", "#d9482b"
+_PAPER, _CELL, _INK = "#d8d2c4", "#f4f0e6", "#2b2b2b"
 
 
 class TicTacToe(Game):
@@ -69,16 +68,32 @@ class TicTacToe(Game):
             observation=(planes + cells[:, None, :]).reshape(len(cells), -1),
         )
 
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
-        elements, place, width, height = draw_frame(_SIDE, _SIDE, _UNIT, _PAPER)
+    def action_spots(self) -> np.ndarray:
+        frame = draw_frame(_SIDE, _SIDE, _PAPER)
+        return np.array([frame.place(cell) for cell in range(CELLS)])
+
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
+        frame = draw_frame(_SIDE, _SIDE, _PAPER)
+        elements, side = frame.elements, frame.unit
         for cell in range(CELLS):
-            x, y = place(cell)
-            colour = _MARKED if cell == last_action else _INK
-            elements.append(
-                f'<rect x="{x - _UNIT / 2:g}" y="{y - _UNIT / 2:g}" width="{_UNIT:g}" '
-                f'height="{_UNIT:g}" fill="{_CELL}" stroke="{_INK}"/>'
-            )
-            if state.cells[cell] != EMPTY:
-                symbol = _SYMBOLS[int(state.cells[cell])]
-                elements.append(svg_text(x, y, symbol, 0.7 * _UNIT, colour))
-        return svg_document(width, height, self.title, elements)
+            x, y = frame.place(cell)
+            square = f'<rect x="{x - side / 2:g}" y="{y - side / 2:g}" '
+            square += f'width="{side:g}" height="{side:g}"'
+            elements.append(f'{square} fill="{_CELL}" stroke="{_INK}"/>')
+            symbol = _SYMBOLS[int(state.cells[cell])]
+            if symbol != ".":
+                elements.append(svg_text(x, y, symbol, 0.7 * side, _INK))
+            if cell == last_action:
+                elements += last_mark(square)
+        samples = [svg_text(0, 0, _SYMBOLS[MARK + player], 50, _INK) for player in (0, 1)]
+        return game_document(
+            *(self, state, elements, frame.bottom),
+            pieces=(samples[0], samples[1]),
+            last_action=last_action,
+            before=before,
+        )

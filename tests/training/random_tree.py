@@ -92,5 +92,10 @@ class RandomTree(Game):
     def symmetries(self) -> Symmetries:
         return Symmetries(np.arange(ACTIONS)[None], np.arange(1)[None])
 
-    def svg(self, state: np.record, last_action: int | None = None) -> str:
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
         raise NotImplementedError

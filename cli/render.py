@@ -1,0 +1,193 @@
+"""``ludarium render``: pictures and animations of recorded games."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.board.film import contact_sheet, gif
+from ludarium.envs.board.layers import LAYERS
+from ludarium.envs.board.picture import png, size_of
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.record import check_record, read_record_file
+from ludarium.envs.registry import GAMES
+from ludarium.training.runs.files import write_file
+
+from .common import AGENTS_HELP, game_and_agent
+from .progress import bars
+
+_SUFFIXES = (".svg", ".png", ".gif")
+_SEARCHED = ("policy", "visits", "values")
+_WIDEST = 4000  # pixels of one picture
+_MOST_PICTURES = 400
+_MOST_PIXELS_IN_ALL = 400_000_000
+_LAST_SECONDS = 3.0
+
+_DESCRIPTION = f"""\
+Draw a recorded game.
+
+  ludarium render game.json --output game.png             how it ended
+  ludarium render game.json --output game.svg --ply 12    after 12 plies
+  ludarium render game.json --output game.gif             an animation of all plies
+  ludarium render game.json --output game.png --every 4   a contact sheet: every fourth ply
+  ludarium render game.json --output game.png --ply 12 --layer legal
+  ludarium render game.json --output game.gif --layer policy --layer values --agent corso
+
+RECORD is what `save` writes in `ludarium play`, and `env.unwrapped.to_record()` in Python, as JSON.
+
+{AGENTS_HELP}"""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "render",
+        help="draw a recorded game: a picture, a contact sheet, an animation",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("record", metavar="RECORD", help="the file of a game record")
+    parser.add_argument(
+        "--output",
+        required=True,
+        metavar="FILE",
+        help=f"what to write; its ending says what: {', '.join(_SUFFIXES)}",
+    )
+    parser.add_argument("--ply", type=int, metavar="N", help="the position after N plies")
+    parser.add_argument(
+        "--every",
+        type=int,
+        nargs="?",
+        const=1,
+        metavar="K",
+        help="every K-th ply (default: every one) and the last: a contact sheet, or in a GIF",
+    )
+    parser.add_argument("--width", type=int, default=800, help="pixels of one picture (800)")
+    parser.add_argument("--columns", type=int, default=4, help="of a contact sheet (4)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="that a GIF shows each ply (1)")
+    parser.add_argument(
+        "--layer",
+        action="append",
+        default=[],
+        choices=tuple(LAYERS),
+        help="what to draw on the board besides (may be repeated); "
+        f"{', '.join(_SEARCHED)} are those of --agent's search",
+    )
+    parser.add_argument("--agent", metavar="AGENT", help="who searches for these layers")
+    parser.add_argument(
+        "--simulations", type=int, default=64, help="of a trained agent, for each position"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Draw a game."""
+    output = Path(given.output)
+    _check(given, output)
+    game, seed, actions = check_record(read_record_file(given.record), GAMES)
+    plies = _plies(given, output, len(actions))
+    agent = None
+    if given.agent is not None:
+        _, agent = game_and_agent(given.agent, dict(game.options), given.simulations, game.name)
+    position = game.start(seed)
+    pictures: dict[int, str] = {}
+    before, last = None, None
+    with bars() as bar:
+        reach = bar("drawing", len(plies))
+        for ply in range(max(plies) + 1):
+            if ply in plies:
+                layers = _layers(given.layer, position, agent)
+                pictures[ply] = position.svg(last, before, layers)
+                reach(len(pictures))
+            if ply < max(plies):
+                before, last = position.copy(), actions[ply]
+                position.play(last)
+        drawn = list(pictures.values())
+        content = _content(given, output, drawn, game.title, bar("writing", len(drawn)))
+    write_file(output, content)
+    print(f"{output}: {len(drawn)} of {len(actions) + 1} positions, {len(content):,} bytes")
+    return 0
+
+
+def _check(given: argparse.Namespace, output: Path) -> None:
+    """Refuse what cannot be done before anything is read or searched."""
+    if output.suffix.lower() not in _SUFFIXES:
+        raise ValueError(
+            f"--output {quoted(given.output)} ends in none of {', '.join(_SUFFIXES)}, "
+            "which say what to write"
+        )
+    if not 16 <= given.width <= _WIDEST:
+        raise ValueError(f"--width is {given.width}; accepted: 16 to {_WIDEST} pixels")
+    if not 0.02 <= given.seconds <= 600:
+        raise ValueError(f"--seconds is {given.seconds:g}; accepted: 0.02 to 600")
+    if given.columns < 1 or (given.every is not None and given.every < 1):
+        raise ValueError("--columns and --every take a positive number")
+    if given.ply is not None and (given.every is not None or output.suffix.lower() == ".gif"):
+        raise ValueError("--ply draws one position; leave it out for a GIF or with --every")
+    searched = [name for name in given.layer if name in _SEARCHED]
+    if searched and given.agent is None:
+        raise ValueError(f"the layer {searched[0]} is of a search: say whose, with --agent")
+
+
+def _plies(given: argparse.Namespace, output: Path, played: int) -> set[int]:
+    """The plies after which the game is drawn."""
+    if output.suffix.lower() != ".gif" and given.every is None:
+        ply = played if given.ply is None else given.ply
+        if not 0 <= ply <= played:
+            raise ValueError(f"--ply is {ply}, but the game has {played} plies: 0 to {played}")
+        return {ply}
+    plies = {*range(0, played + 1, given.every or 1), played}
+    if len(plies) > _MOST_PICTURES:
+        least = -(-played // (_MOST_PICTURES - 2))
+        raise ValueError(
+            f"{len(plies)} pictures are too many; write --every {least} "
+            f"for {_MOST_PICTURES} at most"
+        )
+    return plies
+
+
+def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
+    """The layers asked for, as far as the position has them."""
+    layers: dict[str, Any] = {name: None for name in names if name in ("legal", "ownership")}
+    searched = [name for name in names if name in _SEARCHED]
+    if not searched or position.is_over:
+        return layers
+    if not hasattr(agent, "search"):
+        raise ValueError(f"--agent does not search, so there is no layer {searched[0]}")
+    result = agent.search(position.states)
+    fields = {"policy": "policies", "visits": "visits", "values": "action_values"}
+    for name in searched:
+        numbers = getattr(result, fields[name], None)
+        if name == "policy" and numbers is None:
+            numbers = getattr(result, "visits", None)  # a search without a network
+        if numbers is None:
+            raise ValueError(f"the search of --agent has no {name}")
+        layers[name] = np.clip(numbers[0], -1, 1) if name == "values" else numbers[0]
+    return layers
+
+
+def _content(
+    given: argparse.Namespace, output: Path, pictures: list[str], title: str, reach: Any
+) -> bytes:
+    """The file to be written."""
+    suffix = output.suffix.lower()
+    if suffix != ".svg":
+        sizes = [size_of(picture) for picture in pictures]
+        pixels = sum(given.width**2 * height / width for width, height in sizes)
+        if pixels > _MOST_PIXELS_IN_ALL:
+            raise ValueError(
+                f"{len(pictures)} pictures of {given.width} pixels in width are too much for one "
+                "file; write a smaller --width, or --every K for fewer of them"
+            )
+    if suffix == ".gif":
+        last = max(_LAST_SECONDS, given.seconds)
+        return gif(pictures, given.width, given.seconds, last, reach)
+    svg, width = pictures[0], given.width
+    if given.every is not None:
+        svg = contact_sheet(pictures, given.columns, title)
+        width = min(width * min(given.columns, len(pictures)), 2 * _WIDEST)
+    return svg.encode() if suffix == ".svg" else png(svg, width)

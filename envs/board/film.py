@@ -1,0 +1,96 @@
+"""Several pictures as one: contact sheets and animations."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .picture import PAPER, RENDER_REMEDY, png, size_of, svg_document
+
+_GAP = 24.0
+_COLOURS = 128  # of an animation
+
+
+def contact_sheet(pictures: Sequence[str], columns: int, title: str) -> str:
+    """An SVG document with all pictures, row by row, each as wide as the first.
+
+    Args:
+        pictures: SVG documents, at least one.
+        columns: pictures in a row.
+        title: for screen readers.
+    """
+    columns = min(columns, len(pictures))
+    width = size_of(pictures[0])[0]
+    sizes = [size_of(picture) for picture in pictures]
+    heights = [height * width / own for own, height in sizes]
+    elements, top = [], _GAP
+    for first in range(0, len(pictures), columns):
+        row = range(first, min(first + columns, len(pictures)))
+        for number in row:
+            left = _GAP + (number - first) * (width + _GAP)
+            place = f'<svg x="{left:g}" y="{top:g}"'
+            elements.append(_resized(pictures[number], place, width, heights[number]))
+        top += max(heights[number] for number in row) + _GAP
+    total = columns * (width + _GAP) + _GAP
+    paper = f'<rect width="{total:g}" height="{top:g}" fill="{PAPER}"/>'
+    return svg_document(total, top, title, [paper, *elements])
+
+
+def _resized(picture: str, place: str, width: float, height: float) -> str:
+    """An SVG element at a place, from a document."""
+    own_width, own_height = size_of(picture)
+    old = f'width="{own_width:g}" height="{own_height:g}"'
+    new = f'width="{width:g}" height="{height:g}"'
+    return picture.replace("<svg", place, 1).replace(old, new, 1)
+
+
+def gif(
+    pictures: Sequence[str],
+    width: int,
+    seconds: float,
+    last_seconds: float,
+    show: Callable[[int], None] = lambda done: None,
+) -> bytes:
+    """An animation that goes on forever, as a GIF file.
+
+    Args:
+        pictures: SVG documents, at least one, of equal size.
+        width: in pixels.
+        seconds: that each picture is shown; ``last_seconds`` the last one.
+        show: is called with how many pictures are drawn.
+
+    Raises:
+        ImportError: Pillow is missing; the message says how to get it.
+    """
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(RENDER_REMEDY) from error
+
+    def drawn(picture: str) -> Any:
+        return Image.open(io.BytesIO(png(picture, width))).convert("RGB")
+
+    # One palette for all, so that only what changes between two pictures is written.
+    samples = [drawn(pictures[number]) for number in (0, len(pictures) // 2, -1)]
+    strip = Image.new("RGB", (width, sum(sample.height for sample in samples)))
+    top = 0
+    for sample in samples:
+        strip.paste(sample, (0, top))
+        top += sample.height
+    palette = strip.quantize(_COLOURS)
+    frames = []
+    for number, picture in enumerate(pictures, 1):
+        frames.append(drawn(picture).quantize(palette=palette, dither=Image.Dither.NONE))
+        show(number)
+    durations = [round(1000 * seconds)] * (len(frames) - 1) + [round(1000 * last_seconds)]
+    file = io.BytesIO()
+    frames[0].save(
+        *(file, "GIF"),
+        save_all=True,
+        append_images=frames[1:],
+        duration=durations,
+        loop=0,
+        disposal=1,
+    )
+    return file.getvalue()
