@@ -5,6 +5,7 @@
 #   make test-all     all tests
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make lint         formatting, lint and types
+#   make reports      pages about the five games, into docs/reports: long
 #   make bench        speed of the environments and of the search, beside peers
 #   make bench-quick  whether the benchmarks still run
 #   make fuzz         hostile files for every reader, killed and damaged runs, many of them
@@ -19,8 +20,9 @@ PACKAGES := $(patsubst %/py.typed,%,$(wildcard */py.typed))
 PYTEST := -m pytest --numprocesses auto --dist loadgroup
 LOWEST := .venv-lowest
 DEMO := runs/corso-demo
+REPORTS := docs/reports
 
-.PHONY: demo test test-all test-lowest lint format bench bench-quick fuzz cuda-compile clean
+.PHONY: demo test test-all test-lowest lint format reports bench bench-quick fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -55,11 +57,20 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+reports: $(VENV)/.train
+	@mkdir -p $(REPORTS)
+	$(BIN)/ludarium report corso --compare size=5,6 --output $(REPORTS)/corso.html
+	$(BIN)/ludarium report onyx --compare start=standard,open --output $(REPORTS)/onyx.html
+	$(BIN)/ludarium report osiron --compare setup=beginner,alternating --output $(REPORTS)/osiron.html
+	$(BIN)/ludarium report obsidio --compare diagonal_adjacency=true,false --output $(REPORTS)/obsidio.html
+	$(BIN)/ludarium report obelisk --compare scoring=points,topple --output $(REPORTS)/obelisk.html
+
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/environments.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/networks.py
+	$(BIN)/python benchmarks/analysis.py
 	$(BIN)/ludarium bench
 
 bench-quick: $(VENV)/.dev
@@ -67,6 +78,7 @@ bench-quick: $(VENV)/.dev
 	$(BIN)/python benchmarks/environments.py --quick
 	$(BIN)/python benchmarks/memory.py --quick
 	$(BIN)/python benchmarks/networks.py --quick
+	$(BIN)/python benchmarks/analysis.py --quick
 	$(BIN)/python benchmarks/ppo.py --quick
 	$(BIN)/python benchmarks/ablations.py corso --quick --folder build/ablations
 	$(BIN)/ludarium bench corso --seconds 0.1

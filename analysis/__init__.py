@@ -1,4 +1,7 @@
-"""Solved games: the values of positions under perfect play, and an agent that plays perfectly.
+"""What positions are worth: by an agent's search, or exactly, in solved games.
+
+    analyse_position(position, "corso", seconds=1)   # what an agent thinks, see `thinking`
+    analyse_game(game, seed, actions, agent)         # of every move of a game, see `games`
 
     solution = solution_of(make_game("osiron"))      # loaded, or solved now: seconds
     solution.best_actions(states)                    # for many positions at once
@@ -9,22 +12,30 @@
 """
 
 from .answer import Answer, Value
+from .games import GameAnalysis, analyse_game
 from .perfect import PerfectAgent
 from .progress import Progress, Show
 from .solution import ILLEGAL, Solution, TableSolution
 from .solutions import SOLVED, solution_of
 from .solver import Solver
+from .thinking import PositionAnalysis, Thinker, analyse_position, make_thinker
 
 __all__ = [
     "ILLEGAL",
     "SOLVED",
     "Answer",
+    "GameAnalysis",
     "PerfectAgent",
+    "PositionAnalysis",
     "Progress",
     "Show",
     "Solution",
     "Solver",
     "TableSolution",
+    "Thinker",
     "Value",
+    "analyse_game",
+    "analyse_position",
+    "make_thinker",
     "solution_of",
 ]

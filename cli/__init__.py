@@ -18,9 +18,14 @@ _COMMANDS = (
     "ludarium.cli.agents",
     "ludarium.cli.train",
     "ludarium.cli.evaluate",
+    "ludarium.cli.tournament",
+    "ludarium.cli.compare",
     "ludarium.cli.rate",
     "ludarium.cli.levels",
+    "ludarium.cli.report",
     "ludarium.cli.play",
+    "ludarium.cli.analyse",
+    "ludarium.cli.engine",
     "ludarium.cli.export",
     "ludarium.cli.bench",
     "ludarium.cli.solve",
@@ -37,14 +42,20 @@ Look around and play
   ludarium play corso                   play against the shipped agent
   ludarium play corso --opponent level:3  of a chosen strength; level:auto adapts to yours
   ludarium play onyx --option size=12 --opponent uct:1000
+  ludarium analyse corso --moves "c3 b2"      what the agent thinks of each move
+  ludarium analyse corso --record game.json   ... and of each move of a game
+  ludarium engine corso                 the same for programs: JSON lines in and out
 
 Train and measure
   ludarium train corso                  train your own; Ctrl-C stops, the same command resumes
   ludarium evaluate runs/corso          measure it against baselines
   ludarium evaluate runs/corso --against corso    ... and against the shipped agent
+  ludarium tournament corso random uct:100 corso:16 corso    everyone against everyone, rated
+  ludarium compare corso:128 corso:64   is it stronger? as few games as it takes
   ludarium rate corso                   put baselines on a common Elo scale
   ludarium levels corso --show          opponents from weak to strong, and how they were measured
   ludarium export runs/corso            write its network as ONNX, for other programs
+  ludarium report corso                 a page about the game: balance, drama, skill, first moves
   ludarium bench                        how fast this machine is
 
 Exact values

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,9 +30,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 AGENTS_HELP = """\
 An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in solved games), the
 name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
-:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1. level:1 and up, level:hard and
-level:auto are of a chosen strength. onnx:FILE is an exported network, python:MODULE:OBJECT your own
-function or torch module; see `ludarium agents`."""
+:SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1; ?time=1s in place of a number
+thinks so long about each move, uct:time=1s too. level:1 and up, level:hard and level:auto are of a
+chosen strength. onnx:FILE is an exported network, python:MODULE:OBJECT your own function or torch
+module; see `ludarium agents`."""
 
 
 def warn(text: str) -> None:
@@ -93,14 +95,32 @@ def game_and_agent(
     factory = read_agent(name)
     if isinstance(factory, TrainedAgent | ExportedAgent) and factory.simulations is None:
         factory = replace(factory, simulations=simulations)
-    game = factory.choose_game(options)
-    if game is None:
-        if game_name is None:
-            raise ValueError(
-                f"agent {name!r} plays any game: say which, with --game, or for a game against it "
-                f"`ludarium play GAME --opponent {name}`"
-            )
-        game = factory.usual_game(game_name, options)
-    elif game_name not in (None, game.name):
-        raise ValueError(f"agent {name!r} plays {game.name}, not {game_name}")
+    game = game_of([name], options, game_name)
     return game, factory.make(game)
+
+
+def game_of(names: Sequence[str], options: dict[str, Any], game_name: str | None = None) -> Game:
+    """The game that agents play: that of the first one that is trained, or the one that is named.
+
+    Args:
+        names: as `read_agent` reads them.
+        options: of the game; those of a trained agent are its own unless given.
+        game_name: the game, for agents that play any game.
+
+    Raises:
+        ValueError, FileNotFoundError: there is no such agent, or none of them says its game and
+            ``game_name`` does not either.
+    """
+    for name in names:
+        game = read_agent(name).choose_game(options)
+        if game is None:
+            continue
+        if game_name not in (None, game.name):
+            raise ValueError(f"agent {name!r} plays {game.name}, not {game_name}")
+        return game
+    if game_name is None:
+        raise ValueError(
+            f"agent {names[0]!r} plays any game: say which, with --game, or for a game against it "
+            f"`ludarium play GAME --opponent {names[0]}`"
+        )
+    return read_agent(names[0]).usual_game(game_name, options)

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
+from ludarium.analysis.thinking import make_thinker
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
@@ -26,7 +27,7 @@ from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
 
 from .common import AGENTS_HELP, add_options, game_and_agent, print_json, read_options
-from .opinion import opinion_of
+from .thoughts import headline, table_lines
 
 _FALLBACK = "uct:1000"  # the opponent where there is no trained agent
 
@@ -57,6 +58,7 @@ _HELP = (
     ("resign", "give the game up"),
     ("quit", "stop (the moves are printed, so nothing is lost); Ctrl-C saves as well"),
 )
+_MOVES_SHOWN = 5  # by eval
 _STOPPED = 130  # exit status after Ctrl-C
 
 
@@ -313,7 +315,7 @@ class _Table:
             elif line:
                 self._answer_or_play(line)
         except KeyboardInterrupt:
-            self._console.print()  # stops a hint or an opinion, not the game
+            self._console.print()  # stops a hint or an analysis, not the game
         except Exception as error:  # nothing that a person types ends the game
             self.say(_told(error), "red")
         return True
@@ -402,15 +404,10 @@ class _Table:
         self.say(f"{self._opponent.name} would play {self.position.action_to_text(action)}")
 
     def _eval(self, _: str) -> None:
-        opinion = self._think(lambda: opinion_of(self._opponent, self.position))
-        if opinion is None:
-            self.say(f"{self._opponent.name} cannot say what it thinks of a position")
-            return
-        self.say(f"{self._opponent.name} {opinion.value}")
-        texts = [self.position.action_to_text(action) for action, _ in opinion.actions]
-        width = max(map(len, texts), default=0)
-        for text, (_, reason) in zip(texts, opinion.actions, strict=True):
-            self.say(f"  {text:<{width}}  {reason}")
+        analysis = self._think(lambda: make_thinker(self._opponent, self.position).think())
+        self.say(headline(analysis, "you"))
+        for line in table_lines(analysis, _MOVES_SHOWN):
+            self.say(f"  {line}")
 
     def _undo(self, _: str) -> None:
         """Back to the person's last own decision."""

@@ -135,6 +135,25 @@ class PolicyValueNetwork(nn.Module):
         raise NotImplementedError
 
 
+class WithDraws(PolicyValueNetwork):
+    """A network whose policy has one entry more, the last: the probability of a draw.
+
+    So whoever evaluates policies and values has the probabilities of all outcomes: with the value
+    v and a draw's probability d those of a win and a loss are (1 + v - d) / 2, (1 - v - d) / 2.
+    """
+
+    def __init__(self, network: PolicyValueNetwork) -> None:
+        super().__init__()
+        self.network = network
+        self.onnx_graphs = {}
+
+    def forward(self, observation: Tensor) -> Output:
+        """Evaluate float observations [B, *shape.observation]; the policy is float [B, A + 1]."""
+        policy, outcome, score = self.network(observation)
+        draw = F.softmax(outcome, dim=1)[:, 1]
+        return Output(torch.cat([policy, draw[:, None]], dim=1), outcome, score)
+
+
 class BoardNetwork(PolicyValueNetwork):
     """Convolutional trunk for observations (planes, height, width).
 

@@ -63,6 +63,23 @@ class CorsoSolution(Solution):
             best[number, self._best(Position.of_state(self.game, states[number]))] = True
         return best
 
+    def outcome(self, position: Position, limit: int | None = None) -> int | None:
+        """Who wins an unfinished position: +1 the player to move, 0 a draw, -1 the opponent.
+
+        Args:
+            position: the position.
+            limit: positions that are searched at most where the opening book has no entry;
+                default: ``outcome_limit``.
+
+        Returns:
+            None if that is not enough to find out.
+        """
+        advice = None if self.book is None else self.book.advice(position)
+        if advice is not None:
+            return 1 if advice.won else -1
+        searched = self._outcome_limit if limit is None else limit
+        return self.solver.outcome(position, searched).outcome
+
     def _best(self, position: Position) -> list[int]:
         advice = None if self.book is None else self.book.advice(position)
         if advice is not None:

@@ -17,6 +17,10 @@ from . import rules
 from .rules import DYE, MARBLE, NUM_PLANES, OPEN
 
 _PLANE_NAMES = ("own marbles", "other marbles", "own dye", "other dye", "open cells")
+_EVENTS = (
+    *("opponent's marble taken", "opponent's dye taken"),
+    *("expansion", "chain reaction", "marble set off by another"),
+)
 _TEXT_SYMBOLS = {OPEN: ".", MARBLE: "O", MARBLE + 1: "X", DYE: "o", DYE + 1: "x"}
 _MARBLE_COLOURS = (("#ffffff", "#c9c4b8", "#8a8475"), ("#6b7280", "#262b34", "#14171c"))
 _GRADIENTS = svg_gradients("marble", ((light, dark) for light, dark, _ in _MARBLE_COLOURS))
@@ -56,6 +60,7 @@ class Corso(Game):
         self.binary_observation = True
         self.max_plies = 2 * cells
         self.has_owners = True
+        self.event_names = _EVENTS
 
     def action_to_text(self, state: np.record, action: int) -> str:
         mark = "" if state.cells[action] == OPEN else "!"
@@ -90,6 +95,17 @@ class Corso(Game):
     def owners(self, states: np.ndarray) -> np.ndarray:
         return self.tables[0].owner[states["cells"]]
 
+    def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
+        cells, movers = before["cells"], before["mover"].astype(int)[:, None]
+        rows = np.arange(len(cells))
+        expands = cells[rows, actions] != OPEN
+        is_dyed = (after["cells"] == DYE + movers) & (cells != after["cells"])
+        others_marbles = (is_dyed & (cells == MARBLE + 1 - movers)).sum(1)
+        set_off = others_marbles + (is_dyed & (cells == MARBLE + movers)).sum(1) - expands
+        others_dye = (is_dyed & (cells == DYE + 1 - movers)).sum(1)
+        counts = [others_marbles, others_dye, expands, set_off > 0, set_off]
+        return np.stack(counts, axis=1, dtype=np.int32)
+
     def board_text(self, state: np.record) -> str:
         lines = []
         for rank in reversed(range(self.size)):
@@ -112,6 +128,10 @@ class Corso(Game):
             actions=cells,
             observation=(planes + cells[:, None, :]).reshape(len(cells), -1),
         )
+
+    def action_spots(self) -> np.ndarray:
+        _, place, _, _ = draw_frame(self.size, self.size, _UNIT, _BOARD)
+        return np.array([place(cell) for cell in range(self.num_actions)])
 
     def svg(self, state: np.record, last_action: int | None = None) -> str:
         frame, place, width, height = draw_frame(self.size, self.size, _UNIT, _BOARD)

@@ -75,6 +75,9 @@ def _faults_of_description(game: Game) -> Iterator[str]:
     yield from _faults_of_names("action_names", game.action_names, game.num_actions, "actions")
     entries = "planes" if len(shape) == 3 else "features"
     yield from _faults_of_names("observation_names", game.observation_names, shape[0], entries)
+    events = game.event_names
+    number = len(events) if isinstance(events, Sequence) else 0
+    yield from _faults_of_names("event_names", events, number, "events")
     yield from _faults_of_records(game)
     yield from _faults_of_places(game)
     if game.has_owners and len(shape) != 3:

@@ -138,6 +138,8 @@ class Game(GameText):
             pictures; no rule reads them but to write them.
         has_owners: `owners` says who has which cell of the board. Only for observations that are
             planes over the board, in games without a canonical turn.
+        event_names: the rules whose use `events` counts, for reports on the game, such as
+            ``capture``, the most striking first; none by default.
     """
 
     name: ClassVar[str]
@@ -169,6 +171,7 @@ class Game(GameText):
     random_start: bool = False
     log_fields: tuple[str, ...] = ()
     has_owners: bool = False
+    event_names: Sequence[str] = ()
 
     def __init__(self, /, **options: Any) -> None:
         self.options = check_options(self.name, self.option_list, options)
@@ -250,6 +253,31 @@ class Game(GameText):
             int8[N, height * width]: 1 player 0, -1 player 1, 0 nobody.
         """
         raise NotImplementedError(f"cells of {self.name} have no owners")
+
+    def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """How often each rule of ``event_names`` came into play in N plies.
+
+        The rules are written once, in ``rules.py``: an event is what two records tell by their
+        difference, in plain numpy over all plies at once.
+
+        Args:
+            before: the positions, structured [N].
+            actions: what was played in them, int64[N].
+            after: the positions that followed, structured [N].
+
+        Returns:
+            int[N, events], such as 2 where two pieces were captured.
+        """
+        return np.zeros((len(before), 0), np.int32)
+
+    def action_spots(self) -> np.ndarray | None:
+        """Where each action belongs in the picture, for programs that draw on it.
+
+        Returns:
+            float[num_actions, 2], x and y in the user units of `svg`, NaN for an action that has
+            no place (a pass, say); or None, where no action has one.
+        """
+        return None
 
     # What the engine adds.
 

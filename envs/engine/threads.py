@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -33,11 +34,30 @@ Result = TypeVar("Result")
 _POLL = 0.1  # seconds between two calls of ``watch``
 
 
+_here = threading.local()
+
+
 def available_cores() -> int:
-    """How many processor cores this process may use."""
+    """How many processor cores this process may use; 1 within `one_core`."""
+    if getattr(_here, "is_confined", False):
+        return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Within it the calling thread has one core: what is made there splits no work.
+
+    For callers that keep all cores busy with threads of their own, such as tournaments.
+    """
+    before = getattr(_here, "is_confined", False)
+    _here.is_confined = True
+    try:
+        yield
+    finally:
+        _here.is_confined = before
 
 
 def split(share: Share, count: int, threads: int) -> None:

@@ -157,7 +157,9 @@ class _Trial:
                     return
                 action = int(random.choice(np.flatnonzero(mask)))
                 played.append(self.game.action_names[action])
+                before = states.copy()
                 self._step(states, action)
+                self._count_events(before, action, states)
             self._look(states)
             lead = abs(int(self._call("score", states[0])))
             most = self.game.max_score
@@ -216,6 +218,22 @@ class _Trial:
         self._expect(
             may_end or not is_over, "may_end", "the game ends where may_end said that it could not"
         )
+
+    def _count_events(self, before: np.ndarray, action: int, after: np.ndarray) -> None:
+        """The events of a ply are counted, one whole number for each name."""
+        game = self.game
+        try:
+            counts = np.asarray(game.events(before, np.array([action]), after))
+        except Exception as error:  # whatever is wrong with a stranger's game
+            self._expect(False, "events", f"events fails: {self._told(error)}")
+            return
+        self._expect(
+            counts.shape == (1, len(game.event_names)) and counts.dtype.kind in "iu",
+            "events",
+            f"events gives {counts.dtype} of shape {counts.shape} for 1 ply; it must be whole "
+            f"numbers [1, {len(game.event_names)}], one for each of event_names",
+        )
+        self._expect((counts >= 0).all(), "events below 0", "events counts below 0")
 
     def _read_texts(self, states: np.ndarray, mask: np.ndarray) -> None:
         """Texts of legal actions read back, those of others exist, and so do board and picture."""

@@ -60,6 +60,12 @@ _PHASES = (
     *("black active", "black passive"),
 )
 _SIMILAR = 6  # names that are offered instead of one that is not known
+#: What `events` counts; the last only with the hourglass.
+_EVENTS = (
+    *("block placed", "identical pair offered", "tower left flat"),
+    *("black block placed", "black block declined", "block over the top"),
+    *("game ended with the pile used up", "turn lost by timeout"),
+)
 _PLACES_OF_BLOCKS = ("first", "second", "own hand", "other hand")
 _HELP = (
     "write one of: choose ID, pick ID (with a block's id), place a1 r0 (column, quarter turns "
@@ -127,6 +133,7 @@ class Obelisk(Game):
         placed = min(2 * turns + self.catalogue.black.count, 2 * (COLUMNS * HEIGHT + 1))
         self.state_dtype = rules.state_dtype(len(types), self.catalogue.pile_size, placed)
         self.log_fields = ("logged", "log")
+        self.event_names = _EVENTS[: None if self.options["hourglass"] else -1]
         underside, top = _profiles(self.placements)
         stock = np.array([block.count for block in types], np.int8)
         self.tables = table_record(
@@ -280,6 +287,22 @@ class Obelisk(Game):
 
     def to_do(self, state: np.record) -> str:
         return _DOES[int(state.phase)]
+
+    def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
+        kinds = actions - len(self.catalogue.types)
+        black = (kinds >= BLACK) & (kinds < DECLINE)
+        places = (kinds >= PLACE) & (kinds < BLACK)
+        offers = (after["phase"] == PICK) & (after["zone"][:, 0] == after["zone"][:, 1])
+        heights = after["heights"][np.arange(len(after)), before["mover"]]
+        flat = places & (heights == heights[:, :1]).all(axis=1)
+        over = after["over"].sum(1) - before["over"].sum(1)
+        used_up = (after["outcome"] != ONGOING) & (after["over"].sum(1) == 0)
+        used_up &= after["pile_blocks"] < 2
+        counts = [
+            *(places, offers & (before["phase"] != PICK), flat),
+            *(black, kinds == DECLINE, over, used_up, kinds == TIMEOUT),
+        ]
+        return np.stack(counts[: len(self.event_names)], axis=1, dtype=np.int32)
 
     # For people.
 

@@ -17,12 +17,14 @@ from .rules import (
     CONTROL,
     DARK,
     EMPTY,
+    IN_SIGHT,
     INFLUENCE,
     LIGHT,
     NEEDED,
     NUM_PLANES,
     PLAYABLE,
     SECOND,
+    START,
     TARGET,
 )
 
@@ -35,6 +37,13 @@ _PLANE_NAMES = (
     *("unclaimed", "dark cells", "light cells", "last", "visible"),
     *(f"{whose} count {count}" for whose in ("own", "other") for count in range(1, NEEDED + 1)),
     *("placing second", "claiming on", "may swap"),
+)
+
+#: What `events` counts; the last only under the swap rule.
+_EVENTS = (
+    *("claim", "further claim in a turn", "done after a claim", "pass on a full board"),
+    *("dark token", "first light token", "second light token", "second light token forfeited"),
+    *("token out of sight", "swap"),
 )
 
 _DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
@@ -101,6 +110,7 @@ class Obsidio(Game):
         # A token on every cell; each claim can be followed by a done, and by a pass; the swap.
         self.max_plies = cells + 2 * len(self.targets) + 1
         self.has_owners = True
+        self.event_names = _EVENTS[: None if self.options["swap_rule"] else -1]
 
     def _runs(self) -> np.ndarray:
         """Cells in each direction before a target or the edge, uint8[cells + 1, 8]."""
@@ -197,6 +207,29 @@ class Obsidio(Game):
             return f"{name} is diagonally adjacent to the first light token ({first})"
         return f"{name} is not in line of sight of the first light token ({first})"
 
+    def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
+        on_board = actions < self.cells
+        cells = np.where(on_board, actions, 0)
+        kinds = np.where(on_board, self.kinds[cells], -1)
+        first = (kinds == LIGHT) & (before["stage"] == START)
+        claims = kinds == TARGET
+        in_sight = before["open"][np.arange(len(before)), cells] & IN_SIGHT != 0
+        has_last = before["last"] < self.cells
+        ends = (actions == self.done) & (before["stage"] == CLAIMING)
+        counts = [
+            claims,
+            claims & (before["stage"] == CLAIMING),
+            ends,
+            (actions == self.done) & ~ends,
+            kinds == DARK,
+            first,
+            (kinds == LIGHT) & (before["stage"] == SECOND),
+            first & (after["stage"] != SECOND),
+            on_board & ~claims & has_last & ~in_sight,
+            actions == self.swap,
+        ]
+        return np.stack(counts[: len(self.event_names)], axis=1, dtype=np.int32)
+
     def owners(self, states: np.ndarray) -> np.ndarray:
         claimed = states["cells"] >= CONTROL
         players = (states["cells"] - CONTROL) ^ states["black"][:, None]
@@ -245,6 +278,10 @@ class Obsidio(Game):
             actions=np.hstack([cells, others]),
             observation=(planes + cells[:, None, :]).reshape(len(cells), -1),
         )
+
+    def action_spots(self) -> np.ndarray:
+        _, place, _, _ = draw_frame(self.size, self.size, _UNIT, _PAPER)
+        return np.array([*(place(cell) for cell in range(self.cells)), *[(np.nan, np.nan)] * 2])
 
     def svg(self, state: np.record, last_action: int | None = None) -> str:
         frame, place, board_width, height = draw_frame(self.size, self.size, _UNIT, _PAPER)

@@ -33,6 +33,9 @@ _PLANES_OF_CELLS = (
     *(rules.SQUARES, rules.RISING_DIAGONALS),
 )
 
+#: What `events` counts; the last only under the swap rule.
+_EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")
+
 _UNIT = 60.0  # side of a square in the picture
 _TILT = radians(15)  # by which the squares of the true board are turned
 _STONE_COLOURS = (("#7a808c", "#15171b", "#000000"), ("#ffffff", "#d3cdbf", "#8a8475"))
@@ -95,6 +98,7 @@ class Onyx(Game):
         self.observation_names = _PLANE_NAMES[:planes]
         self.action_places = np.append(self.places, -1).astype(np.int32)
         self.binary_observation = True
+        self.event_names = _EVENTS[: None if self.options["swap_rule"] else -1]
 
     # Text.
 
@@ -158,6 +162,14 @@ class Onyx(Game):
     def to_do(self, state: np.record) -> str:
         return "move or swap" if state.open[self.swap] else "move"
 
+    def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
+        stones = [((states["board"] & STONES) != EMPTY).sum(1) for states in (before, after)]
+        swaps = actions == self.swap
+        pairs = (stones[0] + ~swaps - stones[1]) // 2
+        midpoints = (actions >= self.size**2) & ~swaps
+        counts = [pairs, pairs > 1, midpoints, swaps][: len(self.event_names)]
+        return np.stack(counts, axis=1, dtype=np.int32)
+
     # Symmetries.
 
     def _actions_at(self, places: np.ndarray) -> np.ndarray:
@@ -185,6 +197,11 @@ class Onyx(Game):
         )
 
     # Picture.
+
+    def action_spots(self) -> np.ndarray:
+        _, place_of, _, _ = draw_frame(self.size, self.size, _UNIT * cos(_TILT), _BOARD)
+        at = _coordinates(self.size, place_of)
+        return np.vstack([at[self.places], [np.nan, np.nan]])
 
     def svg(self, state: np.record, last_action: int | None = None) -> str:
         size, corners, unit = self.size, self.size**2, _UNIT

@@ -19,7 +19,7 @@ from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
-from ..engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, table_record
+from ..engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, table_record
 from . import rules
 from .rules import ALL_SPACES, CELLS, CIRCLES, NO_PAIR, NUM_PLANES, PAIRS, SPACES
 
@@ -127,6 +127,10 @@ _PLANE_NAMES = (
     *("other three", "other four", "other five", "forbidden", "own excluded", "other excluded"),
     *("board", "is light"),
 )
+_EVENTS = (
+    *("position repeated", "draw by repetition", "own circle filled", "opponent's circle filled"),
+    "circles of both filled at once",
+)
 _MOST_REPETITIONS = 10_000
 
 
@@ -196,6 +200,7 @@ class Osiron(Game):
         self.observation_names = _PLANE_NAMES
         self.action_places = _action_places()
         self.binary_observation = True
+        self.event_names = _EVENTS
 
     def action_to_text(self, state: np.record, action: int) -> str:
         lower, higher = PAIR_ENDS[action]
@@ -267,6 +272,38 @@ class Osiron(Game):
             won=self._won_circles(state),
             excluded=self.excluded_circles,
         )
+
+    def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
+        own, other = (self._has_circle(after, before["mover"] ^ side) for side in (0, 1))
+        drawn = after["outcome"] == DRAW
+        counts = [self._is_repeated(after), drawn, own, other, own & other]
+        return np.stack(counts, axis=1, dtype=np.int32)
+
+    def _has_circle(self, states: np.ndarray, players: np.ndarray) -> np.ndarray:
+        """Whether the players [N] fully occupy a circle that counts for them, bool[N]."""
+        light = states["light"].astype(np.int64)
+        own = np.where(players == 0, light, light ^ ALL_SPACES)
+        full = [own & set_of(spaces) == set_of(spaces) for spaces in CIRCLE_SPACES]
+        counting = [
+            [circle not in self.excluded_circles[player] for player in (0, 1)]
+            for circle in range(CIRCLES)
+        ]
+        return (np.array(full) & np.array(counting)[:, players]).any(axis=0)
+
+    def _is_repeated(self, states: np.ndarray) -> np.ndarray:
+        """Whether the position has been there before, where the game keeps count, bool[N]."""
+        rows, turns = np.arange(len(states)), states["ply"] >> 1
+        if not self.options["repetition"]:
+            return np.zeros(len(states), bool)
+        seen = states["history"][rows, states["ply"] & 1]  # of the mover: int32[N, turns kept]
+        now = seen[rows, turns]
+        before = np.arange(seen.shape[1]) < turns[:, None]
+        repeated: np.ndarray = ((seen == now[:, None]) & before).any(axis=1) & (now != 0)
+        return repeated
+
+    def action_spots(self) -> np.ndarray:
+        middles = np.array([_middle(space) for space in range(SPACES)])
+        return middles[np.array(PAIR_ENDS)].mean(axis=1)
 
     def _won_circles(self, state: np.record) -> list[int]:
         """The circles with which the game was won."""

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ludarium.envs.engine.threads import split, take_turns
+from ludarium.envs.engine.threads import available_cores, one_core, split, take_turns
 
 
 @pytest.mark.parametrize(("count", "threads"), [(0, 2), (1, 4), (7, 1), (20, 3)])
@@ -103,3 +103,18 @@ def test_within_other_work_the_caller_does_all_itself() -> None:
     split(outer, 2, 2)
     assert found == [{number: number for number in range(4)}]
     assert names == {threading.current_thread().name}
+
+
+def test_one_core_is_one_core_of_its_thread_alone() -> None:
+    elsewhere: list[int] = []
+    before = available_cores()
+    with one_core():
+        assert available_cores() == 1
+        with one_core():
+            pass
+        assert available_cores() == 1
+        other = threading.Thread(target=lambda: elsewhere.append(available_cores()))
+        other.start()
+        other.join()
+    assert elsewhere == [before]
+    assert available_cores() == before

@@ -13,6 +13,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from ludarium.models import NetworkShape, build_network, onnx_graph
+from ludarium.models.backends import prepare
+from ludarium.models.network import WithDraws, expected_value
 from ludarium.models.onnx_graph import UnknownOperationError, onnx_model, write_model
 
 SHAPE = NetworkShape((3, 4, 4), 18, (*range(16), -1, -1))
@@ -151,3 +153,21 @@ def test_without_torchs_exporter_the_remedy_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(ImportError, match=r'pip install "ludarium\[export\]"'):
         onnx_model(Unknown().eval(), (3, 4, 4), "x", ["y"])
+
+
+@pytest.mark.parametrize("observation", [(5, 3, 3), (7,)], ids=["board", "flat"])
+def test_a_network_with_draws_is_written_one_by_one_too(observation, monkeypatch):
+    def slow(*arguments, **others):
+        raise AssertionError("by torch's exporter it is three times as slow")
+
+    monkeypatch.setattr(onnx_graph, "_torch_model", slow)
+    network = build_network(NetworkShape(observation, 9), 8, 2).eval()
+    observations = torch.randn(4, *observation)
+    answer = prepare(WithDraws(network), "onnx", observations.numpy(), torch.device("cpu"), 1)
+    logits, values = answer(observations.numpy())
+    with torch.inference_mode():
+        policy, outcome, _ = network(observations)
+    draws = F.softmax(outcome, dim=1)[:, 1]
+    np.testing.assert_allclose(logits[:, :9], policy, atol=1e-5)
+    np.testing.assert_allclose(logits[:, 9], draws, atol=1e-5)
+    np.testing.assert_allclose(values, expected_value(outcome), atol=1e-5)

@@ -9,6 +9,7 @@ import hashlib
 import json
 import random
 import tempfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -18,11 +19,15 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.analysis.engine import read_request
 from ludarium.analysis.table import read_table
+from ludarium.arena import comparison, tournament
+from ludarium.arena.folder import finished_game
 from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.schema import Network
 from ludarium.envs import GAMES
+from ludarium.envs.engine.files import load_json, read_json_file
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, make_record, read_record_file
 from ludarium.envs.obelisk import __file__ as obelisk
@@ -32,6 +37,7 @@ from ludarium.models import Checkpoint, load_checkpoint, save_checkpoint
 from ludarium.training.agents import read_agent
 from ludarium.training.evaluation import load_ratings
 from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
+from ludarium.training.runs.log import encode_line, verified
 from tests.tictactoe import TicTacToe
 
 from .mutate import as_text, mutate_bytes, mutate_data
@@ -208,6 +214,15 @@ def _good_configurations() -> list[bytes]:
     return [root.joinpath(f"{name}.yaml").read_bytes() for name in shipped()]
 
 
+def _good_requests() -> list[bytes]:
+    moves = ["b2", "a1", "c3"]
+    query = {"id": "a", "moves": moves, "seed": 3, "analyzeTurns": [0, 3], "priorities": [1, 2]}
+    limits = {"simulations": 10, "seconds": 0.5, "reportDuringSearchEvery": 0.1, "priority": -1}
+    terminate = {"id": "b", "action": "terminate", "terminateId": "a", "turnNumbers": [0]}
+    requests = [query, {"id": "c", "moves": moves, **limits}, terminate]
+    return [json.dumps(request).encode() for request in requests]
+
+
 @cache
 def _start() -> Position:
     return TicTacToe().start()
@@ -231,7 +246,53 @@ def _read_notation(path: Path) -> object:
     return _start().text_to_action(path.read_bytes().decode(errors="surrogateescape"))
 
 
+def _read_arena(path: Path) -> object:
+    """What a tournament's or a comparison's folder says is played."""
+    settings = read_json_file(path, 2**20, "the settings of a tournament")
+    if not isinstance(settings, dict):
+        raise ValueError("no settings")
+    is_comparison = settings.get("kind") == comparison.KIND
+    read = comparison.read_question if is_comparison else tournament.read_plan
+    return read(settings, Path("folder"))
+
+
+def _good_arenas() -> list[bytes]:
+    common = {
+        **{"format": 1, "game": "corso", "version": 0, "options": {"size": 3}, "networks": {}},
+        **{"agents": ["random", "uct:5"], "seed": 1, "opening_plies": None},
+    }
+    test = {"elo0": 0.0, "elo1": 30.0, "alpha": 0.05, "beta": 0.05, "games_limit": 100}
+    return [
+        json.dumps(common | {"kind": "tournament", "games": 20, "gauntlet": ["random"]}).encode(),
+        json.dumps(common | {"kind": "comparison"} | test).encode(),
+    ]
+
+
+def _read_arena_game(path: Path) -> object:
+    """A line of a tournament's games."""
+    body = verified(path.read_bytes())
+    if body is None:
+        raise ValueError("damaged")
+    return finished_game(load_json(body, "a game"))
+
+
+def _good_arena_games() -> list[bytes]:
+    record = json.loads(_good_records()[0])
+    own = {"number": 3, "players": ["random", "uct:5"], "result": [1, -1], "seconds": [0.5] * 5}
+    return [encode_line(record | own).encode()]
+
+
+def _mutate_arena_game(content: bytes, rng: random.Random) -> bytes:
+    """Bytes anywhere; or what it says, with a right checksum."""
+    if rng.random() < 0.2:
+        return mutate_bytes(content, rng)
+    body = as_text(mutate_data(json.loads(verified(content) or b"{}"), rng))
+    return body[:-1] + b', "crc32": "%08x"}' % zlib.crc32(body)
+
+
 READERS = [
+    Reader("tournament", _read_arena, _good_arenas, mutate_json),
+    Reader("game of a tournament", _read_arena_game, _good_arena_games, _mutate_arena_game),
     Reader("checkpoint", load_checkpoint, _good_checkpoints, mutate_checkpoint),
     Reader("agent name", _read_agent_name, _good_agent_names, mutate_bytes),
     Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes),
@@ -245,6 +306,12 @@ READERS = [
     ),
     Reader("stored game", _read_stored_game, _good_stored_games, _mutate_stored_game),
     Reader("catalogue", accept_blocks, _good_catalogues, mutate_json),
+    Reader(
+        "request",
+        lambda path: read_request(path.read_bytes(), _start().game),
+        _good_requests,
+        mutate_json,
+    ),
     Reader("ratings", lambda path: load_ratings(_start().game, path), _good_ratings, mutate_json),
     Reader("ladder", load_ladder, _good_ladders, mutate_json),
     Reader("table", lambda path: read_table(path, np.int32, (None,)), _good_tables, mutate_table),

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -100,7 +99,7 @@ def watch(commands: dict[str, list[str]], minutes: float, folder: Path) -> list[
                 time.sleep(_EVERY)
     finally:
         for process in processes.values():
-            process.send_signal(signal.SIGINT)
+            process.terminate()
         for process in processes.values():
             process.wait(300)
     return []

@@ -93,7 +93,7 @@ def test_numbers_have_defaults(game: Game) -> None:
         ("uct?playouts", "agent 'uct.playouts': the setting 'playouts' is not KEY=VALUE"),
         ("uct:5?playouts=6", "playouts is set twice, as '5' and by its name"),
         ("uct?playouts=5&playouts=6", "'playouts' is set twice"),
-        ("uct?depth=5", "there is no setting 'depth'; accepted here: playouts, exploration"),
+        ("uct?depth=5", "there is no setting 'depth'; accepted here: playouts, time, exploration"),
         ("random?depth=5", "there is no setting 'depth'; it takes none"),
         ("uct?exploration=nan", "'nan' is not a number from 0 on"),
         ("corso?temperature=-1", "'-1' is not a number from 0 on"),

@@ -311,7 +311,7 @@ def test_uct_finds_the_best_action_where_players_move_several_times_in_a_row() -
 def test_a_full_tree_stops_growing_and_goes_on_counting(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ludarium.training.agents.uct._MOST_NODES", 60)
+    monkeypatch.setattr("ludarium.training.agents.uct.MOST_NODES", 60)
     result = UCTAgent(corso, 500, seed=0).search(corso.start().states)
     assert result.visits.sum() == 500
     assert corso.start().mask[result.actions[0]]

@@ -99,6 +99,17 @@ def test_every_opening_is_played_from_both_seats(corso: Game) -> None:
     assert (first.seen[0]["ply"] == 2).all()
 
 
+def test_openings_may_be_given(corso: Game) -> None:
+    openings = draw_openings(corso, 6, seed=5)
+    first, second = make_agent("random", corso), make_agent("greedy", corso)
+    match = play_match(corso, first, second, 4, seed=1, openings=openings[2:4])
+    for number, game in enumerate(match.played):
+        opening = openings.actions[2 + number // 2]
+        assert game.actions[: game.opening_plies] == opening
+    with pytest.raises(ValueError, match="6 openings are for 12 games, not 4"):
+        play_match(corso, first, second, 4, openings=openings)
+
+
 def test_each_agent_moves_for_its_own_seat_only(corso: Game) -> None:
     first, second = Scripted(corso, 0), Scripted(corso, 0)
     play_match(corso, first, second, games=2, seed=0, opening_plies=0)

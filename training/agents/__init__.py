@@ -16,7 +16,7 @@ from .agent import Agent, AgentFactory, Seed
 from .alphabeta import AlphaBetaAgent, AlphaBetaResult, GreedyAgent
 from .names import AgentKind, make_agent, read_agent
 from .outside import Player, PolicyAgent, as_agent
-from .uct import UCTAgent, UCTResult
+from .uct import TimedUCTAgent, UCTAgent, UCTResult
 from .uniform import RandomAgent
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "PolicyAgent",
     "RandomAgent",
     "Seed",
+    "TimedUCTAgent",
     "UCTAgent",
     "UCTResult",
     "as_agent",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -105,7 +105,14 @@ class Agent(ABC):
 
 
 class AgentFactory(ABC):
-    """Makes an agent for a game that is given later; parsing an agent's name returns one."""
+    """Makes an agent for a game that is given later; parsing an agent's name returns one.
+
+    Attributes:
+        shares_state: whether the agents that it makes may share what two threads must not use at
+            once, such as an object of the user's own.
+    """
+
+    shares_state: ClassVar[bool] = False
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
         """The game that a trained agent plays, with its own options but for the given ones.

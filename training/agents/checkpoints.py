@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -16,15 +17,19 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_stored_game
 
 from .agent import Agent, AgentFactory, Seed
-from .settings import read_number, read_real
+from .settings import read_duration, read_number, read_real, read_settings
 
 if TYPE_CHECKING:
     from ludarium.models import Checkpoint
 
 DEFAULT_SIMULATIONS = 64
 
-#: Settings in the name of an agent with a network; see `NetworkAgent`.
-NETWORK_SETTINGS = {"simulations": read_number, "temperature": read_real}
+#: Settings in the name of an agent with a network; see `network.network_agent`.
+NETWORK_SETTINGS = {
+    "simulations": read_number,
+    "time": read_duration,
+    "temperature": read_real,
+}
 
 _SUFFIX = ".safetensors"
 _LATEST = f"agent{_SUFFIX}"  # in a run's folder
@@ -37,10 +42,12 @@ class TrainedAgent(AgentFactory):
     Attributes:
         simulations: for each move; ``None`` where the name does not say.
         temperature: of the choice of a move, see `NetworkAgent`.
+        time: seconds for each move, in place of simulations.
     """
 
     simulations: int | None
     temperature: float = field(default=0.0, kw_only=True)
+    time: float | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
@@ -66,14 +73,13 @@ class TrainedAgent(AgentFactory):
         """The agent for ``game``; see `AgentFactory.make`."""
         from ludarium.models import load_checkpoint
 
-        from .network import NetworkAgent
+        from .network import network_agent
 
         checkpoint = load_checkpoint(self.checkpoint_path(game.options))
+        check_fits(checkpoint, game, self.label)
         simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
-        name = network_name(self.label, simulations, self.temperature)
-        check_fits(checkpoint, game, name)
-        return NetworkAgent(
-            game, checkpoint.network, simulations, name, seed, temperature=self.temperature
+        return network_agent(
+            game, checkpoint.network, self.label, seed, simulations, self.temperature, self.time
         )
 
 
@@ -121,6 +127,24 @@ class CheckpointAgent(TrainedAgent):
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
         """The one file; see `TrainedAgent.checkpoint_path`."""
         return find_checkpoint(self.path)
+
+
+def read_network_settings(
+    settings: Mapping[str, str], simulations: str | None = None
+) -> dict[str, Any]:
+    """The settings of an agent with a network; ``simulations`` is ``None`` where not given.
+
+    Args:
+        settings: texts by key.
+        simulations: what follows the colon, which stands for them.
+
+    Raises:
+        ValueError: see `read_settings`; or both simulations and a time are given.
+    """
+    given = read_settings(settings, NETWORK_SETTINGS, simulations, "simulations")
+    if "time" in given and "simulations" in given:
+        raise ValueError("give simulations or a time for each move, not both")
+    return {"simulations": None, **given}
 
 
 def network_name(label: str, simulations: int, temperature: float) -> str:

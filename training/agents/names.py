@@ -6,8 +6,8 @@ These are `make_agent` and, through it, every command of the command line, match
     WORD[:ARGUMENT][?KEY=VALUE[&KEY=VALUE...]]
 
 such as ``uct:1000`` or ``corso?simulations=64&temperature=0.1``. An argument that is itself
-``KEY=VALUE`` is a setting too: ``uct:playouts=500`` is ``uct?playouts=500``. The first of these
-that matches is taken:
+``KEY=VALUE`` is a setting too: ``uct:time=1s`` is ``uct?time=1s``, one second for each move of each
+game. The first of these that matches is taken:
 
 1. a kind: ``KIND`` or ``KIND:ARGUMENT``, such as ``uct:1000``; `agent_kinds` lists them;
 2. the name of a game, ``GAME`` or ``GAME:SIMULATIONS``: the game's shipped agent;
@@ -34,7 +34,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
@@ -45,15 +44,15 @@ from .agent import Agent, AgentFactory, Seed
 from .alphabeta import DEFAULT_DEPTH, AlphaBetaAgent, GreedyAgent
 from .checkpoints import (
     DEFAULT_SIMULATIONS,
-    NETWORK_SETTINGS,
     CheckpointAgent,
     ShippedAgent,
     TrainedAgent,
     holds_checkpoint,
+    read_network_settings,
 )
 from .outside import ExportedAgent, read_object
-from .settings import read_number, read_real, read_settings, split_settings
-from .uct import DEFAULT_PLAYOUTS, EXPLORATION, UCTAgent
+from .settings import read_duration, read_number, read_real, read_settings, split_settings
+from .uct import DEFAULT_PLAYOUTS, EXPLORATION, TimedUCTAgent, UCTAgent
 from .uniform import RandomAgent
 
 #: The group of the entry points by which installed packages add kinds.
@@ -231,11 +230,15 @@ def _without_argument(
 
 
 def _read_uct(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
-    given = read_settings(
-        settings, {"playouts": read_number, "exploration": read_real}, argument, "playouts"
-    )
-    playouts = given.get("playouts", DEFAULT_PLAYOUTS)
+    known = {"playouts": read_number, "time": read_duration, "exploration": read_real}
+    given = read_settings(settings, known, argument, "playouts")
+    if "time" in given and "playouts" in given:
+        raise ValueError("give playouts or a time for each move, not both")
     exploration = given.get("exploration", EXPLORATION)
+    if "time" in given:
+        seconds = given["time"]
+        return _AnyGameAgent(lambda game, seed: TimedUCTAgent(game, seconds, seed, exploration))
+    playouts = given.get("playouts", DEFAULT_PLAYOUTS)
     return _AnyGameAgent(lambda game, seed: UCTAgent(game, playouts, seed, exploration))
 
 
@@ -249,29 +252,23 @@ def _read_shipped(argument: str | None, settings: Mapping[str, str]) -> AgentFac
     name, colon, simulations = (argument or "").partition(":")
     if name not in GAMES:
         raise ValueError(f"{quoted(name)} is no game; games: {', '.join(GAMES)}")
-    given = _network_settings(settings, simulations if colon else None)
+    given = read_network_settings(settings, simulations if colon else None)
     return ShippedAgent(name=name, **given)
 
 
 def _read_path(name: str, settings: Mapping[str, str]) -> AgentFactory | None:
     path, colon, simulations = name.rpartition(":")
     if os.path.exists(name):  # false, unlike Path's, for what can be no path
-        return CheckpointAgent(path=Path(name), **_network_settings(settings, None))
+        return CheckpointAgent(path=Path(name), **read_network_settings(settings, None))
     if colon and os.path.exists(path):
-        return CheckpointAgent(path=Path(path), **_network_settings(settings, simulations))
+        return CheckpointAgent(path=Path(path), **read_network_settings(settings, simulations))
     return None
 
 
 def _read_exported(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
     if not argument:
         raise ValueError("onnx needs a file: onnx:FILE")
-    return ExportedAgent(Path(argument), **_network_settings(settings, None))
-
-
-def _network_settings(settings: Mapping[str, str], simulations: str | None) -> dict[str, Any]:
-    """The settings of an agent with a network, with simulations ``None`` where not given."""
-    given = read_settings(settings, NETWORK_SETTINGS, simulations, "simulations")
-    return {"simulations": None, **given}
+    return ExportedAgent(Path(argument), **read_network_settings(settings, None))
 
 
 def _warn_of_hidden_files(spec: str, word: str) -> None:
@@ -307,7 +304,7 @@ _KINDS = {
     "uct": AgentKind(
         "uct[:PLAYOUTS]",
         f"tree search with random playouts, {DEFAULT_PLAYOUTS} for each move by default; "
-        "?exploration=0.7",
+        "?time=1s in place of a number; ?exploration=0.7",
         _read_uct,
     ),
     "alphabeta": AgentKind(
@@ -319,12 +316,12 @@ _KINDS = {
         "shipped:GAME[:SIMULATIONS]",
         "the shipped agent of a game, for its options; "
         f"{DEFAULT_SIMULATIONS} simulations per move by default, 0: the policy without search; "
-        "?temperature=0.5 draws the move from the policy",
+        "?time=1s in place of a number; ?temperature=0.5 draws the move from the policy",
         _read_shipped,
     ),
     "onnx": AgentKind(
         "onnx:FILE",
-        "a network that `ludarium export` wrote; ?simulations=64 and ?temperature= as above",
+        "a network that `ludarium export` wrote; ?simulations=64, ?time= and ?temperature= too",
         _read_exported,
     ),
     "python": AgentKind(

@@ -14,7 +14,8 @@ from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.search import Evaluator, Search, SearchResult, SearchSettings
 
 from .agent import Agent, Seed
-from .checkpoints import DEFAULT_SIMULATIONS
+from .checkpoints import DEFAULT_SIMULATIONS, network_name
+from .thinking import ThinkingAgent, evaluator_with_draws
 
 MOST_SIMULATIONS = 100_000
 _BATCH = 128
@@ -36,6 +37,9 @@ class NetworkAgent(Agent):
         temperature: 0 plays the best action found. Above, the action is drawn from the policy to
             the power 1/temperature: the improved policy of the search, or the network's.
 
+    Attributes:
+        network, simulations, temperature: as given.
+
     Raises:
         ValueError: ``simulations`` or ``temperature`` is out of range.
     """
@@ -55,6 +59,8 @@ class NetworkAgent(Agent):
         if not 0 <= temperature < np.inf:
             raise ValueError(f"temperature is a number from 0 on, not {temperature!r}")
         super().__init__(game, name, seed)
+        self.network = network
+        self._backend = backend
         self.simulations = simulations
         self.temperature = temperature
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
@@ -70,6 +76,7 @@ class NetworkAgent(Agent):
             self._evaluator: Evaluator = engine
         else:
             self._evaluator = network
+        self._tree_evaluator: Evaluator | None = None
         self._search: Search | None = None
         if simulations:
             settings = SearchSettings(simulations=simulations)
@@ -111,6 +118,12 @@ class NetworkAgent(Agent):
             raise ValueError(f"agent {self.name} plays without search")
         return self._search.run(self._check(states), self._evaluator)
 
+    def evaluator(self) -> Evaluator:
+        """What a `TreeSearch` with the agent's network asks."""
+        if self._tree_evaluator is None:
+            self._tree_evaluator = evaluator_with_draws(self.game, self.network, self._backend)
+        return self._tree_evaluator
+
     def evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate unfinished positions with the network alone.
 
@@ -137,3 +150,26 @@ class NetworkAgent(Agent):
         with np.errstate(over="ignore"):
             scaled = (logits - logits.max(axis=1, keepdims=True)) / self.temperature
         return (scaled + self._random.gumbel(size=logits.shape)).argmax(axis=1)
+
+
+def network_agent(
+    game: Game,
+    network: PolicyValueNetwork | Evaluator,
+    label: str,
+    seed: Seed = None,
+    simulations: int = DEFAULT_SIMULATIONS,
+    temperature: float = 0.0,
+    time: float | None = None,
+) -> Agent:
+    """The agent that the settings of a name ask for.
+
+    Args:
+        game, network, seed, temperature: see `NetworkAgent`.
+        label: its name in tables, without settings.
+        simulations: for each move.
+        time: seconds for each move, in place of simulations.
+    """
+    if time is not None:
+        return ThinkingAgent(game, network, time, label, seed, temperature)
+    name = network_name(label, simulations, temperature)
+    return NetworkAgent(game, network, simulations, name, seed, temperature=temperature)

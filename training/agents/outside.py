@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 
 from .agent import Agent, AgentFactory, Seed
-from .checkpoints import DEFAULT_SIMULATIONS, NETWORK_SETTINGS, network_name
+from .checkpoints import DEFAULT_SIMULATIONS, NETWORK_SETTINGS
 from .settings import read_flag, read_settings
 
 if TYPE_CHECKING:
@@ -82,11 +82,13 @@ class ExportedAgent(AgentFactory):
         path: of the file.
         simulations: for each move; ``None`` where the name does not say.
         temperature: of the choice of a move, see `NetworkAgent`.
+        time: seconds for each move, in place of simulations.
     """
 
     path: Path
     simulations: int | None = None
     temperature: float = 0.0
+    time: float | None = None
 
     def choose_game(self, options: dict[str, Any]) -> Game:
         """The game that it was trained for; see `AgentFactory.choose_game`."""
@@ -98,17 +100,16 @@ class ExportedAgent(AgentFactory):
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""
-        from .network import NetworkAgent
+        from .network import network_agent
 
-        simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
-        name = network_name(f"onnx:{self.path.name}", simulations, self.temperature)
-        return NetworkAgent(
+        return network_agent(
             game,
             in_canonical_frame(game, self._evaluator(game)),
-            simulations,
-            name,
+            f"onnx:{self.path.name}",
             seed,
-            temperature=self.temperature,
+            DEFAULT_SIMULATIONS if self.simulations is None else self.simulations,
+            self.temperature,
+            self.time,
         )
 
     def _evaluator(self, game: Game) -> Evaluator:
@@ -135,6 +136,7 @@ class ExportedAgent(AgentFactory):
 class _OutsideAgent(AgentFactory):
     """Makes an agent of an object that the user names."""
 
+    shares_state: ClassVar[bool] = True
     player: Any
     name: str
     settings: dict[str, Any]
@@ -151,6 +153,7 @@ def as_agent(
     simulations: int | None = None,
     temperature: float = 0.0,
     canonical: bool = False,
+    time: float | None = None,
 ) -> Agent:
     """Make an agent of whatever can play.
 
@@ -171,6 +174,7 @@ def as_agent(
         canonical: a module sees the board and numbers actions in the canonical frame, as
             environments do with ``canonical=True``, rather than in the board's own. Networks of
             this package always do.
+        time: of a module: seconds of search for each move, in place of simulations.
 
     Raises:
         ValueError: it cannot play this game; or it is nothing that plays.
@@ -186,8 +190,8 @@ def as_agent(
     label = name or _label(player)
     module = _as_module(player)
     if module is not None:
-        return _module_agent(module, game, seed, label, simulations, temperature, canonical)
-    if simulations is not None or temperature or canonical:
+        return _module_agent(module, game, seed, label, simulations, temperature, canonical, time)
+    if simulations is not None or temperature or canonical or time is not None:
         raise ValueError(f"{label} is no torch module, so it takes no settings")
     if not callable(player):
         raise ValueError(
@@ -221,6 +225,8 @@ def read_object(argument: str | None, settings: Mapping[str, str]) -> AgentFacto
         reason = shortened(f"{type(error).__name__}: {error}")
         raise ValueError(f"python:{argument} cannot be imported ({reason})") from error
     given = read_settings(settings, {**NETWORK_SETTINGS, "canonical": read_flag})
+    if "time" in given and "simulations" in given:
+        raise ValueError("give simulations or a time for each move, not both")
     return _OutsideAgent(player, f"python:{argument}", given)
 
 
@@ -282,16 +288,21 @@ def _module_agent(
     simulations: int | None,
     temperature: float,
     canonical: bool,
+    time: float | None,
 ) -> Agent:
     from ludarium.models.network import PolicyValueNetwork
 
     from .network import NetworkAgent
+    from .thinking import ThinkingAgent
 
     evaluate: Any = module
     if not isinstance(module, PolicyValueNetwork):
-        evaluate = module_evaluator(module, game, name, needs_values=bool(simulations))
+        is_search = bool(simulations) or time is not None
+        evaluate = module_evaluator(module, game, name, needs_values=is_search)
         if not canonical:
             evaluate = in_canonical_frame(game, evaluate)
+    if time is not None:
+        return ThinkingAgent(game, evaluate, time, name, seed, temperature)
     return NetworkAgent(game, evaluate, simulations or 0, name, seed, temperature=temperature)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +11,10 @@ from ludarium.envs.engine.messages import quoted
 
 _MOST_DIGITS = 12
 _MOST_CHARACTERS = 30
+
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|min|h)", re.ASCII)
+_UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_LEAST_SECONDS, _MOST_SECONDS = 0.001, 3600.0
 
 
 def split_settings(spec: str) -> tuple[str, dict[str, str]]:
@@ -87,3 +92,24 @@ def read_flag(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError(f"{quoted(text)} is neither true nor false")
     return text == "true"
+
+
+def read_duration(text: str) -> float:
+    """A time such as ``500ms``, ``1s``, ``2.5min`` in seconds: 1 ms to 1 h."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{quoted(text)} is no time such as 500ms, 1s or 2.5min")
+    seconds = float(match[1]) * _UNITS[match[2]]
+    check_duration(seconds)
+    return seconds
+
+
+def check_duration(seconds: float) -> None:
+    """Raise ``ValueError`` unless a thinking time is 1 ms to 1 h."""
+    if not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
+        raise ValueError(f"the time for a move is 1 ms to 1 h, not {seconds:g} s")
+
+
+def duration_text(seconds: float) -> str:
+    """A thinking time as `read_duration` reads it."""
+    return f"{seconds:g}s" if seconds >= 1 else f"{1000 * seconds:g}ms"

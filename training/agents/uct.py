@@ -8,20 +8,21 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.threads import available_cores, split
+from ludarium.envs.engine.rule import ONGOING
+from ludarium.envs.engine.threads import available_cores, split, take_turns
 
 from .agent import Agent, Seed
 from .kernels import uct as templates
+from .settings import check_duration, duration_text
+from .uct_search import MOST_NODES, MOST_PLAYOUTS, UCTSearch, ucb_factors
 
 DEFAULT_PLAYOUTS = 1000
-MOST_PLAYOUTS = 10_000_000
 
 #: Exploration constant of UCB1 for results of +1, 0 and -1. Measured on Corso 5x5 with
 #: 1,000 playouts, 1,500 games for each pair: 0.7 scored 54.6 % against the others, 1.0 51.7 %,
 #: 0.5 49.5 %, 1.4 44.2 %.
 EXPLORATION = 0.7
 
-_MOST_NODES = 1 << 22  # of one tree: 84 MB
 _PLAYOUTS_AT_ONCE = 200_000  # between chances to stop with Ctrl-C
 
 
@@ -67,18 +68,16 @@ class UCTAgent(Agent):
     ) -> None:
         if not 1 <= playouts <= MOST_PLAYOUTS:
             raise ValueError(f"uct playouts are 1 to {MOST_PLAYOUTS:,}, not {playouts!r}")
-        if not 0 <= exploration < np.inf:
-            raise ValueError(f"uct exploration is a number from 0 on, not {exploration!r}")
+        _check_exploration(exploration)
         if threads is not None and threads < 1:
             raise ValueError(f"uct threads are 1 or more, not {threads!r}")
         super().__init__(game, f"uct:{playouts}", seed)
         self.playouts = playouts
+        self.exploration = exploration
         self._kernels = specialise(templates, game.rules)
-        visits = np.maximum(np.arange(playouts + 1), 1)
-        self._spreads = exploration * np.sqrt(np.log(visits))
-        self._inverse_roots = 1 / np.sqrt(visits)
+        self._spreads, self._inverse_roots = ucb_factors(exploration, playouts)
         workers = threads or available_cores()
-        nodes = min(1 + playouts * game.num_actions, _MOST_NODES)
+        nodes = min(1 + playouts * game.num_actions, MOST_NODES)
         self._trees = np.empty((workers, nodes), templates.NODE)
         self._paths = np.empty((workers, 1 + min(playouts, game.max_plies)), np.int32)
         self._work = game.new_states(workers)
@@ -131,3 +130,69 @@ class UCTAgent(Agent):
     def actions(self, states: np.ndarray) -> np.ndarray:
         """The most visited action of each position; see `Agent.actions`."""
         return self.search(states).actions
+
+
+class TimedUCTAgent(Agent):
+    """Plays the best action that a `UCTSearch` finds in a given time.
+
+    One position gets all cores; of more, as many as there are cores are thought about at a time.
+
+    Args:
+        game: the rules.
+        seconds: for each move of each game, 0.001 to 3,600. A search that has 10 million playouts
+            before ends then.
+        seed: of the playouts and of the order in which actions are tried.
+        exploration: weight of the exploration term.
+
+    Raises:
+        ValueError: ``seconds`` or ``exploration`` is out of range.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        seconds: float,
+        seed: Seed = None,
+        exploration: float = EXPLORATION,
+    ) -> None:
+        check_duration(seconds)
+        _check_exploration(exploration)
+        super().__init__(game, f"uct?time={duration_text(seconds)}", seed)
+        self.seconds = seconds
+        self.exploration = exploration
+        self._searches: list[UCTSearch] = []
+        search = UCTSearch(game, np.ones((1, 2), np.int64), exploration)
+        search.restart(game.start(0).states)  # compiles, so that the first move need not wait
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """The most visited action of each position; see `Agent.actions`."""
+        states = self._check(states)
+        chosen = np.full(len(states), -1, np.int64)
+        unfinished = np.flatnonzero(states["outcome"] == ONGOING)
+        cores = available_cores()
+        if len(unfinished) == 1:
+            (place,) = unfinished
+            search = UCTSearch(self.game, self._random_streams(cores), self.exploration)
+            search.restart(states[place : place + 1])
+            search.think(seconds=self.seconds)
+            chosen[place] = search.best_action()
+            return chosen
+        streams = self._random_streams(len(unfinished))
+        while len(self._searches) < cores:
+            self._searches.append(UCTSearch(self.game, streams[:1], self.exploration))
+
+        def task(thread: int, number: int) -> None:
+            place = unfinished[number]
+            search = self._searches[thread]
+            search.restart(states[place : place + 1], streams[number : number + 1])
+            search.think(seconds=self.seconds)
+            chosen[place] = search.best_action()
+
+        if len(unfinished):
+            take_turns(task, len(unfinished), cores)
+        return chosen
+
+
+def _check_exploration(exploration: float) -> None:
+    if not 0 <= exploration < np.inf:
+        raise ValueError(f"uct exploration is a number from 0 on, not {exploration!r}")

@@ -12,6 +12,7 @@ from .anchors import (
     play_anchors,
     save_ratings,
 )
+from .bradley_terry import BradleyTerry, Score, fit_ratings
 from .match import MatchResult, Tally, play_match
 from .openings import draw_openings
 from .statistics import (
@@ -20,17 +21,18 @@ from .statistics import (
     elo_difference,
     expected_score,
     fit_rating,
-    fit_ratings,
     wilson_interval,
 )
 from .table import table
 
 __all__ = [
     "AnchoredResult",
+    "BradleyTerry",
     "Match",
     "MatchResult",
     "Rating",
     "Ratings",
+    "Score",
     "Tally",
     "draw_openings",
     "elo_difference",

@@ -27,8 +27,9 @@ from ludarium.envs.engine.messages import quoted
 
 from ..agents import Agent, make_agent
 from ..runs.files import write_file
+from .bradley_terry import fit_ratings
 from .match import Progress, play_match
-from .statistics import Match, Rating, expected_score, fit_rating, fit_ratings
+from .statistics import Match, Rating, expected_score, fit_rating
 
 #: The player whose rating is fixed by convention, and that rating.
 REFERENCE = "uct:1000"

@@ -217,6 +217,7 @@ def play_match(
     seed: int | None = None,
     opening_plies: int | None = None,
     progress: Progress | None = None,
+    openings: Openings | None = None,
 ) -> MatchResult:
     """Play a match; the same seed and agents give the same match.
 
@@ -233,10 +234,11 @@ def play_match(
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for
             each opening.
         progress: called now and then.
+        openings: half as many as games, in place of drawn ones.
 
     Raises:
-        ValueError: ``games`` is not a positive even number, an agent plays another game, or
-            an agent chose an illegal action; the message says which.
+        ValueError: ``games`` is not a positive even number or not two for each opening, an agent
+            plays another game, or an agent chose an illegal action; the message says which.
     """
     if games < 2 or games % 2:
         raise ValueError(f"games is a positive even number (two per opening), not {games!r}")
@@ -245,7 +247,10 @@ def play_match(
     seeds = np.random.SeedSequence(seed).spawn(3)
     for agent, child in zip(agents, seeds[1:], strict=True):
         agent.restart(child)
-    openings = draw_openings(game, games // 2, opening_plies, seeds[0])
+    if openings is None:
+        openings = draw_openings(game, games // 2, opening_plies, seeds[0])
+    elif len(openings) != games // 2:
+        raise ValueError(f"{len(openings)} openings are for {2 * len(openings)} games, not {games}")
     table = _Table(game, agents, openings)
     while len(unfinished := table.unfinished()):
         if progress is not None:

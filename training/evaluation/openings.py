@@ -30,6 +30,9 @@ class Openings:
     def __len__(self) -> int:
         return len(self.states)
 
+    def __getitem__(self, part: slice) -> Openings:
+        return Openings(self.states[part], self.seeds[part], self.actions[part])
+
 
 def draw_openings(
     game: Game,

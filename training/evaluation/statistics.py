@@ -9,7 +9,7 @@ need be, never narrower, for a game that may be drawn varies less than one that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,68 +126,9 @@ def fit_rating(opponents: Sequence[float], games: Sequence[int], points: Sequenc
     return Rating(best, _root(room, best - _FAR, best), _root(room, best, best + _FAR))
 
 
-def fit_ratings(matches: Sequence[Match], fixed: Mapping[str, float]) -> dict[str, Rating]:
-    """The ratings of all players of a round robin, complete or not.
-
-    The most likely ones, found by Newton's method; the logarithm of the likelihood is concave. So
-    that they are finite, one drawn game is added for each pair that met. The intervals come from
-    Fisher's information: 1.96 standard errors to either side.
-
-    Args:
-        matches: the results.
-        fixed: players whose ratings are known, at least one of them; their intervals are empty.
-
-    Returns:
-        The rating of each player of ``matches`` and of ``fixed``.
-
-    Raises:
-        ValueError: no chain of matches leads from a player to one whose rating is known.
-    """
-    names = list(dict.fromkeys([*fixed, *(name for m in matches for name in (m.first, m.second))]))
-    free = [names.index(name) for name in names if name not in fixed]
-    won = np.zeros((len(names), len(names)))  # points of the row against the column
-    for match in matches:
-        first, second = names.index(match.first), names.index(match.second)
-        won[first, second] += match.points
-        won[second, first] += match.games - match.points
-    met = won + won.T > 0
-    won += met / 2
-    stray = [names[index] for index in free if not _reaches(met, index, free)]
-    if stray:
-        raise ValueError(f"no match leads from {', '.join(stray)} to a player with a known rating")
-    ratings = np.array([fixed.get(name, np.mean(list(fixed.values()))) for name in names])
-    logits = ratings / _POINTS
-    played = won + won.T
-
-    def likelihood(logits: np.ndarray) -> float:
-        return -float((won * np.logaddexp(0, logits[None, :] - logits[:, None])).sum())
-
-    for _ in range(_MOST_STEPS if free else 0):
-        expected = 1 / (1 + np.exp(logits[None, :] - logits[:, None]))
-        weights = played * expected * (1 - expected)
-        information = (np.diag(weights.sum(1)) - weights)[np.ix_(free, free)]
-        step = np.zeros(len(names))
-        step[free] = np.linalg.solve(information, (won - played * expected).sum(1)[free])
-        step /= max(1.0, float(np.abs(step).max()))
-        while likelihood(logits + step) < likelihood(logits) and np.abs(step).max() > _EXACT:
-            step /= 2
-        logits = logits + step
-        if np.abs(step).max() < _EXACT:
-            break
-    spread = np.zeros(len(names))
-    if free:
-        spread[free] = Z_95 * _POINTS * np.sqrt(np.diag(np.linalg.inv(information)))
-    return {
-        name: Rating(float(elo), float(elo - half), float(elo + half))
-        for name, elo, half in zip(names, logits * _POINTS, spread, strict=True)
-    }
-
-
 _POINTS = 400 / math.log(10)  # Elo points of a unit of the logistic function
 _FAR = 20_000.0  # Elo points: further than any rating from its opponents'
 _HALVINGS = 60  # of an interval of that size: more than a float can tell
-_MOST_STEPS = 200
-_EXACT = 1e-9
 
 
 def _root(falling_or_rising: Callable[[float], float], low: float, high: float) -> float:
@@ -200,16 +141,3 @@ def _root(falling_or_rising: Callable[[float], float], low: float, high: float) 
         else:
             high = middle
     return (low + high) / 2
-
-
-def _reaches(met: np.ndarray, start: int, free: Sequence[int]) -> bool:
-    """Whether a chain of matches leads from a player to one who is not ``free``."""
-    seen, waiting = {start}, [start]
-    while waiting:
-        index = waiting.pop()
-        if index not in free:
-            return True
-        following = {int(other) for other in np.flatnonzero(met[index])} - seen
-        seen |= following
-        waiting += following
-    return False

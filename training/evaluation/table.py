@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from io import StringIO
+from typing import Any
 
 from .match import MatchResult, Tally
 
@@ -34,15 +35,30 @@ def table(results: Sequence[MatchResult], terminal: bool | None = None) -> str:
 
 def _plain_table(results: Sequence[MatchResult]) -> str:
     lines = [list(_PLAIN_COLUMNS), *map(_plain_row, results)]
+    return "\n".join([*aligned(lines, range(_NAMES)), *_caveats(results)])
+
+
+def aligned(lines: Sequence[Sequence[str]], left: Container[int]) -> list[str]:
+    """Lines of text with their cells in columns; ``left`` are the columns aligned to the left."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rows = [
+    return [
         "  ".join(
-            cell.ljust(width) if index < _NAMES else cell.rjust(width)
+            cell.ljust(width) if index in left else cell.rjust(width)
             for index, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([*rows, *_caveats(results)])
+
+
+def printed(drawing: Any) -> str:
+    """What rich prints of a drawing on a terminal of this width."""
+    from rich.console import Console
+
+    text = StringIO()
+    Console(
+        file=text, force_terminal=True, width=shutil.get_terminal_size().columns, highlight=False
+    ).print(drawing)
+    return text.getvalue().strip("\n")
 
 
 def _caveats(results: Sequence[MatchResult]) -> list[str]:
@@ -74,7 +90,6 @@ def _plain_row(result: MatchResult) -> list[str]:
 
 def _rich_table(results: Sequence[MatchResult]) -> str:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
@@ -100,11 +115,7 @@ def _rich_table(results: Sequence[MatchResult]) -> str:
             f"{result.mean_plies:.1f}\n{result.seconds:.1f} s",
         )
     drawing.caption = escape("\n".join(_caveats(results))) or None
-    text = StringIO()
-    Console(
-        file=text, force_terminal=True, width=shutil.get_terminal_size().columns, highlight=False
-    ).print(drawing)
-    return text.getvalue().strip("\n")
+    return printed(drawing)
 
 
 def _counts(tally: Tally) -> str:

@@ -3,9 +3,18 @@
 The search knows nothing of networks: whoever runs it evaluates the leaves. Cut as in the
 literature: ``tree`` (storage), ``gumbel`` and ``puct`` (which action to try), ``proof``
 (exact values), ``simulate`` (the simulation loop), ``search`` (running it from Python).
+``leaves`` and ``tree_search`` use the same parts to search one position by all cores.
 """
 
 from .search import Evaluator, Search, SearchResult
 from .settings import SearchSettings
+from .tree_search import TreeResult, TreeSearch
 
-__all__ = ["Evaluator", "Search", "SearchResult", "SearchSettings"]
+__all__ = [
+    "Evaluator",
+    "Search",
+    "SearchResult",
+    "SearchSettings",
+    "TreeResult",
+    "TreeSearch",
+]

@@ -3,6 +3,10 @@
 Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
 through self-play" (Science 2018), supplement. The Q-value of an unvisited action is the network's
 value of the node.
+
+Where many leaves of one tree wait for the network at a time, a visit that is on its way counts as
+one in the exploration term and not in the Q-value (Liu et al., "Watch the Unobserved: A Simple
+Approach to Parallelizing Monte Carlo Tree Search", ICLR 2020).
 """
 
 import math
@@ -21,7 +25,7 @@ _TINY = np.float32(1.1754944e-38)
 def select(root, nodes, edges, settings, number):
     """The open edge with the largest Q + c_puct * prior * sqrt(visits) / (1 + visits)."""
     node = nodes[number]
-    explore = np.float32(settings.c_puct * math.sqrt(node.visits))
+    explore = np.float32(settings.c_puct * math.sqrt(node.visits + node.pending))
     best_edge = NO_EDGE
     best_score = np.float32(-np.inf)
     for edge in range(node.first, node.end):
@@ -36,8 +40,10 @@ def select(root, nodes, edges, settings, number):
         if child != NO_NODE:
             if is_proven(nodes[child]):
                 continue
-            value = node.sign * node_value(nodes[child])
             visits = nodes[child].visits
+            if visits > 0:
+                value = node.sign * node_value(nodes[child])
+            visits += nodes[child].pending
         score = value + explore * prior / np.float32(1 + visits)
         if best_edge == NO_EDGE or score > best_score:
             best_edge = edge

@@ -37,6 +37,7 @@ def new_node(table, search, number, parent):
     node, state = nodes[number], states[number]
     node.parent = parent
     node.visits = 0
+    node.pending = 0
     node.sign = 1 - 2 * int(state.mover)
     node.value = 0
     node.raw_value = 0
@@ -121,19 +122,26 @@ def draw_noise(root, node, edges, settings, rng):
 
 
 @part
-def expand(table, search, settings, rng, logits, value):
-    """Expand the waiting node with the network's ``logits`` [A] and ``value`` (mover's view).
+def write_logits(table, search, number, logits):
+    """Write the network's ``logits`` [A] to a node's edges.
 
     The network numbers actions in the canonical frame; the tree, as the game does.
     """
-    roots, nodes, edges, states = search
-    root = roots[0]
-    number = root.waiting
+    _, nodes, edges, states = search
     node, state = nodes[number], states[number]
     turned = rules.is_turned(table, state, int(state.mover))
     for edge in range(node.first, node.end):
         action = int(edges[edge].action)
         edges[edge].logit = logits[table.turned_actions[action] if turned else action]
+
+
+@part
+def expand(table, search, settings, rng, logits, value):
+    """Expand the waiting node with the network's ``logits`` [A] and ``value`` (mover's view)."""
+    root, nodes = search.roots[0], search.nodes
+    number = root.waiting
+    node = nodes[number]
+    write_logits(table, search, number, logits)
     value *= node.sign
     if number == 0:
         evaluate_root(search, settings, rng, value)
@@ -143,9 +151,16 @@ def expand(table, search, settings, rng, logits, value):
                 child = add_child(table, search, 0, edge)
                 back_up_exact(search, settings, child, node.sign)
         return
-    evaluate_node(node, edges, value)
     root.waiting = NO_NODE
-    root.simulation += 1
+    expand_leaf(search, number, value)
+
+
+@part
+def expand_leaf(search, number, value):
+    """End a simulation in a node whose logits are there: ``value`` in player 0's view."""
+    roots, nodes, edges, _ = search
+    evaluate_node(nodes[number], edges, value)
+    roots[0].simulation += 1
     back_up(nodes, number, value)
 
 
@@ -210,30 +225,45 @@ def select(root, nodes, edges, settings, considered_visits, number):
 
 
 @part
+def simulate(table, search, settings, considered_visits):
+    """Run a simulation down to a leaf.
+
+    Returns:
+        The leaf if it waits for the network: a new one, or one that waits already. NO_NODE if its
+        exact value was backed up.
+    """
+    roots, nodes, edges, states = search
+    number = 0
+    while True:
+        edge = select(roots[0], nodes, edges, settings, considered_visits, number)
+        child = edges[edge].child
+        if child == NO_NODE:
+            child = add_child(table, search, number, edge)
+            outcome = states[child].outcome
+            if outcome != ONGOING:
+                back_up_exact(search, settings, child, np.float32(reward(outcome, 0)))
+                return NO_NODE
+            if settings.prove and winning_edge(table, search, child) != NO_EDGE:
+                back_up_exact(search, settings, child, nodes[child].sign)
+                return NO_NODE
+            return child
+        if is_over(nodes[child]) or is_proven(nodes[child]):
+            back_up_exact(search, settings, child, node_value(nodes[child]))
+            return NO_NODE
+        if not nodes[child].evaluated:
+            return child
+        number = child
+
+
+@part
 def next_leaf(table, search, settings, considered_visits):
     """Run simulations until a new leaf needs the network; return it, or NO_NODE when done."""
-    roots, nodes, edges, states = search
-    root = roots[0]
+    root, nodes = search.roots[0], search.nodes
     while root.simulation < settings.simulations and not is_proven(nodes[0]):
-        number = 0
-        while True:
-            edge = select(root, nodes, edges, settings, considered_visits, number)
-            child = edges[edge].child
-            if child == NO_NODE:
-                child = add_child(table, search, number, edge)
-                outcome = states[child].outcome
-                if outcome != ONGOING:
-                    back_up_exact(search, settings, child, np.float32(reward(outcome, 0)))
-                    break
-                if settings.prove and winning_edge(table, search, child) != NO_EDGE:
-                    back_up_exact(search, settings, child, nodes[child].sign)
-                    break
-                root.waiting = child
-                return child
-            if is_over(nodes[child]) or is_proven(nodes[child]):
-                back_up_exact(search, settings, child, node_value(nodes[child]))
-                break
-            number = child
+        leaf = simulate(table, search, settings, considered_visits)
+        if leaf != NO_NODE:
+            root.waiting = leaf
+            return leaf
     return NO_NODE
 
 

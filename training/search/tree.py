@@ -24,11 +24,14 @@ PAUSED = -2  # value of `waiting`: the search is finished, but its result has no
 #: how many values were backed up through the node, its own included; ``sign`` +1 where player 0 is
 #: to move, else -1; ``value`` the mean of the values; ``raw_value`` the network's; ``lower``,
 #: ``upper`` bounds of the exact value, proven where they meet; ``evaluated`` whether the network
-#: was asked. Its edges, one for each legal action, are numbered from ``first`` to before ``end``.
+#: has answered; ``pending`` simulations through the node that wait for it, counted only where many
+#: leaves of one tree wait at a time (see `leaves`). Its edges, one for each legal action, are
+#: numbered from ``first`` to before ``end``.
 NODE = np.dtype(
     [
         ("parent", np.int32),
         ("visits", np.int32),
+        ("pending", np.int32),
         ("sign", np.float32),
         ("value", np.float32),
         ("raw_value", np.float32),

@@ -29,6 +29,7 @@ NODE = np.dtype(
         [
             ("visits", np.int32),  # playouts through the node; 0 = untried
             ("total", np.int32),  # sum of their results: +1 for a win of player 0, -1 of player 1
+            ("draws", np.int32),  # how many of them were drawn
             ("action", np.int32),  # what leads here from the parent
             ("children", np.int32),  # index of the first child; 0 = no room taken yet
             ("width", np.int16),  # number of children: the legal actions
@@ -46,6 +47,7 @@ def take_room(table, state, tree, node, free, num_actions):
         if rules.is_legal(table, state, action):
             tree[free].visits = 0
             tree[free].total = 0
+            tree[free].draws = 0
             tree[free].action = action
             tree[free].children = 0
             free += 1
@@ -90,11 +92,22 @@ def most_promising_child(tree, node, mover, spreads, inverse_roots):
 
 
 @part
-def grow_tree(table, root, work, rng, tree, path, num_actions, playouts, spreads, inverse_roots):
-    """Run ``playouts`` playouts from the position ``root[0]``; ``work[0]`` is scratch space."""
+def plant_tree(table, root, tree, num_actions):
+    """Begin a tree with the position ``root[0]``; return the index of the first free node."""
     tree[0].visits = 0
     tree[0].total = 0
-    free = take_room(table, root[0], tree, 0, 1, num_actions)
+    tree[0].draws = 0
+    return take_room(table, root[0], tree, 0, 1, num_actions)
+
+
+@part
+def grow_tree(
+    table, root, work, rng, tree, path, free, num_actions, playouts, spreads, inverse_roots
+):
+    """Run ``playouts`` more playouts from the position ``root[0]``.
+
+    ``work[0]`` is scratch space. Takes and returns the index of the first free node.
+    """
     for _ in range(playouts):
         work[0] = root[0]
         state = work[0]
@@ -120,6 +133,8 @@ def grow_tree(table, root, work, rng, tree, path, num_actions, playouts, spreads
         for i in range(length):
             tree[path[i]].visits += 1
             tree[path[i]].total += result
+            tree[path[i]].draws += result == 0
+    return free
 
 
 @part
@@ -183,13 +198,16 @@ def search(
                 actions[i] = -1
                 values[i] = sign * reward(states[i].outcome, 0)
                 continue
+            root = states[i : i + 1]
+            free = plant_tree(tables[0], root, tree, num_actions)
             grow_tree(
                 tables[0],
-                states[i : i + 1],
+                root,
                 work[worker : worker + 1],
                 rngs[i],
                 tree,
                 paths[worker],
+                free,
                 num_actions,
                 playouts,
                 spreads,
@@ -199,3 +217,27 @@ def search(
             values[i] = sign * tree[0].total / tree[0].visits
             for child in range(tree[0].children, tree[0].children + tree[0].width):
                 visits[i, tree[child].action] = tree[child].visits
+
+
+@kernel
+def plant(tables, root, tree, num_actions):
+    """`plant_tree` for a search that goes on for as long as one likes."""
+    return plant_tree(tables[0], root, tree, num_actions)
+
+
+@kernel
+def grow(tables, root, work, rngs, tree, path, free, num_actions, playouts, spreads, inverse_roots):
+    """`grow_tree` for such a search; ``rngs`` int64[1, 2]."""
+    return grow_tree(
+        tables[0],
+        root,
+        work,
+        rngs[0],
+        tree,
+        path,
+        free,
+        num_actions,
+        playouts,
+        spreads,
+        inverse_roots,
+    )

@@ -1,0 +1,179 @@
+"""A whole game, move by move: the value at each position, and what each move lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ludarium.envs.engine.game import Game
+from ludarium.training.agents import Agent
+
+from .thinking import PositionAnalysis, Stop, make_thinker
+
+#: Called with the number of moves that are analysed, and of all.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class PlayedMove:
+    """One move of an analysed game.
+
+    Attributes:
+        ply: its number, from 1 on.
+        mover: index of the player who made it.
+        text: its notation.
+        before: what was found of the position in which it was made.
+        best_value: of that position for the mover, in [-1, 1].
+        value: of the move for the mover: what the position after it was found to be worth, or the
+            result. ``None`` where the analysis was stopped.
+    """
+
+    ply: int
+    mover: int
+    text: str
+    before: PositionAnalysis
+    best_value: float | None
+    value: float | None
+
+    @property
+    def loss(self) -> float | None:
+        """How much value the move lost, in [0, 2]; ``None`` where that is not known."""
+        if self.best_value is None or self.value is None:
+            return None
+        return max(0.0, self.best_value - self.value)
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "ply": self.ply,
+            "mover": f"player_{self.mover}",
+            "move": self.text,
+            "best": self.before.best.text,
+            "best_value": _rounded(self.best_value),
+            "value": _rounded(self.value),
+            "loss": _rounded(self.loss),
+            "exact": self.before.estimate.exact,
+            "pv": list(self.before.best.variation),
+        }
+
+
+@dataclass(frozen=True)
+class GameAnalysis:
+    """An analysed game.
+
+    Attributes:
+        game: the rules.
+        agent: the name of whoever analysed it.
+        moves: in the order in which they were played.
+        values: of each position from the start on, for player 0; the last one is the result or,
+            where the game is not finished, an estimate. ``None``: not known.
+        is_complete: whether all moves were analysed.
+    """
+
+    game: Game
+    agent: str
+    moves: tuple[PlayedMove, ...]
+    values: tuple[float | None, ...]
+    is_complete: bool
+
+    def worst(self, count: int = 5) -> list[PlayedMove]:
+        """The moves that lost most, the worst first; only such as lost something."""
+        lost = [move for move in self.moves if move.loss is not None and move.loss >= 0.005]
+        return sorted(lost, key=lambda move: -(move.loss or 0))[:count]
+
+    def mean_loss(self, player: int) -> float | None:
+        """Mean value that a player's moves lost."""
+        losses = [move.loss for move in self.moves if move.mover == player]
+        known = [loss for loss in losses if loss is not None]
+        return sum(known) / len(known) if known else None
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "game": self.game.name,
+            "options": dict(self.game.options),
+            "agent": self.agent,
+            "is_complete": self.is_complete,
+            "values": [_rounded(value) for value in self.values],
+            "mean_loss": [_rounded(self.mean_loss(player)) for player in (0, 1)],
+            "worst": [move.ply for move in self.worst()],
+            "moves": [move.as_json() for move in self.moves],
+        }
+
+
+def analyse_game(
+    game: Game,
+    seed: int,
+    actions: Sequence[int],
+    agent: Agent,
+    simulations: int | None = None,
+    seconds: float | None = None,
+    stop: Stop | None = None,
+    progress: Progress | None = None,
+) -> GameAnalysis:
+    """Analyse every position of a game, from the start on.
+
+    The value of a move is that of the position after it, which is searched as long as the one
+    before. A search tree is kept from each position to the next.
+
+    Args:
+        game: the rules.
+        seed: of the start.
+        actions: the moves, all legal.
+        agent: whose thoughts they are, see `make_thinker`.
+        simulations, seconds: of each position, see `Thinker.think`.
+        stop: asked now and then; true ends the analysis with what is known by then.
+        progress: see `Progress`.
+
+    Raises:
+        ValueError: there are no moves, or the agent does not tell what it thinks.
+    """
+    if not actions:
+        raise ValueError("the game has no moves to analyse")
+    position = game.start(seed)
+    thinker = make_thinker(agent, position)
+    found: list[PositionAnalysis] = []
+    values: list[float | None] = []
+    texts: list[str] = []
+    for action in actions:
+        if found and stop is not None and stop():
+            break
+        analysis = thinker.think(simulations, seconds, stop)
+        found.append(analysis)
+        values.append(_for_player_0(analysis))
+        texts.append(position.action_to_text(action))
+        position.play(action)
+        if not position.is_over:
+            thinker.play(action)
+        if progress is not None:
+            progress(len(found), len(actions))
+    is_complete = len(found) == len(actions) and not (stop is not None and stop())
+    if position.is_over:
+        values.append(float(position.rewards[0]))
+    else:
+        values.append(_for_player_0(thinker.think(simulations, seconds, stop)))
+    moves = []
+    for index, (analysis, text) in enumerate(zip(found, texts, strict=True)):
+        sign = 1 - 2 * analysis.mover
+        after = values[index + 1]
+        moves.append(
+            PlayedMove(
+                index + 1,
+                analysis.mover,
+                text,
+                analysis,
+                analysis.estimate.value,
+                None if after is None else sign * after,
+            )
+        )
+    return GameAnalysis(game, found[0].agent, tuple(moves), tuple(values), is_complete)
+
+
+def _for_player_0(analysis: PositionAnalysis) -> float | None:
+    value = analysis.estimate.value
+    return None if value is None else (1 - 2 * analysis.mover) * value
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

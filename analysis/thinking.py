@@ -1,0 +1,565 @@
+"""What an agent thinks of a position: every legal move with its value, as far as the agent knows.
+
+    analysis = analyse_position(position, "corso", simulations=10_000)
+    analysis.best.text, analysis.value       # values are the mover's, in [-1, 1]
+
+    thinker = make_thinker(make_agent("corso", game), position)
+    thinker.think(seconds=1)                 # a `PositionAnalysis`; think on for a better one
+    thinker.play(action)                     # keeps what is known of the new position
+
+Agents know different things. A network's search and UCT know visits, values and probabilities of
+the outcomes; alpha-beta the best moves and a score; `perfect` what is exact.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.threads import available_cores
+from ludarium.training.agents import Agent, AlphaBetaAgent, TimedUCTAgent, UCTAgent, make_agent
+from ludarium.training.agents.alphabeta import WIN
+from ludarium.training.agents.uct_search import UCTSearch
+
+from .answer import Value
+from .solution import Solution, TableSolution
+
+if TYPE_CHECKING:
+    from ludarium.training.agents.network import NetworkAgent
+    from ludarium.training.agents.thinking import ThinkingAgent
+    from ludarium.training.search import TreeSearch
+
+#: Asked now and then; true ends the thinking.
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The value of a position or a move for the player to move; ``None``: not known.
+
+    Attributes:
+        value: expected reward in [-1, 1]: the probability of a win less that of a loss.
+        win, draw, loss: probabilities of the outcomes; they agree with the value.
+        exact: whether the value is proven.
+        note: more that is known of it, in words: ``win in 5``.
+    """
+
+    value: float | None = None
+    win: float | None = None
+    draw: float | None = None
+    loss: float | None = None
+    exact: bool = False
+    note: str = ""
+
+    @staticmethod
+    def of(value: float, draw: float, exact: bool = False, note: str = "") -> Estimate:
+        """From a value and a probability of a draw; NaN: not known."""
+        if math.isnan(value):
+            return Estimate(note=note)
+        if exact:
+            draw = float(value == 0)
+        if math.isnan(draw):
+            return Estimate(value, note=note)
+        draw = min(draw, 1 - abs(value))
+        win, loss = (1 + value - draw) / 2, (1 - value - draw) / 2
+        return Estimate(value, win, draw, loss, exact, note)
+
+    @staticmethod
+    def exactly(value: Value) -> Estimate:
+        """From an exact value."""
+        return Estimate.of(value.outcome, 0.0, True, str(value))
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values; what is not known is null."""
+        known = {
+            name: None if number is None else round(number, 6)
+            for name, number in (
+                ("value", self.value),
+                ("win", self.win),
+                ("draw", self.draw),
+                ("loss", self.loss),
+            )
+        }
+        return {**known, "exact": self.exact, "note": self.note}
+
+
+@dataclass(frozen=True)
+class MoveAnalysis:
+    """What is known of one legal move.
+
+    Attributes:
+        action: its number.
+        text: its notation.
+        estimate: in the view of the player who makes it.
+        visits: simulations or playouts spent on it; ``None`` where nothing is counted.
+        prior: the network's policy, in [0, 1]; ``None`` without a network.
+        variation: the move and the best play that was found after it, as texts.
+    """
+
+    action: int
+    text: str
+    estimate: Estimate
+    visits: int | None = None
+    prior: float | None = None
+    variation: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "move": self.text,
+            "action": self.action,
+            "visits": self.visits,
+            **self.estimate.as_json(),
+            "prior": None if self.prior is None else round(self.prior, 6),
+            "pv": list(self.variation),
+        }
+
+
+@dataclass(frozen=True)
+class PositionAnalysis:
+    """What an agent thinks of a position.
+
+    Attributes:
+        agent: its name; of one that searches, without the effort that it would spend in a game.
+        mover: index of the player to move.
+        ply: actions played so far.
+        estimate: of the position, in the mover's view.
+        moves: all legal ones, the best first.
+        simulations: of the search, those kept from earlier positions included; ``None`` where
+            nothing is counted.
+        seconds: spent on this position.
+        speed: simulations a second; ``None`` where nothing is counted.
+    """
+
+    agent: str
+    mover: int
+    ply: int
+    estimate: Estimate
+    moves: tuple[MoveAnalysis, ...]
+    simulations: int | None = None
+    seconds: float = field(default=0.0, compare=False)
+    speed: float | None = field(default=None, compare=False)
+
+    @property
+    def best(self) -> MoveAnalysis:
+        """The best move."""
+        return self.moves[0]
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "agent": self.agent,
+            "mover": f"player_{self.mover}",
+            "ply": self.ply,
+            **self.estimate.as_json(),
+            "best": self.best.text,
+            "simulations": self.simulations,
+            "seconds": round(self.seconds, 3),
+            "simulations_per_second": None if self.speed is None else round(self.speed, 1),
+            "moves": [move.as_json() for move in self.moves],
+        }
+
+
+class Thinker(ABC):
+    """Thinks about one position after another; `make_thinker` makes one.
+
+    Attributes:
+        agent: whose thoughts they are.
+        position: the one that it thinks about.
+    """
+
+    def __init__(self, agent: Agent, position: Position) -> None:
+        _check(agent, position)
+        self.agent = agent
+        self.position = position.copy()
+        self._name = agent.name
+        self._seconds = 0.0
+        self._new = 0
+
+    @abstractmethod
+    def analysis(self) -> PositionAnalysis:
+        """What was found so far; may be asked while another thread is in `think`."""
+
+    @abstractmethod
+    def think(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        stop: Stop | None = None,
+        report: Callable[[PositionAnalysis], None] | None = None,
+        every: float = 0.5,
+    ) -> PositionAnalysis:
+        """Think on until one of the conditions holds, or there is nothing more to find.
+
+        An agent that does not search step by step (`alphabeta`, `perfect`) answers at once.
+
+        Args:
+            simulations: in all, or playouts; those of earlier calls are included.
+            seconds: from now. Without this and ``simulations`` the agent's own effort is taken.
+            stop: see `Stop`.
+            report: is given what was found so far about every ``every`` seconds.
+            every: see ``report``.
+        """
+
+    def play(self, action: int) -> None:
+        """Go to the position after a legal action.
+
+        Raises:
+            ValueError: the action is not legal, or ends the game; nothing is changed.
+        """
+        after = self.position.copy()
+        after.play(action)
+        _check(self.agent, after)
+        self._follow(action, after)
+        self.position = after
+        self._seconds, self._new = 0.0, 0
+
+    @abstractmethod
+    def _follow(self, action: int, after: Position) -> None:
+        """Go to the position after an action."""
+
+    def _move(
+        self,
+        action: int,
+        estimate: Estimate,
+        visits: int | None = None,
+        prior: float | None = None,
+        variation: tuple[int, ...] = (),
+    ) -> MoveAnalysis:
+        position = self.position
+        text = position.action_to_text(action)
+        return MoveAnalysis(
+            action, text, estimate, visits, prior, _texts(position, variation or (action,))
+        )
+
+    def _report(
+        self, estimate: Estimate, moves: list[MoveAnalysis], simulations: int | None = None
+    ) -> PositionAnalysis:
+        return PositionAnalysis(
+            self._name,
+            self.position.mover,
+            self.position.ply,
+            estimate,
+            tuple(moves),
+            simulations,
+            self._seconds,
+            None if simulations is None else self._new / max(self._seconds, 1e-6),
+        )
+
+
+class _Clock:
+    """Counts the time and the simulations of one call of `Thinker.think`."""
+
+    def __init__(self, thinker: Thinker, count: Callable[[], int]) -> None:
+        self._thinker = thinker
+        self._count = count
+        self._seconds, self._new = thinker._seconds, thinker._new
+        self._first = count()
+        self._started = time.perf_counter()
+
+    def __call__(self) -> None:
+        self._thinker._seconds = self._seconds + time.perf_counter() - self._started
+        self._thinker._new = self._new + self._count() - self._first
+
+
+class _SearchThinker(Thinker):
+    """With a search that goes on for as long as one likes."""
+
+    _search: TreeSearch | UCTSearch
+
+    def __init__(self, agent: Agent, position: Position) -> None:
+        super().__init__(agent, position)
+        self._name = _without_effort(agent.name)
+
+    def think(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        stop: Stop | None = None,
+        report: Callable[[PositionAnalysis], None] | None = None,
+        every: float = 0.5,
+    ) -> PositionAnalysis:
+        """Search on; see `Thinker.think`."""
+        if simulations is None and seconds is None:
+            simulations, seconds = self._effort()
+        clock = _Clock(self, lambda: self._done)
+
+        def tell() -> None:
+            clock()
+            assert report is not None
+            report(self.analysis())
+
+        try:
+            self._search.think(simulations, seconds, stop, tell if report else None, every)
+        finally:
+            clock()
+        return self.analysis()
+
+    @property
+    @abstractmethod
+    def _done(self) -> int:
+        """Simulations so far."""
+
+    @abstractmethod
+    def _effort(self) -> tuple[int | None, float | None]:
+        """The simulations or seconds that the agent spends on a move."""
+
+
+class _NetworkThinker(_SearchThinker):
+    """With a network, by `TreeSearch`."""
+
+    agent: NetworkAgent | ThinkingAgent
+
+    def __init__(self, agent: NetworkAgent | ThinkingAgent, position: Position) -> None:
+        super().__init__(agent, position)
+        from ludarium.training.search import TreeSearch
+
+        self._search: TreeSearch = TreeSearch(agent.game, self.position.states, agent.evaluator())
+
+    def _effort(self) -> tuple[int | None, float | None]:
+        simulations = getattr(self.agent, "simulations", None)
+        return simulations, getattr(self.agent, "seconds", None)
+
+    @property
+    def _done(self) -> int:
+        return self._search.simulations
+
+    def _follow(self, action: int, after: Position) -> None:
+        self._search.play(action)
+
+    def analysis(self) -> PositionAnalysis:
+        """All that the tree tells; see `Thinker.analysis`."""
+        found = self._search.result()
+        moves = [
+            self._move(
+                int(found.actions[index]),
+                Estimate.of(
+                    float(found.values[index]), float(found.draws[index]), bool(found.exact[index])
+                ),
+                int(found.visits[index]),
+                float(found.priors[index]),
+                found.variations[index],
+            )
+            for index in range(len(found.actions))
+        ]
+        estimate = Estimate.of(found.value, found.draw, found.is_exact)
+        return self._report(estimate, moves, found.simulations)
+
+
+class _PlayoutThinker(_SearchThinker):
+    """With random playouts, by `UCTSearch`."""
+
+    agent: UCTAgent | TimedUCTAgent
+
+    def __init__(self, agent: UCTAgent | TimedUCTAgent, position: Position) -> None:
+        super().__init__(agent, position)
+        streams = agent._random_streams(available_cores())
+        self._search: UCTSearch = UCTSearch(agent.game, streams, agent.exploration)
+        self._search.restart(self.position.states)
+
+    def _effort(self) -> tuple[int | None, float | None]:
+        return getattr(self.agent, "playouts", None), getattr(self.agent, "seconds", None)
+
+    @property
+    def _done(self) -> int:
+        return self._search.playouts
+
+    def _follow(self, action: int, after: Position) -> None:
+        self._search.restart(after.states)
+
+    def analysis(self) -> PositionAnalysis:
+        """Visits and mean results of the playouts; see `Thinker.analysis`."""
+        visits, totals, draws = self._search.action_statistics()
+        sign = 1 - 2 * self.position.mover
+        legal = self.position.legal_actions
+        order = legal[np.lexsort((-sign * totals[legal], -visits[legal]))]
+        moves = [
+            self._move(
+                int(action),
+                _mean(sign * int(totals[action]), int(draws[action]), int(visits[action])),
+                int(visits[action]),
+                variation=self._search.variation(int(action)),
+            )
+            for action in order
+        ]
+        estimate = _mean(sign * int(totals.sum()), int(draws.sum()), int(visits.sum()))
+        return self._report(estimate, moves, int(visits.sum()))
+
+
+def _mean(total: int, draws: int, visits: int) -> Estimate:
+    return Estimate.of(total / visits, draws / visits) if visits else Estimate()
+
+
+class _InstantThinker(Thinker):
+    """Answers at once."""
+
+    _found: PositionAnalysis | None = None
+
+    def analysis(self) -> PositionAnalysis:
+        """The answer; see `Thinker.analysis`."""
+        if self._found is None:
+            started = time.perf_counter()
+            estimate, moves = self._answer()
+            self._seconds = time.perf_counter() - started
+            self._found = self._report(estimate, moves)
+        return self._found
+
+    def think(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        stop: Stop | None = None,
+        report: Callable[[PositionAnalysis], None] | None = None,
+        every: float = 0.5,
+    ) -> PositionAnalysis:
+        """The answer; see `Thinker.think`."""
+        return self.analysis()
+
+    def _follow(self, action: int, after: Position) -> None:
+        self._found = None
+
+    @abstractmethod
+    def _answer(self) -> tuple[Estimate, list[MoveAnalysis]]:
+        """The estimate of the position, and all moves, the best first."""
+
+    def _best_moves(self, best: np.ndarray, of_best: Estimate) -> list[MoveAnalysis]:
+        """All legal moves, those of bool [A] ``best`` first, of the others nothing is known."""
+        legal = self.position.legal_actions
+        first = [int(action) for action in legal if best[action]]
+        others = [int(action) for action in legal if not best[action]]
+        return [self._move(action, of_best) for action in first] + [
+            self._move(action, Estimate(note="not better")) for action in others
+        ]
+
+
+class _MinimaxThinker(_InstantThinker):
+    """By alpha-beta, which knows a score, and sees the end of the game where that is near."""
+
+    agent: AlphaBetaAgent
+
+    def _answer(self) -> tuple[Estimate, list[MoveAnalysis]]:
+        result = self.agent.search(self.position.states)
+        value = int(result.values[0]) * (1 - 2 * self.position.mover)
+        plies = WIN - abs(value)
+        if plies <= self.position.game.max_plies:
+            estimate = Estimate.exactly(Value(1 if value > 0 else -1, plies=plies))
+        else:
+            words = "1 ply" if self.agent.depth == 1 else f"{self.agent.depth} plies"
+            estimate = Estimate(note=f"score {value:+d} within {words}")
+        return estimate, self._best_moves(result.best[0] == 1, estimate)
+
+
+class _SolvedThinker(_InstantThinker):
+    """With a `Solution` of the game, as `PerfectAgent` has."""
+
+    def __init__(self, agent: Agent, solution: Solution, position: Position) -> None:
+        super().__init__(agent, position)
+        self._solution = solution
+
+    def _answer(self) -> tuple[Estimate, list[MoveAnalysis]]:
+        solution = self._solution
+        if isinstance(solution, TableSolution):
+            moves = [
+                self._move(action, Estimate.exactly(value))
+                for action, value in solution.actions(self.position).items()
+            ]
+            return Estimate.exactly(solution.value(self.position)), moves
+        best = solution.best_actions(self.position.states)[0]
+        kept = Estimate(note="keeps what the position is worth")
+        return Estimate(), self._best_moves(best, kept)
+
+
+def make_thinker(agent: Agent, position: Position) -> Thinker:
+    """A `Thinker` about a position, with what the agent knows.
+
+    Raises:
+        ValueError: the game is over; the agent plays another game, or does not tell what it
+            thinks.
+    """
+    if isinstance(agent, UCTAgent | TimedUCTAgent):
+        return _PlayoutThinker(agent, position)
+    if isinstance(agent, AlphaBetaAgent):
+        return _MinimaxThinker(agent, position)
+    solution = getattr(agent, "solution", None)
+    if isinstance(solution, Solution):
+        return _SolvedThinker(agent, solution, position)
+    if hasattr(agent, "evaluator"):
+        return _NetworkThinker(cast("NetworkAgent", agent), position)
+    raise ValueError(
+        f"agent {agent.name} cannot say what it thinks of a position; take a trained one, uct, "
+        "alphabeta or perfect"
+    )
+
+
+def analyse_position(
+    position: Position,
+    agent: Agent | str | None = None,
+    simulations: int | None = None,
+    seconds: float | None = None,
+    stop: Stop | None = None,
+    report: Callable[[PositionAnalysis], None] | None = None,
+    every: float = 0.5,
+) -> PositionAnalysis:
+    """What an agent thinks of a position.
+
+    Args:
+        position: not finished.
+        agent: or its name; default: see `default_agent`.
+        simulations, seconds, stop, report, every: see `Thinker.think`.
+
+    Raises:
+        ValueError, FileNotFoundError: see `make_agent` and `make_thinker`.
+    """
+    if agent is None:
+        agent = default_agent(position.game)
+    elif isinstance(agent, str):
+        agent = make_agent(agent, position.game)
+    thinker = make_thinker(agent, position)
+    return thinker.think(simulations, seconds, stop, report, every)
+
+
+def default_agent(game: Game) -> Agent:
+    """The shipped agent that fits a game and its options; where there is none, ``uct``."""
+    from ludarium.training.agents.checkpoints import ShippedAgent, check_fits, shipped_agent
+
+    path = shipped_agent(game.name, game.options)
+    if path is not None:
+        from ludarium.models import load_checkpoint
+
+        try:
+            check_fits(load_checkpoint(path), game, game.name)
+        except ValueError:
+            pass  # trained for another board
+        else:
+            return ShippedAgent(name=game.name, simulations=None).make(game)
+    return make_agent("uct", game)
+
+
+def _check(agent: Agent, position: Position) -> None:
+    if position.game != agent.game:
+        raise ValueError(f"agent {agent.name} plays {agent.game}, not {position.game}")
+    if position.is_over:
+        raise ValueError("the game is over: there is nothing to think about")
+
+
+def _without_effort(name: str) -> str:
+    """An agent's name without the simulations or the time for each move: ``corso``, ``uct``."""
+    return re.sub(r":\d+$", "", name.partition("?")[0])
+
+
+def _texts(position: Position, actions: tuple[int, ...]) -> tuple[str, ...]:
+    """The notation of actions that follow each other."""
+    texts, position = [], position.copy()
+    for action in actions:
+        texts.append(position.action_to_text(action))
+        position.play(action)
+    return tuple(texts)

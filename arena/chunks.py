@@ -1,0 +1,311 @@
+"""Games of many pairings on all cores, in chunks that come out alike whenever they are played.
+
+A chunk is a few openings of one pairing, each played from both seats, as one match. Its seed is
+made of the tournament's seed, the names of the two agents, and the number of its first opening. So
+its games are the same whatever was played before, and on however many cores (unless an agent's
+moves depend on the time that they take).
+
+Each core plays chunks in a thread of its own, with agents of its own that use no other core:
+compiled rules, searches and networks run without Python's lock. So nothing has to travel between
+processes, and games and agents of the user's own need no name that another process could import.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.threads import available_cores, one_core, take_turns
+from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
+from ludarium.training.evaluation.match import PlayedGame, Progress, play_match
+from ludarium.training.evaluation.openings import Openings, draw_openings
+
+#: Openings of a chunk.
+CHUNK = 10
+#: Openings that are drawn together, all different if so many can be found.
+BLOCK = 100
+
+MOST_SEED = 2**64 - 1
+MOST_PLIES = 1000  # of an opening
+
+#: Called with a chunk and its games, by one thread at a time; true ends it all.
+Finished = Callable[["Chunk", Sequence[PlayedGame]], bool | None]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The games of a pairing from openings ``begin`` to ``end``.
+
+    Game 2k of a pairing has opening k, and its first agent as player_0; in game 2k + 1 the agents
+    have changed seats.
+
+    Attributes:
+        first, second: names of the agents.
+        begin, end: numbers of openings; all pairings have the same.
+    """
+
+    first: str
+    second: str
+    begin: int
+    end: int
+
+    @property
+    def games(self) -> int:
+        """How many games it has."""
+        return 2 * (self.end - self.begin)
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of its games among those of the pairing."""
+        return range(2 * self.begin, 2 * self.end)
+
+
+class Schedule:
+    """All chunks of some pairings, in the order in which they are begun: the pairings in turn.
+
+    So games that were stopped are about as many of each pairing.
+
+    Args:
+        pairings: names of two agents each.
+        games: of each pairing, an even number.
+
+    Attributes:
+        games: all of them.
+    """
+
+    def __init__(self, pairings: Iterable[tuple[str, str]], games: int) -> None:
+        self._pairings = dict.fromkeys(pairings)
+        self._openings = games // 2
+        self.games = games * len(self._pairings)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for begin in range(0, self._openings, CHUNK):
+            for pairing in self._pairings:
+                yield self._chunk(*pairing, begin)
+
+    def find(self, first: str, second: str, number: int) -> Chunk | None:
+        """The chunk that has a pairing's game of that number; ``None`` if there is no such game."""
+        if (first, second) not in self._pairings or not 0 <= number < 2 * self._openings:
+            return None
+        return self._chunk(first, second, number // (2 * CHUNK) * CHUNK)
+
+    def _chunk(self, first: str, second: str, begin: int) -> Chunk:
+        return Chunk(first, second, begin, min(begin + CHUNK, self._openings))
+
+
+def check_seed(seed: int, opening_plies: int | None) -> None:
+    """Raise ``ValueError`` unless games can be drawn by these."""
+    if type(seed) is not int or not 0 <= seed <= MOST_SEED:
+        raise ValueError(f"a seed is from 0 to {MOST_SEED}, not {quoted(seed)}")
+    if opening_plies is not None and (
+        type(opening_plies) is not int or not 0 <= opening_plies <= MOST_PLIES
+    ):
+        raise ValueError(f"opening plies are from 0 to {MOST_PLIES}, not {quoted(opening_plies)}")
+
+
+def play_chunks(
+    game: Game,
+    agents: Mapping[str, AgentFactory],
+    chunks: Sequence[Chunk],
+    finished: Finished,
+    seed: int = 1,
+    opening_plies: int | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Play chunks, as many at the same time as there are workers, and begin them in order.
+
+    Args:
+        game: the rules.
+        agents: what makes the agents, by name.
+        chunks: what to play.
+        finished: called with each chunk when it is played.
+        seed: of openings and agents.
+        opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for each
+            opening.
+        workers: chunks played at the same time; default: one for each core.
+        progress: called by this thread, with the number of finished games and of all games.
+
+    Raises:
+        ValueError: an agent cannot play the game, failed, or chose an illegal action; the message
+            names it. Chunks that were finished before have been handed over.
+        BaseException: what ``finished`` raised.
+    """
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers are 1 or more, not {workers!r}")
+    workers = min(workers or available_cores(), max(1, len(chunks)))
+    hall = _Hall(game, agents, _Openings(game, opening_plies, seed), seed, workers)
+    total = sum(chunk.games for chunk in chunks)
+    handing_over = threading.Lock()
+
+    def play(worker: int, number: int) -> None:
+        try:
+            played = hall.play(worker, chunks[number])
+        except _EndedError:
+            return
+        with handing_over:
+            if not hall.ends and finished(chunks[number], played):
+                hall.ends = True
+
+    def watch(_: int) -> bool:
+        if progress is not None:
+            progress(hall.games_over, total)
+        return hall.ends
+
+    take_turns(play, len(chunks), workers, watch, hall.end)
+    watch(len(chunks))
+
+
+class _EndedError(Exception):
+    """Raised within a match that nobody waits for any more."""
+
+
+class _Hall:
+    """Where the chunks are played: agents for each worker, and whether all shall end."""
+
+    def __init__(
+        self,
+        game: Game,
+        agents: Mapping[str, AgentFactory],
+        openings: _Openings,
+        seed: int,
+        workers: int,
+    ) -> None:
+        self.ends = False
+        self._game = game
+        self._factories = agents
+        self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
+        self._locks = {name: threading.Lock() for name in agents}
+        self._openings = openings
+        self._seed = seed
+        self._over = [0] * workers  # games of finished chunks
+        self._lately = [0] * workers  # games that are over, of the chunk being played
+
+    @property
+    def games_over(self) -> int:
+        """How many games are over."""
+        return sum(self._over) + sum(self._lately)
+
+    def end(self) -> None:
+        """Have all workers end soon."""
+        self.ends = True
+
+    def play(self, worker: int, chunk: Chunk) -> Sequence[PlayedGame]:
+        """Play a chunk.
+
+        Raises:
+            ValueError: an agent failed.
+            _EndedError: everything shall end.
+        """
+
+        def progress(done: int, _: int) -> None:
+            self._lately[worker] = done
+            if self.ends:
+                raise _EndedError
+
+        try:
+            with on_one_core():
+                result = play_match(
+                    self._game,
+                    self._agent(worker, chunk.first),
+                    self._agent(worker, chunk.second),
+                    chunk.games,
+                    seed=_chunk_seed(self._seed, chunk),
+                    openings=self._openings.between(chunk.begin, chunk.end),
+                    progress=progress,
+                )
+        except (_EndedError, MemoryError):
+            raise
+        except Exception as error:
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            raise ValueError(
+                f"{chunk.first} against {chunk.second} stopped in games {chunk.numbers[0]} to "
+                f"{chunk.numbers[-1]}: {kind}{shortened(str(error), 400)}"
+            ) from error
+        self._over[worker] += chunk.games
+        self._lately[worker] = 0
+        return result.played
+
+    def _agent(self, worker: int, name: str) -> Agent:
+        own = self._agents[worker]
+        if name not in own:
+            factory = self._factories[name]
+            agent = factory.make(self._game)
+            own[name] = _Shared(agent, self._locks[name]) if factory.shares_state else agent
+        return own[name]
+
+
+class _Shared(Agent):
+    """An agent that decides only while no other worker's agent of the same name does."""
+
+    def __init__(self, agent: Agent, lock: threading.Lock) -> None:
+        self._agent = agent
+        self._lock = lock
+        super().__init__(agent.game, agent.name)
+
+    def restart(self, seed: Seed = None) -> None:
+        with self._lock:
+            self._agent.restart(seed)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        with self._lock:
+            return self._agent.actions(states)
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        with self._lock:
+            self._agent.begin(games)
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        with self._lock:
+            return self._agent.play(games, states)
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        with self._lock:
+            self._agent.finish(games)
+
+
+class _Openings:
+    """The openings of all pairings: without end, the same for the same seed."""
+
+    def __init__(self, game: Game, plies: int | None, seed: int) -> None:
+        self._game = game
+        self._plies = plies
+        self._seed = seed
+        self._blocks: dict[int, Openings] = {}
+        self._lock = threading.Lock()
+
+    def between(self, begin: int, end: int) -> Openings:
+        """Openings of a chunk, which never cross the border of a block."""
+        number, inside = divmod(begin, BLOCK)
+        with self._lock:
+            if number not in self._blocks:
+                self._blocks[number] = draw_openings(
+                    self._game, BLOCK, self._plies, np.random.SeedSequence([self._seed, number])
+                )
+        return self._blocks[number][inside : inside + end - begin]
+
+
+def _chunk_seed(seed: int, chunk: Chunk) -> int:
+    text = f"{seed}\n{chunk.first}\n{chunk.second}\n{chunk.begin}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Within it agents use one core: their searches, and their networks if they have any."""
+    with one_core():
+        if "torch" not in sys.modules:
+            yield
+            return
+        from ludarium.models.inference import torch_threads
+
+        with torch_threads(1):
+            yield

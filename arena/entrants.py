@@ -1,0 +1,133 @@
+"""The agents that enter a tournament: by name, or players of one's own, each made once per core."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+from ludarium.training.agents import Agent, AgentFactory, Seed, as_agent, read_agent
+from ludarium.training.agents.checkpoints import TrainedAgent
+from ludarium.training.agents.outside import ExportedAgent
+
+from .chunks import on_one_core
+
+MOST_AGENTS = 200
+_MOST_NAME = 1000  # characters
+
+
+@dataclass(frozen=True)
+class Entrants:
+    """Agents by name, and what makes them.
+
+    Attributes:
+        factories: by name.
+        networks: SHA-256 of the files of those that have a network, by name.
+    """
+
+    factories: dict[str, AgentFactory]
+    networks: dict[str, str]
+
+
+def enter(game: Game, agents: Sequence[str] | Mapping[str, Any], from_file: bool) -> Entrants:
+    """Take agents in, and make each of them once to see whether it can play.
+
+    Args:
+        game: the rules.
+        agents: names, or players by name: names, factories, or what `as_agent` takes and no
+            `Agent`, which is one and cannot play on several cores.
+        from_file: the names come out of a file, so those that would run code are refused.
+
+    Raises:
+        ValueError: a name means nothing, or an agent cannot play the game.
+        FileNotFoundError: an agent's file is missing.
+    """
+    players = agents if isinstance(agents, Mapping) else {name: name for name in agents}
+    factories: dict[str, AgentFactory] = {}
+    networks: dict[str, str] = {}
+    with on_one_core():
+        for name, player in players.items():
+            factory = _factory(name, player, from_file)
+            file = _network_file(factory, game)
+            if file is not None:
+                networks[name] = _sha256(file)
+                factory = _Unchanged(factory, name, file, networks[name])
+            factory.make(game)
+            factories[name] = factory
+    return Entrants(factories, networks)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise ``ValueError`` unless these are two or more different names."""
+    for name in names:
+        if not (isinstance(name, str) and 1 <= len(name) <= _MOST_NAME and name.isprintable()):
+            raise ValueError(f"{quoted(name)} is no name of an agent")
+    if len(names) < 2:
+        raise ValueError("games need two agents or more: uct:100 uct:1000, for example")
+    if len(names) > MOST_AGENTS:
+        raise ValueError(f"{len(names)} agents are more than {MOST_AGENTS}")
+    twice = [name for number, name in enumerate(names) if name in names[:number]]
+    if twice:
+        raise ValueError(f"agent {quoted(twice[0])} is named twice")
+
+
+def _factory(name: str, player: Any, from_file: bool) -> AgentFactory:
+    if isinstance(player, AgentFactory):
+        return player
+    if isinstance(player, str):
+        return read_agent(player, from_file)
+    if isinstance(player, Agent):
+        raise ValueError(
+            f"{name} is one agent, and each core needs its own: give its name, its class, or a "
+            "function of a game and a seed that makes it"
+        )
+    return _Player(player, name)
+
+
+@dataclass(frozen=True)
+class _Player(AgentFactory):
+    """Makes an agent of a player of the user's own."""
+
+    shares_state = True
+    player: Any
+    name: str
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        return as_agent(self.player, game, seed, self.name)
+
+
+@dataclass(frozen=True)
+class _Unchanged(AgentFactory):
+    """Makes the agents of a file, as long as it is what it was: a run in training replaces its."""
+
+    factory: AgentFactory
+    name: str
+    file: Path
+    sha256: str
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        agent = self.factory.make(game, seed)
+        if _sha256(self.file) != self.sha256:
+            raise ValueError(
+                f"agent {self.name} has changed since the games began: copy {self.file}, and let "
+                "the copy play"
+            )
+        return agent
+
+
+def _network_file(factory: AgentFactory, game: Game) -> Path | None:
+    if isinstance(factory, TrainedAgent):
+        return factory.checkpoint_path(game.options)
+    return factory.path if isinstance(factory, ExportedAgent) else None
+
+
+def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,452 @@
+"""The folder of a tournament or a comparison: its settings, every game, and the results.
+
+    arena.json     what is played: game, options, agents, seed and so on; written once
+    games.jsonl    one game record in each line, with the number of the game in its pairing, the
+                   players' names, seconds for each move, and a checksum
+    results.json   standings or verdict, for programs
+    table.txt      the same for people
+
+`ludarium.envs.from_record` replays a line. A chunk's games are appended together and flushed to
+the disk. What a kill left of an unfinished chunk is removed when the tournament goes on, and its
+games come again as they were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ludarium.envs.engine.files import (
+    MEGABYTE,
+    load_json,
+    open_regular_file,
+    read_json_file,
+    read_regular_file,
+)
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.registry import GAMES, make_stored_game
+from ludarium.training.evaluation.match import PlayedGame
+from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
+from ludarium.training.runs.lock import FolderLock
+from ludarium.training.runs.log import encode_line, verified
+
+from .chunks import Chunk, Schedule
+
+SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
+_DAMAGED, _LOCK = "games.damaged.jsonl", "lock"
+
+FORMAT = 1
+
+_LARGEST_SETTINGS = MEGABYTE
+_LARGEST_LINE = 4 * MEGABYTE
+_LARGEST_GAMES = 4096 * MEGABYTE
+_MOST_PLIES = 10**6
+
+_REWARDS = ([1, -1], [0, 0], [-1, 1])  # of player_0 and player_1
+
+
+@dataclass(frozen=True)
+class FinishedGame:
+    """What statistics need of a game.
+
+    Attributes:
+        first, second: the agents of its pairing.
+        number: of the game in the pairing; in even ones ``first`` is player_0.
+        result: 1 if player_0 won, -1 if it lost, 0 for a draw.
+        plies: length, the opening included.
+        digest: of its start and moves, the same for games that repeat each other.
+    """
+
+    first: str
+    second: str
+    number: int
+    result: int
+    plies: int
+    digest: bytes
+
+    @property
+    def player_0(self) -> str:
+        """The name of player_0."""
+        return self.second if self.number % 2 else self.first
+
+    @property
+    def player_1(self) -> str:
+        """The name of player_1."""
+        return self.first if self.number % 2 else self.second
+
+    @property
+    def points(self) -> float:
+        """Points of ``first``: 1, 1/2 or 0."""
+        return (1 + (-self.result if self.number % 2 else self.result)) / 2
+
+
+def record_of(game: Game, chunk: Chunk, number: int, played: PlayedGame) -> dict[str, Any]:
+    """The line of a game: its record, with its number in the pairing."""
+    return {"number": number, **played.to_record(game, chunk.first, chunk.second)}
+
+
+def finished_game(record: Any) -> FinishedGame:
+    """What statistics need of a line, which may come from a stranger.
+
+    Raises:
+        ValueError: it is no record of a finished game between two players.
+    """
+    if not isinstance(record, dict):
+        raise ValueError(f"{quoted(record)} is no game")
+    players, number, moves = (record.get(key) for key in ("players", "number", "moves"))
+    if not (
+        isinstance(players, list)
+        and len(players) == 2
+        and all(isinstance(name, str) for name in players)
+    ):
+        raise ValueError(f"players are {quoted(players)}, not two names")
+    if type(number) is not int or number < 0:
+        raise ValueError(f"the number is {quoted(number)}")
+    if not isinstance(moves, list) or len(moves) > _MOST_PLIES:
+        raise ValueError(f"moves are {quoted(moves)}")
+    rewards = record.get("result")
+    if rewards not in _REWARDS:
+        raise ValueError(f"the result is {quoted(rewards)}, not two rewards")
+    start = json.dumps([record.get("seed"), moves]).encode()
+    return FinishedGame(
+        first=players[number % 2],
+        second=players[1 - number % 2],
+        number=number,
+        result=int(rewards[0]),
+        plies=len(moves),
+        digest=hashlib.sha256(start).digest()[:12],
+    )
+
+
+class ArenaFolder:
+    """A folder with games; see this module.
+
+    Args:
+        path: of the folder, which need not be there yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = FolderLock(path / _LOCK)
+
+    def read_settings(self) -> dict[str, Any] | None:
+        """What is played there; ``None`` if there is no folder, or an empty one.
+
+        Raises:
+            ValueError: the folder is of something else, or its settings are damaged.
+        """
+        file = self.path / SETTINGS
+        try:
+            settings = read_json_file(file, _LARGEST_SETTINGS, "the settings of a tournament")
+        except FileNotFoundError:
+            self._check_empty()
+            return None
+        if not isinstance(settings, dict):
+            raise ValueError(f"{file} holds {quoted(settings)}, not the settings of a tournament")
+        return settings
+
+    def open(self, settings: dict[str, Any]) -> None:
+        """Take the folder for this process to write to; write the settings if there are none.
+
+        Raises:
+            ValueError: another process has it, or there are other settings.
+            StorageError: it cannot be written.
+        """
+        self._has(settings)  # before anything is written there
+        make_folders(self.path)
+        self._lock.acquire()
+        try:
+            if not self._has(settings):
+                self._write_json(SETTINGS, settings)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let others write to the folder."""
+        self._lock.release()
+
+    def read_games(
+        self, schedule: Schedule, repair: bool = False
+    ) -> tuple[dict[Chunk, tuple[FinishedGame, ...]], str | None]:
+        """The games of the chunks that were played completely.
+
+        Args:
+            schedule: what may be played.
+            repair: remove everything else from the file; for those who hold the folder.
+
+        Returns:
+            The games in order, by chunk; and what was wrong with the file, in a line, or
+            ``None``. An end that a kill left is nothing wrong.
+
+        Raises:
+            ValueError: it is no file that this module wrote.
+            StorageError: the file cannot be repaired.
+        """
+        file = self.path / RECORDS
+        found: dict[Chunk, dict[int, FinishedGame]] = {}
+        lines: list[tuple[Chunk, int, int]] = []  # where each game is in the file
+        damaged: list[int] = []
+        total = 0
+        try:
+            stream = open_regular_file(file, _LARGEST_GAMES, "the games of a tournament")
+        except FileNotFoundError:
+            return {}, None
+        with stream:
+            for count, line in enumerate(iter(lambda: stream.readline(_LARGEST_LINE), b""), 1):
+                begin, total = total, total + len(line)
+                if not line.endswith(b"\n") and len(line) < _LARGEST_LINE:
+                    break  # what a kill left
+                game = _read_line(line)
+                chunk = schedule.find(game.first, game.second, game.number) if game else None
+                if game is None or chunk is None or game.number in found.setdefault(chunk, {}):
+                    damaged.append(count)
+                    continue
+                found[chunk][game.number] = game
+                lines.append((chunk, begin, total))
+        whole = {
+            chunk: tuple(games[number] for number in chunk.numbers)
+            for chunk, games in found.items()
+            if len(games) == chunk.games
+        }
+        fault = self._describe(file, damaged)
+        kept = [(begin, end) for chunk, begin, end in lines if chunk in whole]
+        if repair and sum(end - begin for begin, end in kept) != total:
+            content = read_regular_file(file, _LARGEST_GAMES, "the games of a tournament")
+            if fault is not None:
+                write_file(self.path / _DAMAGED, content)
+                fault += f"; those games are played again, and the file is kept as {_DAMAGED}"
+            write_file(file, b"".join(content[begin:end] for begin, end in kept))
+        return whole, fault
+
+    def append(self, records: Sequence[dict[str, Any]]) -> None:
+        """Append the games of a chunk and flush them to the disk.
+
+        Raises:
+            StorageError: they cannot be written.
+        """
+        append(self.path / RECORDS, "".join(f"{encode_line(each)}\n" for each in records).encode())
+
+    def write_results(self, results: dict[str, Any], table: str) -> None:
+        """Write the results for programs and for people.
+
+        Raises:
+            StorageError: they cannot be written.
+        """
+        self._write_json(RESULTS, results)
+        write_file(self.path / TABLE, f"{table}\n".encode())
+
+    def _has(self, settings: dict[str, Any]) -> bool:
+        """Whether the folder has these settings, rather than none; raises where it has others."""
+        found = self.read_settings()
+        if found is not None:
+            _check_same(found, settings, self.path)
+        return found is not None
+
+    def _write_json(self, name: str, data: dict[str, Any]) -> None:
+        write_file(self.path / name, f"{json.dumps(data, indent=1)}\n".encode())
+
+    def _check_empty(self) -> None:
+        """Raise unless the folder is missing, or has at most what an early kill leaves."""
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise ValueError(f"{self.path} is no folder; give another --folder")
+        with_others = any(
+            item.name != _LOCK and not item.name.endswith(PARTIAL) for item in self.path.iterdir()
+        )
+        if with_others:
+            raise ValueError(
+                f"{self.path} holds no tournament, but other things; give another --folder"
+            )
+
+    def _describe(self, file: Path, damaged: list[int]) -> str | None:
+        if not damaged:
+            return None
+        shown = ", ".join(map(str, damaged[:5])) + (", ..." if len(damaged) > 5 else "")
+        return f"{file} is damaged in line {shown}"
+
+
+class Archive:
+    """The games of a tournament so far: kept in a folder, or only here.
+
+    A context manager, within which a folder is this process's.
+
+    Args:
+        game: the rules.
+        settings: what is played.
+        schedule: what may be played.
+        path: of the folder; ``None`` keeps games nowhere.
+        warn: called with what was wrong with the folder and has been mended.
+
+    Attributes:
+        played: games by chunk.
+
+    Raises:
+        ValueError: the folder has games of another tournament; the message says what differs. Or
+            another process is writing to it.
+        StorageError: it cannot be written.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        settings: dict[str, Any],
+        schedule: Schedule,
+        path: str | os.PathLike[str] | None,
+        warn: Callable[[str], None] | None = None,
+    ) -> None:
+        self.played: dict[Chunk, tuple[FinishedGame, ...]] = {}
+        self._game = game
+        self._settings = settings
+        self._schedule = schedule
+        self._folder = None if path is None else ArenaFolder(Path(path))
+        self._warn = warn
+
+    def __enter__(self) -> Archive:
+        if self._folder is not None:
+            self._folder.open(self._settings)
+            try:
+                self.played, fault = self._folder.read_games(self._schedule, repair=True)
+                if fault is not None and self._warn is not None:
+                    self._warn(fault)
+            except BaseException:
+                self._folder.close()
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.close()
+
+    @property
+    def games(self) -> Iterator[FinishedGame]:
+        """All games so far."""
+        return chain.from_iterable(self.played.values())
+
+    def add(self, chunk: Chunk, played: Sequence[PlayedGame]) -> None:
+        """Keep the games of a chunk.
+
+        Raises:
+            StorageError: they cannot be written.
+        """
+        records = [
+            record_of(self._game, chunk, number, each)
+            for number, each in zip(chunk.numbers, played, strict=True)
+        ]
+        if self._folder is not None:
+            self._folder.append(records)
+        self.played[chunk] = tuple(map(finished_game, records))
+
+    def write_results(self, results: dict[str, Any], table: str) -> None:
+        """Write the results beside the games, if these are kept.
+
+        Raises:
+            StorageError: they cannot be written.
+        """
+        if self._folder is not None:
+            self._folder.write_results(results, table)
+
+
+def describe(kind: str, game: Game, networks: Mapping[str, str]) -> dict[str, Any]:
+    """What the settings of all folders begin with."""
+    return {
+        "kind": kind,
+        "format": FORMAT,
+        "game": game.name,
+        "version": game.version,
+        "options": dict(game.options),
+        "networks": dict(networks),
+    }
+
+
+def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
+    """The game of a folder's settings, which may come from a stranger.
+
+    Raises:
+        ValueError: they are of another kind, format or version of the game.
+    """
+    file = path / SETTINGS
+    if settings.get("kind") != kind:
+        raise ValueError(f"{file} is of kind {quoted(settings.get('kind'))}, not of a {kind}")
+    if settings.get("format") != FORMAT:
+        raise ValueError(
+            f"{file} has format {quoted(settings.get('format'))}; this program reads {FORMAT}"
+        )
+    name = settings.get("game")
+    if not isinstance(name, str) or name not in GAMES:
+        raise ValueError(f"{file} is of game {quoted(name)}; known games: {', '.join(GAMES)}")
+    try:
+        game = make_stored_game(name, settings.get("options"))
+    except ValueError as error:
+        raise ValueError(f"{file}: {shortened(str(error), 350)}") from None
+    if settings.get("version") != game.version:
+        raise ValueError(
+            f"{file} is of {name} version {quoted(settings.get('version'))}; this is version "
+            f"{game.version}"
+        )
+    return game
+
+
+def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> None:
+    """Raise ``ValueError`` if a folder's settings are not those of what is to be played."""
+    wanted = json.loads(json.dumps(wanted))
+    differing = [key for key in wanted if found.get(key) != wanted[key]]
+    if not differing:
+        return
+    key = differing[0]
+    if key == "networks":
+        changed = [
+            name for name in wanted[key] if found.get(key, {}).get(name) != wanted[key][name]
+        ]
+        raise ValueError(
+            f"{path} has games of another network that was called {', '.join(changed)}: its file "
+            "has changed since; give another --folder"
+        )
+    raise ValueError(
+        f"{path} holds something else: its {key} is {quoted(found.get(key))}, not "
+        f"{quoted(wanted[key])}; give another --folder"
+    )
+
+
+def _read_line(line: bytes) -> FinishedGame | None:
+    """The game of a line, ``None`` if it is damaged."""
+    body = verified(line.rstrip(b"\n"))
+    if body is None:
+        return None
+    try:
+        return finished_game(load_json(body, "a game"))
+    except ValueError:
+        return None
+
+
+def names_in(data: dict[str, Any], key: str) -> tuple[str, ...]:
+    """A list of names in a folder's settings.
+
+    Raises:
+        ValueError: it is missing, or something else.
+    """
+    names = data.get(key)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{key} are {quoted(names)}, not a list of names")
+    return tuple(names)
+
+
+def checked(settings: dict[str, Any], key: str, kind: type, low: float, high: float) -> Any:
+    """A number of a folder's settings.
+
+    Raises:
+        ValueError: it is missing, of another type, or out of range.
+    """
+    value = settings.get(key)
+    kinds = (int, float) if kind is float else (int,)
+    if value is None or type(value) not in kinds or not low <= value <= high:
+        raise ValueError(f"{key} is {shortened(quoted(value))}, not from {low:g} to {high:g}")
+    return kind(value)

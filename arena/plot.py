@@ -1,0 +1,94 @@
+"""A picture of standings: ratings with their intervals."""
+
+from __future__ import annotations
+
+import os
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from ludarium.training.runs.files import write_file
+
+from .standings import Standings
+
+_SUFFIXES = (".svg", ".png", ".pdf")
+_INK, _FAINT, _POINT = "#2b2b2b", "#d0ccc2", "#2f6690"
+_LONGEST = 40  # characters of a name
+
+
+def check_plot(path: str | os.PathLike[str]) -> None:
+    """Raise ``ValueError`` unless `plot_ratings` can write such a file there."""
+    if Path(path).suffix.lower() not in _SUFFIXES:
+        raise ValueError(f"a plot is a file {', '.join(_SUFFIXES)}, not {os.fspath(path)}")
+    if not Path(path).resolve().parent.is_dir():
+        raise ValueError(f"there is no folder {Path(path).resolve().parent} to write the plot to")
+
+
+def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str) -> None:
+    """Draw the ratings, the strongest on top, each with its 95 % interval.
+
+    Args:
+        standings: what to draw.
+        path: of the file; its suffix says what it becomes: ``.svg``, ``.png`` or ``.pdf``.
+        title: above the picture.
+
+    Raises:
+        ValueError: another suffix, or no such folder.
+        StorageError: the file cannot be written.
+    """
+    check_plot(path)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    agents = standings.agents[::-1]
+    elos = [agent.rating.elo for agent in agents]
+    errors = [
+        [agent.rating.elo - agent.rating.low for agent in agents],
+        [agent.rating.high - agent.rating.elo for agent in agents],
+    ]
+    # Text stays text, and the same standings give the same file.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ludarium", "font.size": 10}):
+        figure = Figure(figsize=(7.2, 1.3 + 0.34 * len(agents)), layout="constrained")
+        axes = figure.add_subplot()
+        axes.errorbar(
+            elos,
+            range(len(agents)),
+            xerr=errors,
+            fmt="o",
+            color=_POINT,
+            ecolor=_POINT,
+            capsize=3,
+            markersize=6,
+        )
+        for height, agent in enumerate(agents):
+            axes.annotate(
+                f"{agent.rating.elo:.0f}",
+                (agent.rating.elo, height),
+                textcoords="offset points",
+                xytext=(0, 6),
+                ha="center",
+                fontsize=8,
+                color=_INK,
+            )
+        axes.set_yticks(range(len(agents)), [_short(agent.name) for agent in agents])
+        axes.set_ylim(-0.6, len(agents) - 0.3)
+        axes.set_xlabel("Elo points, with 95 % intervals")
+        axes.set_title(title, loc="left", fontsize=11)
+        axes.grid(axis="x", color=_FAINT, linewidth=0.6)
+        axes.set_axisbelow(True)
+        for side in ("top", "right", "left"):
+            axes.spines[side].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        drawn = BytesIO()
+        kind = Path(path).suffix.lower()[1:]
+        metadata: dict[str, Any] = {"png": {}, "pdf": {"CreationDate": None}}.get(
+            kind, {"Date": None}
+        )
+        figure.savefig(drawn, format=kind, dpi=150, metadata=metadata)
+    write_file(Path(path), drawn.getvalue())
+
+
+def _short(name: str) -> str:
+    """A name that fits beside the picture; dollar signs are no formulas."""
+    cut = name if len(name) <= _LONGEST else f"...{name[3 - _LONGEST :]}"
+    return cut.replace("$", r"\$")

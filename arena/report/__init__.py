@@ -1,0 +1,13 @@
+"""Reports on a game, for its inventor to read and to post: who wins, how deep, how dramatic.
+
+    report = make_report(make_game("corso"))
+    report.write(Path("corso.html"))             # and corso.json
+
+`measure` plays the games and counts; `page` shows what it found. ``docs/report.md`` says what each
+figure means and where its method comes from.
+"""
+
+from .report import Report, compare_options, make_report
+from .study import ReportSettings
+
+__all__ = ["Report", "ReportSettings", "compare_options", "make_report"]

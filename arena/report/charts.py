@@ -1,0 +1,232 @@
+"""Charts as SVG texts that follow the page's colours, light or dark, and any width.
+
+Colours are those of M. Okabe and K. Ito's set for all kinds of colour vision; every series has a
+shape of its own too. A chart is 640 user units wide at most; texts stay legible on a telephone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from ludarium.envs.board.picture import svg_text
+
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 420.0, 44.0, 10.0, 8.0, 36.0
+_TEXT = 12.0
+_DASHES = ("", "6 3", "2 3", "8 3 2 3")
+_ROW = 25.0  # height of a row of bars or dots
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a chart, with a band around it where there are ``low`` and ``high``."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A dot with its interval, or a bar of shares that add up to 1."""
+
+    name: str
+    value: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    note: str = ""
+    shares: Sequence[float] = ()
+    series: int = 0
+
+
+def line_chart(
+    lines: Sequence[Line],
+    title: str,
+    x_title: str,
+    y_title: str,
+    y_range: tuple[float, float] | None = None,
+    show: Callable[[float], str] = "{:g}".format,
+) -> str:
+    """Lines over a common axis, with a legend."""
+    height = 230.0
+    xs = [x for line in lines for x in line.x]
+    ys = [y for line in lines for y in (*line.y, *line.low, *line.high)]
+    low_y, high_y = y_range or (min(0.0, min(ys)), max(ys))
+    x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(low_y, high_y)
+    high_y = max(high_y, y_ticks[-1]) if y_range is None else high_y
+    inner = _WIDTH - _LEFT - _RIGHT, height - _TOP - _BOTTOM
+
+    def at_x(x: float) -> float:
+        return _LEFT + inner[0] * (x - min(xs)) / max(max(xs) - min(xs), 1e-9)
+
+    def at_y(y: float) -> float:
+        return _TOP + inner[1] * (high_y - y) / max(high_y - low_y, 1e-9)
+
+    parts = []
+    for tick in y_ticks:
+        y = at_y(tick)
+        parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
+        parts.append(_text(_LEFT - 5, y + 4, show(tick), "end"))
+    below = height - _BOTTOM + 15
+    parts += [_text(at_x(tick), below, f"{tick:g}", "middle") for tick in x_ticks]
+    parts.append(_text(_WIDTH - _RIGHT, height - 5, x_title, "end", "axis"))
+    for number, line in enumerate(lines):
+        if line.low:
+            there = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.high, strict=True)]
+            back = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.low, strict=True)][::-1]
+            parts.append(f'<polygon class="band s{number % 4}" points="{_points(there + back)}"/>')
+    for number, line in enumerate(lines):
+        points = [(at_x(x), at_y(y)) for x, y in zip(line.x, line.y, strict=True)]
+        dash = f' stroke-dasharray="{_DASHES[number % 4]}"' if number % 4 else ""
+        parts.append(f'<polyline class="line s{number % 4}"{dash} points="{_points(points)}"/>')
+    chart = _svg(_WIDTH, height, f"{title}: {y_title} over {x_title}", parts)
+    return f'{_legend([line.name for line in lines])}<p class="axis">{escape(y_title)}</p>{chart}'
+
+
+def dot_chart(
+    rows: Sequence[Row],
+    title: str,
+    show: Callable[[float], str],
+    span: tuple[float, float] | None = None,
+    mark: float | None = None,
+) -> str:
+    """A dot with its interval for each row; ``mark`` is a line to compare them with."""
+    label = 128.0
+    low, high = span or (min(row.low for row in rows), max(row.high for row in rows))
+    ticks = _ticks(low, high, 4)
+    height = _ROW * len(rows) + 22
+    inner = _WIDTH - label - 66
+
+    def at(value: float) -> float:
+        return label + inner * (min(max(value, low), high) - low) / max(high - low, 1e-9)
+
+    parts = []
+    for tick in ticks:
+        x = at(tick)
+        parts.append(f'<path class="grid" d="M{x:.1f} 0V{height - 20:g}"/>')
+        parts.append(_text(x, height - 5, show(tick), "middle"))
+    if mark is not None:
+        parts.append(f'<path class="mark" d="M{at(mark):.1f} 0V{height - 20:g}"/>')
+    for number, row in enumerate(rows):
+        y = _ROW * (number + 0.5)
+        parts.append(_text(label - 8, y + 4, row.name, "end", "label"))
+        whisker = f"M{at(row.low):.1f} {y:.1f}H{at(row.high):.1f}"
+        parts.append(f'<path class="line s{row.series % 4}" d="{whisker}"/>')
+        parts.append(
+            f'<circle class="dot s{row.series % 4}" cx="{at(row.value):.1f}" cy="{y:.1f}" r="4.5"/>'
+        )
+        parts.append(_text(_WIDTH - 2, y + 4, row.note or show(row.value), "end"))
+    return _svg(_WIDTH, height, title, parts)
+
+
+def share_chart(rows: Sequence[Row], names: Sequence[str], title: str) -> str:
+    """A bar of shares for each row, with a legend."""
+    label = 100.0
+    inner = _WIDTH - label - 4
+    parts = []
+    for number, row in enumerate(rows):
+        y = _ROW * number + 3
+        parts.append(_text(label - 8, y + 14, row.name, "end", "label"))
+        x = label
+        for series, share in enumerate(row.shares):
+            width = inner * share
+            parts.append(
+                f'<rect class="bar s{series}" x="{x:.1f}" y="{y:g}" width="{width:.1f}" '
+                f'height="{_ROW - 6:g}"/>'
+            )
+            if share >= 0.08:
+                parts.append(_text(x + 6, y + 14, f"{100 * share:.0f}", "start", "inside"))
+            x += width
+    middle = label + inner / 2
+    bottom = _ROW * len(rows)
+    parts.append(f'<path class="mark" d="M{middle:.1f} 0V{bottom:g}"/>')
+    return _legend(names, "bar") + _svg(_WIDTH, bottom + 2, title, parts)
+
+
+def diverging(value: float) -> str:
+    """A colour for a share: blue near 1, white at one half, orange near 0."""
+    away = min(1.0, abs(value - 0.5) / 0.5)
+    end = (0, 92, 158) if value >= 0.5 else (213, 94, 0)
+    mixed = [round(255 + (part - 255) * away**0.8) for part in end]
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def ink_on(value: float) -> str:
+    """The colour of a text on `diverging`."""
+    return "#fff" if abs(value - 0.5) > 0.3 else "#111"
+
+
+def heat_marks(
+    spots: np.ndarray, values: dict[int, float], radius: float, fair_within: float
+) -> str:
+    """Circles with percentages, for a picture of a board; ``values`` by action."""
+    marks = []
+    for action, value in values.items():
+        x, y = spots[action]
+        if math.isnan(x):
+            continue
+        is_fair = abs(value - 0.5) <= fair_within
+        ring = f' stroke="#111" stroke-width="{radius / 7:.1f}"' if is_fair else ""
+        marks.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{diverging(value)}"{ring}/>'
+            + svg_text(x, y, f"{100 * value:.0f}", radius, ink_on(value))
+        )
+    return "".join(marks)
+
+
+def spot_radius(spots: np.ndarray) -> float:
+    """Radius of circles at these places that do not overlap."""
+    known = spots[~np.isnan(spots[:, 0])]
+    if len(known) < 2:
+        return 20.0
+    apart = np.hypot(*(known[:, None] - known[None]).transpose(2, 0, 1))
+    apart[apart < 1e-6] = np.inf
+    return float(0.46 * apart.min())
+
+
+def _legend(names: Sequence[str], kind: str = "line") -> str:
+    keys = []
+    for number, name in enumerate(names):
+        if kind == "line":
+            dash = f' stroke-dasharray="{_DASHES[number % 4]}"' if number % 4 else ""
+            key = f'<path class="line s{number % 4}"{dash} d="M0 6H26"/>'
+        else:
+            key = f'<rect class="bar s{number}" width="26" height="12"/>'
+        keys.append(
+            f'<span class="key"><svg width="26" height="12" aria-hidden="true">{key}</svg> '
+            f"{escape(name)}</span>"
+        )
+    return f'<p class="legend">{" ".join(keys)}</p>' if len(names) > 1 else ""
+
+
+def _ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers between two others."""
+    span = max(high - low, 1e-9)
+    raw = span / about
+    unit = 10 ** math.floor(math.log10(raw))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= raw)
+    first = math.ceil(low / step - 1e-9)
+    return [round(step * n, 10) for n in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _points(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _text(x: float, y: float, text: str, anchor: str, kind: str = "tick") -> str:
+    return (
+        f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+    )
+
+
+def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+    return (
+        f'<svg class="chart" viewBox="0 0 {width:g} {height:g}" role="img" '
+        f'aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg>'
+    )

@@ -1,0 +1,144 @@
+"""Reports of one game with several values of an option, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .summary import with_interval
+
+Estimate = dict[str, Any]
+
+
+def compare(
+    option: str, values: Sequence[Any], reports: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """The main figures of several reports.
+
+    Args:
+        option: the one in which the games differ.
+        values: its value in each.
+        reports: what `measure` returned for each.
+
+    Returns:
+        - ``option``, ``values``;
+        - ``players``: the strongest who play with each of the values;
+        - ``figures``: each with a ``name``, whether it is a ``share``, whether it is worth a
+          ``chart``, and its ``values``, one estimate (or None) for each report;
+        - ``summary``: sentences on the figures whose intervals do not overlap.
+    """
+    players = _strongest_of_all(reports)
+    sources = {_source(report) for report in reports}
+    figures = [
+        {
+            "name": name,
+            "share": share,
+            "chart": chart,
+            "values": [read(report, players) for report in reports],
+        }
+        for name, share, chart, read in _FIGURES + (_FIGURES_OF_VALUES if len(sources) == 1 else ())
+    ]
+    return {
+        "option": option,
+        "values": list(values),
+        "players": players,
+        "figures": figures,
+        "summary": _summary(option, values, figures),
+    }
+
+
+def _summary(option: str, values: Sequence[Any], figures: list[dict[str, Any]]) -> list[str]:
+    told = []
+    for figure in figures:
+        known = [(v, each) for v, each in zip(values, figure["values"], strict=True) if each]
+        if len(known) < 2:
+            continue
+        lowest = min(known, key=lambda pair: pair[1]["value"])
+        highest = max(known, key=lambda pair: pair[1]["value"])
+        if highest[1]["low"] > lowest[1]["high"]:
+            name = figure["name"][:1].upper() + figure["name"][1:]
+            high, low = (
+                f"{with_interval(each, figure['share'])} with {option} = {value}"
+                for value, each in (highest, lowest)
+            )
+            told.append(f"{name}: {high}, but {low}.")
+    return told or ["In none of these figures do the intervals fall apart."]
+
+
+def _strongest_of_all(reports: Sequence[dict[str, Any]]) -> str:
+    """The strongest players that each report has games of."""
+    of_each = [[row["players"] for row in report["balance"]["by_strength"]] for report in reports]
+    return [name for name in of_each[0] if all(name in names for names in of_each)][-1]
+
+
+def _row(rows: list[dict[str, Any]], players: str) -> dict[str, Any]:
+    return next(row for row in rows if row["players"] == players)
+
+
+def _length(report: dict[str, Any], players: str) -> dict[str, Any]:
+    return _row(report["length"], players)
+
+
+def _branching(report: dict[str, Any], players: str) -> dict[str, Any]:
+    return _row(report["branching"], players)
+
+
+def _balance(report: dict[str, Any], players: str) -> dict[str, Any]:
+    return _row(report["balance"]["by_strength"], players)
+
+
+def _drama(report: dict[str, Any], players: str) -> dict[str, Any]:
+    return _row(report["decisiveness"]["by_strength"], players)
+
+
+def _best_first_move(report: dict[str, Any], players: str) -> Estimate | None:
+    openings = report["openings"]
+    if openings is None or openings["players"] != players:
+        return None
+    found: Estimate = openings["chance_without_swap"]
+    return found
+
+
+def _weak_loss(report: dict[str, Any], players: str) -> Estimate:
+    found: Estimate = report["mistakes"]["by_strength"][1]["loss_per_move"]
+    return found
+
+
+def _source(report: dict[str, Any]) -> str:
+    """What values of positions come from: those of different sources are not comparable."""
+    source: str = "exact" if report["decisiveness"]["exact"] else report["evaluator"]
+    return source
+
+
+#: Name, whether it is a share, whether it is drawn, and how it is read for some players.
+_Figure = tuple[str, bool, bool, Callable[[dict[str, Any], str], Estimate | None]]
+
+_FIGURES: tuple[_Figure, ...] = (
+    ("player_0's points", True, True, lambda r, p: _balance(r, p)["player_0_score"]),
+    ("draws", True, False, lambda r, p: _balance(r, p)["draws"]),
+    ("player_0's points after the best first move", True, False, _best_first_move),
+    ("plies of a game", False, True, lambda r, p: _length(r, p)["plies"]),
+    ("legal moves", False, True, lambda r, p: _branching(r, p)["mean"]),
+    ("Elo per doubling of playouts", False, True, lambda r, p: r["skill"]["elo_per_doubling"]),
+    (
+        *("Elo from random play to the strongest search", False, True),
+        lambda r, p: r["skill"]["span_of_search"],
+    ),
+    (
+        "leaves of the game tree, power of ten",
+        False,
+        False,
+        lambda r, p: r["complexity"]["tree_knuth"],
+    ),
+)
+
+#: Those that come from values of positions.
+_FIGURES_OF_VALUES: tuple[_Figure, ...] = (
+    (
+        *("share of a game after which the winner is clear", True, True),
+        lambda r, p: _drama(r, p).get("clear_at"),
+    ),
+    ("lead changes", False, False, lambda r, p: _drama(r, p)["lead_changes"]),
+    ("comebacks", True, False, lambda r, p: _drama(r, p).get("comebacks")),
+    ("lost per move by the weak search", True, False, _weak_loss),
+)

@@ -1,0 +1,237 @@
+"""Values along games: when the winner is clear, lead changes, comebacks, first mistakes.
+
+The words are those of C. Browne, "Automatic Generation and Evaluation of Recombination Games"
+(2008), and J. M. Thompson, "Defining the Abstract" (2000): decisiveness, drama, lead change. There
+they are weighted sums; here they are counts with a plain meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .estimates import expit, logit, mean, ratio, rounded, share
+from .evaluators import PlayoutValues
+from .games import GameSample
+from .study import Study
+
+#: A player leads at a chance of this much, and is sure to win at the other. A value v in [-1, 1]
+#: stands for a chance of (v + 1) / 2.
+LEADING = 0.6
+CLEAR = 0.9
+#: Whoever wins from a chance of no more than this has come back.
+BEHIND = 0.25
+#: A move that costs at least this much of the chance to win is a mistake.
+MISTAKE = 0.25
+
+_POINTS = 21  # along a game, from 0 to 100 % of its plies
+_MOST_GAMES = 200  # that are valued, of each strength
+_MOST_SEARCHED_GAMES = 60  # if each value is a search
+_LEAST_SLOPE = 0.1  # estimates are never turned around
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """The chance of player 0 along some games of a sample.
+
+    Attributes:
+        sample: the games.
+        games: int64[N], which of them are valued.
+        chances: float64[N, T + 1] in [0, 1], NaN beyond the end; a draw is 0.5.
+        smooth: the same, but for estimates each the mean with the one before, for networks and
+            playouts often favour whoever is to move, or whoever has moved.
+    """
+
+    sample: GameSample
+    games: np.ndarray
+    chances: np.ndarray
+    smooth: np.ndarray
+
+    @classmethod
+    def of(cls, sample: GameSample, games: np.ndarray, chances: np.ndarray, exact: bool) -> Self:
+        """From exact chances, or from estimates."""
+        smooth = chances.copy()
+        if not exact:
+            smooth[:, 1:] = (chances[:, 1:] + chances[:, :-1]) / 2
+            ends = np.arange(len(games)), sample.plies[games]
+            smooth[ends] = chances[ends]
+        return cls(sample, games, chances, smooth)
+
+    @property
+    def plies(self) -> np.ndarray:
+        """Length of each of these games."""
+        return self.sample.plies[self.games]
+
+    def winners_chances(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the decided games, and the winner's chance along each."""
+        rewards = self.sample.rewards(0)[self.games]
+        decided = np.flatnonzero(rewards)
+        chances = self.smooth[decided]
+        return decided, np.where(rewards[decided, None] > 0, chances, 1 - chances)
+
+    def lead_changes(self) -> np.ndarray:
+        """How often the lead goes from one player to the other, int64[N]."""
+        return np.array([_changes(row[~np.isnan(row)]) for row in self.smooth], np.int64)
+
+
+def _changes(chances: np.ndarray) -> int:
+    leaders = np.sign(chances - 0.5)[np.abs(chances - 0.5) >= LEADING - 0.5]
+    return int((leaders[1:] != leaders[:-1]).sum())
+
+
+def value_games(study: Study) -> dict[str, Trajectories]:
+    """The trajectories of each strength's games.
+
+    Estimates are put on the scale of results: their logits are multiplied by what makes the results
+    of the strongest players' games most likely. So a chance is that of strong players who would go
+    on from there.
+    """
+    searches = isinstance(study.evaluator, PlayoutValues)
+    most = min(_MOST_SEARCHED_GAMES if searches else _MOST_GAMES, study.games)
+    reach = study.bar("values along games", len(study.samples))
+    chances = {}
+    for number, (name, sample) in enumerate(study.samples.items(), 1):
+        games = np.arange(min(len(sample), most))
+        chances[name] = (study.evaluator.along(sample, games) + 1) / 2
+        reach(number)
+    exact = study.evaluator.is_exact
+    if not exact:
+        slope = _slope(study.strongest, chances[study.strongest.players])
+        chances = {name: _rescaled(each, slope) for name, each in chances.items()}
+    return {
+        name: Trajectories.of(sample, np.arange(len(chances[name])), chances[name], exact)
+        for name, sample in study.samples.items()
+    }
+
+
+def _rescaled(chances: np.ndarray, slope: float) -> np.ndarray:
+    scaled = expit(slope * logit(chances))
+    return np.where((chances == 0) | (chances == 1), chances, scaled)  # results stay as they are
+
+
+def _slope(sample: GameSample, chances: np.ndarray) -> float:
+    """Platt's slope by Newton's method, with a weak prior about 1; each game counts once."""
+    points = np.repeat((sample.rewards(0)[: len(chances)] + 1) / 2, chances.shape[1])
+    weights = np.repeat(1 / (sample.plies[: len(chances)] + 1), chances.shape[1])
+    known = ~np.isnan(chances.ravel())
+    x, points, weights = logit(chances.ravel()[known]), points[known], weights[known]
+    slope = 1.0
+    for _ in range(50):
+        expected = expit(slope * x)
+        gain = (weights * x * (points - expected)).sum() - (slope - 1)
+        curvature = (weights * x**2 * expected * (1 - expected)).sum() + 1
+        slope += float(np.clip(gain / curvature, -0.5, 0.5))
+    return max(slope, _LEAST_SLOPE)
+
+
+def decisiveness(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, Any]:
+    """When the winner is clear, lead changes and comebacks, by strength of play."""
+    return {
+        "evaluator": study.evaluator.name,
+        "exact": study.evaluator.is_exact,
+        "leading": LEADING,
+        "clear": CLEAR,
+        "behind": BEHIND,
+        "by_strength": [
+            {"players": name} | _decisiveness_of(each) for name, each in trajectories.items()
+        ],
+    }
+
+
+def _decisiveness_of(games: Trajectories) -> dict[str, Any]:
+    decided, chances = games.winners_chances()
+    changes = games.lead_changes()
+    found: dict[str, Any] = {
+        "games": len(games.games),
+        "decided": len(decided),
+        "lead_changes": mean(changes).to_dict(),
+        "games_without_lead_change": share(int((changes == 0).sum()), len(changes)).to_dict(),
+    }
+    if not len(decided):
+        return found
+    plies = games.plies[decided]
+    clear = np.array([_clear_from(row[: n + 1]) / n for row, n in zip(chances, plies, strict=True)])
+    # The start is before any move, so no player's merit: a comeback is from later.
+    deepest = np.array([row[1 : n + 1].min() for row, n in zip(chances, plies, strict=True)])
+    halfway = np.array([row[n // 2] for row, n in zip(chances, plies, strict=True)])
+    ahead = halfway != 0.5
+    points = np.linspace(0, 1, _POINTS)
+    along = np.array(
+        [
+            np.interp(points * n, np.arange(n + 1), row[: n + 1])
+            for row, n in zip(chances, plies, strict=True)
+        ]
+    )
+    return found | {
+        "clear_at": mean(clear).to_dict(),
+        "clear_at_percentiles": {str(p): rounded(np.percentile(clear, p)) for p in (10, 50, 90)},
+        "comebacks": share(int((deepest <= BEHIND).sum()), len(decided)).to_dict(),
+        "ahead_halfway_wins": share(int((halfway > 0.5).sum()), int(ahead.sum())).to_dict()
+        if ahead.any()
+        else None,
+        "winners_chance": [
+            {"share": rounded(point)}
+            | {
+                name: rounded(np.percentile(column, p))
+                for name, p in (("low", 10), ("median", 50), ("high", 90))
+            }
+            | {"mean": rounded(column.mean())}
+            for point, column in zip(points, along.T, strict=True)
+        ],
+    }
+
+
+def _clear_from(chances: np.ndarray) -> int:
+    """The ply from which on the winner's chance stays at `CLEAR` or above."""
+    doubtful = np.flatnonzero(chances < CLEAR)
+    return int(doubtful[-1]) + 1 if len(doubtful) else 0
+
+
+def mistakes(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, Any]:
+    """When players first give away chances, and how much a move costs on the average.
+
+    Where values are estimates, what the strongest players' moves cost by them is taken off: it is
+    the estimates' own leaning towards whoever is to move, or has moved.
+    """
+    strongest = trajectories[study.strongest.players]
+    leaning = 0.0
+    if not study.evaluator.is_exact:
+        leaning = float(_drops(strongest).sum() / strongest.plies.sum())
+    return {
+        "evaluator": study.evaluator.name,
+        "exact": study.evaluator.is_exact,
+        "mistake": MISTAKE,
+        "leaning": rounded(leaning),
+        "by_strength": [
+            {"players": name} | _mistakes_of(each, leaning) for name, each in trajectories.items()
+        ],
+    }
+
+
+def _drops(games: Trajectories) -> np.ndarray:
+    """What each move costs its player, float64[N, T]: 0 beyond the end."""
+    movers = games.sample.movers[games.games, : games.chances.shape[1] - 1]
+    drops = (games.chances[:, :-1] - games.chances[:, 1:]) * (1 - 2 * movers)
+    return np.nan_to_num(drops)
+
+
+def _mistakes_of(games: Trajectories, leaning: float) -> dict[str, Any]:
+    on = np.arange(games.chances.shape[1] - 1) < games.plies[:, None]
+    lost = (_drops(games) - leaning) * on
+    is_mistake = lost >= MISTAKE - 1e-9
+    with_one = is_mistake.any(axis=1)
+    first = np.where(with_one, is_mistake.argmax(axis=1) + 1, 0)
+    longest = int(np.percentile(games.plies, 95))
+    return {
+        "games": len(first),
+        "loss_per_move": ratio(lost.sum(axis=1), games.plies).to_dict(),
+        "mistakes_per_game": mean(is_mistake.sum(axis=1)).to_dict(),
+        "games_with_mistake": share(int(with_one.sum()), len(first)).to_dict(),
+        "first_mistake_ply": mean(first[with_one]).to_dict() if with_one.any() else None,
+        "first_mistake_median": rounded(np.median(first[with_one])) if with_one.any() else None,
+        "without_mistake_by_ply": [
+            rounded(((first == 0) | (first > ply)).mean()) for ply in range(longest + 1)
+        ],
+    }

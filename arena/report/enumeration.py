@@ -1,0 +1,131 @@
+"""Every position of a small game, counted ply by ply and solved from the last ply back.
+
+Positions are told apart by what the player to move sees, so that histories which a game keeps for a
+rule on repetition do not count; those at different plies count as different. Of a larger game the
+first plies are counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
+from ludarium.training.evaluation.kernels import match as match_templates
+
+_ENCODED_AT_ONCE = 1024
+_MOST_BYTES = 1 << 26  # of the positions of a ply, before equal ones are merged
+
+
+def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
+    """What positions [N] consist of, without ``game.log_fields``: void[N], equal where they are."""
+    dtype = game.state_dtype
+    parts = [
+        np.ascontiguousarray(states[name]).view(np.uint8).reshape(-1, dtype[name].itemsize)
+        for name in dtype.names or ()
+        if name not in game.log_fields
+    ]
+    joined = np.ascontiguousarray(np.concatenate(parts, axis=1))
+    keys: np.ndarray = joined.view(f"V{joined.shape[1]}").reshape(len(states))
+    return keys
+
+
+def observed(game: Game, states: np.ndarray) -> np.ndarray:
+    """What the player to move sees, float32[N, planes, cells]; see `Game.planes_shape`."""
+    planes = np.empty((len(states), *game.planes_shape), np.float32)
+    masks = np.empty((len(states), game.num_actions), np.int8)
+    actions = np.empty((len(states), game.num_actions), np.int32)
+    game.kernels.encode(game.tables, states, planes, masks, actions)
+    return planes
+
+
+def observation_keys(game: Game, states: np.ndarray) -> np.ndarray:
+    """A number for what the player to move sees, int64[N]: equal where that is."""
+    found = np.empty(len(states), np.int64)
+    for first in range(0, len(states), _ENCODED_AT_ONCE):
+        for number, planes in enumerate(observed(game, states[first : first + _ENCODED_AT_ONCE])):
+            digest = blake2b(planes.tobytes(), digest_size=8).digest()
+            found[first + number] = int.from_bytes(digest, "little", signed=True)
+    return found
+
+
+def rewards_of(outcomes: np.ndarray) -> np.ndarray:
+    """Player 0's reward for each outcome [N], float64[N]."""
+    return (outcomes == PLAYER_0_WINS).astype(float) - (outcomes == PLAYER_1_WINS)
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """The positions that can arise, as far as they were counted.
+
+    Attributes:
+        counts: distinct positions after 0, 1, ... plies.
+        paths: sequences of actions that lead there (the perft numbers).
+        values: player 0's value in [-1, 1] of each position by its key's bytes, if all of them
+            were counted; None if there are too many.
+    """
+
+    counts: tuple[int, ...]
+    paths: tuple[int, ...]
+    values: dict[bytes, float] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "positions_by_ply": list(self.counts),
+            "paths_by_ply": list(self.paths),
+            "complete": self.values is not None,
+        }
+
+
+def enumerate_positions(game: Game, limit: int) -> Enumeration:
+    """Count, and if there are at most ``limit`` positions in all, solve.
+
+    A game whose start is drawn has no one start to count from: then there are no counts.
+    """
+    if game.random_start:
+        return Enumeration((), (), None)
+    play = specialise(match_templates, game.rules).play
+    states = game.start().states
+    keys = position_keys(game, states)
+    multiplicity: list[int] = [1]
+    layers: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+    counts, paths, records = [], [], 0
+    while len(states):
+        counts.append(len(np.unique(observation_keys(game, states))))
+        records += len(states)
+        paths.append(sum(multiplicity))
+        masks = np.empty((len(states), game.num_actions), np.int8)
+        game.kernels.legal_actions(game.tables, states, masks)
+        parents, actions = np.nonzero(masks * (states["outcome"] == ONGOING)[:, None])
+        if records > limit or len(parents) * game.state_dtype.itemsize > _MOST_BYTES:
+            return Enumeration(tuple(counts), tuple(paths), None)
+        following = states[parents]
+        play(game.tables, following, actions, game.num_actions)
+        following_keys, first, children = np.unique(
+            position_keys(game, following), return_index=True, return_inverse=True
+        )
+        layers.append((states, keys, parents, children))
+        ways = [0] * len(first)
+        for parent, child in zip(parents.tolist(), children.tolist(), strict=True):
+            ways[child] += multiplicity[parent]
+        states, keys, multiplicity = following[first], following_keys, ways
+    return Enumeration(tuple(counts), tuple(paths), _solve(layers))
+
+
+def _solve(layers: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]) -> dict:
+    """Minimax from the last ply back."""
+    found: dict[bytes, float] = {}
+    below = np.zeros(0)
+    for states, keys, parents, children in reversed(layers):
+        signs = 1.0 - 2.0 * states["mover"]
+        best = np.full(len(states), -np.inf)
+        np.maximum.at(best, parents, signs[parents] * below[children])
+        below = np.where(states["outcome"] == ONGOING, signs * best, rewards_of(states["outcome"]))
+        found.update(zip((key.tobytes() for key in keys), below.tolist(), strict=True))
+    return found

@@ -1,0 +1,186 @@
+"""What a position is worth: exactly where that is known, else by a network or by playouts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ludarium.analysis import solution_of
+from ludarium.analysis.corso import SIZES, CorsoSolution
+from ludarium.analysis.solution import TableSolution
+from ludarium.analysis.solutions import SOLVED
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.rule import ONGOING
+from ludarium.training.agents import UCTAgent, make_agent
+
+from .enumeration import Enumeration, position_keys, rewards_of
+from .games import GameSample
+
+if TYPE_CHECKING:
+    from ludarium.training.agents.network import NetworkAgent
+
+_AT_ONCE = 4096  # positions
+_SEARCHED_FOR_START = 1 << 22  # positions, to find out who wins a small board of Corso
+
+
+class Evaluator(ABC):
+    """Values positions of one game.
+
+    Attributes:
+        game: the rules.
+        name: for people.
+        is_exact: whether the values are those of perfect play.
+    """
+
+    is_exact = False
+
+    def __init__(self, game: Game, name: str) -> None:
+        self.game = game
+        self.name = name
+
+    @abstractmethod
+    def _unfinished(self, states: np.ndarray) -> np.ndarray:
+        """Player 0's values of unfinished positions [N], float[N]."""
+
+    def values(self, states: np.ndarray) -> np.ndarray:
+        """Player 0's values in [-1, 1] of positions, structured [N]; float64[N].
+
+        A value is the expected reward: twice the expected points of a game, less one.
+        """
+        values = rewards_of(states["outcome"])
+        unfinished = np.flatnonzero(states["outcome"] == ONGOING)
+        for first in range(0, len(unfinished), _AT_ONCE):
+            portion = unfinished[first : first + _AT_ONCE]
+            values[portion] = self._unfinished(np.ascontiguousarray(states[portion]))
+        return np.clip(values, -1, 1)
+
+    def along(self, sample: GameSample, games: np.ndarray) -> np.ndarray:
+        """Player 0's values along games, float64[len(games), T + 1]; NaN beyond the end.
+
+        Entry ``t`` is the value after ``t`` plies, the last one the result.
+        """
+        found = np.full((len(games), int(sample.plies[games].max(initial=0)) + 1), np.nan)
+        row_of = {int(game): row for row, game in enumerate(games)}
+        kept: list[np.ndarray] = []
+        rows: list[int] = []
+        numbers: list[int] = []
+        for ply in sample.replay(games):
+            here = [row_of[int(game)] for game in ply.games]
+            kept.append(ply.before)
+            rows += here
+            numbers += [ply.number] * len(here)
+        if kept:
+            found[rows, numbers] = self.values(np.concatenate(kept))
+        found[np.arange(len(games)), sample.plies[games]] = sample.rewards(0)[games]
+        return found
+
+
+class EnumeratedValues(Evaluator):
+    """The values of a game small enough that all its positions were counted."""
+
+    is_exact = True
+
+    def __init__(self, game: Game, positions: Enumeration) -> None:
+        if positions.values is None:
+            raise ValueError(f"the positions of {game} were not all counted")
+        super().__init__(game, f"all {sum(positions.counts):,} positions, solved")
+        self._found = positions.values
+
+    def _unfinished(self, states: np.ndarray) -> np.ndarray:
+        keys = position_keys(self.game, states)
+        return np.array([self._found[key.tobytes()] for key in keys])
+
+
+class TableValues(Evaluator):
+    """The values of a game with a table of all positions."""
+
+    is_exact = True
+
+    def __init__(self, solution: TableSolution) -> None:
+        super().__init__(solution.game, solution.source)
+        self._solution = solution
+
+    def _unfinished(self, states: np.ndarray) -> np.ndarray:
+        codes, places = np.unique(self._solution.values(states), return_inverse=True)
+        outcomes = np.array([self._solution.decode(int(code)).outcome for code in codes], float)
+        return outcomes[places] * (1.0 - 2.0 * states["mover"])
+
+
+class NetworkValues(Evaluator):
+    """The values that a trained agent's network estimates, without search."""
+
+    def __init__(self, agent: NetworkAgent) -> None:
+        super().__init__(agent.game, f"the network of {agent.name}")
+        self._agent = agent
+
+    def _unfinished(self, states: np.ndarray) -> np.ndarray:
+        return self._agent.evaluate(states)[1] * (1.0 - 2.0 * states["mover"])
+
+
+class SearchedValues(Evaluator):
+    """The values that a trained agent's search finds."""
+
+    def __init__(self, agent: NetworkAgent) -> None:
+        super().__init__(agent.game, f"searches of {agent.name}")
+        self._agent = agent
+
+    def _unfinished(self, states: np.ndarray) -> np.ndarray:
+        return self._agent.search(states).values * (1.0 - 2.0 * states["mover"])
+
+
+class PlayoutValues(Evaluator):
+    """The mean results of playouts in a UCT search."""
+
+    def __init__(self, game: Game, playouts: int, seed: int) -> None:
+        super().__init__(game, f"uct:{playouts}")
+        self._agent = UCTAgent(game, playouts, seed)
+
+    def _unfinished(self, states: np.ndarray) -> np.ndarray:
+        return self._agent.search(states).values * (1.0 - 2.0 * states["mover"])
+
+
+def network_agent(game: Game, spec: str) -> NetworkAgent | None:
+    """The agent of that name if it searches with a network, else None.
+
+    Raises:
+        ValueError: it is no agent for this game.
+    """
+    agent = make_agent(spec, game, seed=0)
+    from ludarium.training.agents.network import NetworkAgent
+
+    return agent if isinstance(agent, NetworkAgent) else None
+
+
+def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
+    """Exact values of all positions of a game, if they are known or few."""
+    if positions.values is not None:
+        return EnumeratedValues(game, positions)
+    solved = SOLVED.get(game.name)
+    if solved is not None and issubclass(solved, TableSolution):
+        return TableValues(solved.of(game))
+    return None
+
+
+def exact_values(game: Game, exact: Evaluator | None, states: np.ndarray) -> np.ndarray | None:
+    """Player 0's values of unfinished early positions [N] with perfect play, float[N].
+
+    Corso's come from its opening book, or from a search on smaller boards. None if one of the
+    values is not known.
+    """
+    if exact is not None:
+        return exact.values(states)
+    if SOLVED.get(game.name) is not CorsoSolution or game.options["size"] not in SIZES:
+        return None
+    solution = solution_of(game)
+    assert isinstance(solution, CorsoSolution)
+    found = []
+    for number in range(len(states)):
+        position = Position.of_state(game, states[number])
+        outcome = solution.outcome(position, _SEARCHED_FOR_START)
+        if outcome is None:
+            return None
+        found.append(outcome * (1.0 - 2.0 * position.mover))
+    return np.array(found)

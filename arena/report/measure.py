@@ -1,0 +1,72 @@
+"""`measure`: everything that a report on one game says, as JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ludarium.envs.engine.game import Game
+
+from .complexity import complexity
+from .drama import decisiveness, mistakes, value_games
+from .mirror import mirror
+from .openings import openings
+from .replays import replays
+from .shape import balance, branching, length, rules_in_play
+from .skill import skill
+from .study import Bar, ReportSettings, Study, begin_study, no_bar
+from .summary import summarise
+
+#: Of what `measure` returns; a change of its keys or their meaning needs another number.
+FORMAT = 1
+
+
+def measure(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> dict[str, Any]:
+    """Play games and measure everything; the same settings give the same report.
+
+    Args:
+        game: the rules.
+        settings: how much.
+        bar: makes progress bars.
+
+    Returns:
+        The report, see ``docs/report.md``.
+
+    Raises:
+        ValueError: the agent does not play this game.
+    """
+    study = begin_study(game, settings, bar)
+    trajectories = value_games(study)
+    simple: dict[str, Callable[[Study], Any]] = {
+        "length": length,
+        "branching": branching,
+        "balance": balance,
+        "openings": openings,
+        "rules_in_play": rules_in_play,
+        "skill": skill,
+        "mirror": mirror,
+        "complexity": complexity,
+    }
+    report: dict[str, Any] = {
+        "format": FORMAT,
+        "game": game.name,
+        "title": game.title,
+        "credit": game.credit,
+        "version": game.version,
+        "options": dict(game.options),
+        "seed": settings.seed,
+        "games": study.games,
+        "strongest": study.strongest.players,
+        "trained": None
+        if study.agent is None
+        else {
+            "agent": study.agent,
+            "against_itself": study.varied_player,
+        },
+        "evaluator": study.evaluator.name,
+        **{name: section(study) for name, section in simple.items()},
+        "decisiveness": decisiveness(study, trajectories),
+        "mistakes": mistakes(study, trajectories),
+        "replays": replays(study, trajectories),
+    }
+    return report | {"summary": summarise(report)}

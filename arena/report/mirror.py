@@ -1,0 +1,194 @@
+"""Mirror play: a player who answers each turn by its image under a symmetry of the game.
+
+In some games that wins or draws without any thought, a fault that a rule must mend. Every symmetry
+is tried from both seats.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game, Symmetries
+from ludarium.envs.engine.position import Position
+from ludarium.training.agents import Agent, RandomAgent, make_agent
+from ludarium.training.agents.agent import GameInPlay
+from ludarium.training.evaluation.match import MatchResult, Tally
+
+from .estimates import share
+from .study import Study
+
+_OFTEN = 0.05  # a symmetry whose images are legal less often is left out of the report
+_AGAINST_SEARCH = 3  # symmetries that are tried against the search, the most often legal ones
+
+
+class MirrorAgent(Agent):
+    """Plays the images of the opponent's last actions, and at random where they are not legal.
+
+    Args:
+        game: the rules.
+        symmetries: of the game.
+        number: of the symmetry.
+        seed: of the actions played where there is no image.
+
+    Attributes:
+        tried: images that there were to play, by seat, int64[2].
+        legal: how many of them were legal, by seat.
+    """
+
+    def __init__(self, game: Game, symmetries: Symmetries, number: int, seed: int = 0) -> None:
+        self._symmetries = symmetries
+        self._number = number
+        self._otherwise = RandomAgent(game, seed)
+        self.tried = np.zeros(2, np.int64)
+        self.legal = np.zeros(2, np.int64)
+        super().__init__(game, f"mirror {number}", seed)
+
+    def restart(self, seed: Any = None) -> None:
+        """See `Agent.restart`."""
+        super().restart(seed)
+        self._otherwise.restart(seed)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """Random actions: without the game's history there is nothing to mirror."""
+        return self._otherwise.actions(states)
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        """Prepare to follow the games."""
+        for game in games:
+            game.memory = _Follower(self.game.start(game.seed))
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        """The next image if it is legal, else a random action."""
+        chosen = self._otherwise.actions(states)
+        for number, game in enumerate(games):
+            follower: _Follower = game.memory
+            follower.follow(game, self._image)
+            if not follower.images:
+                continue
+            image = follower.images.popleft()
+            is_legal = bool(follower.position.mask[image])
+            self.tried[game.seat] += 1
+            self.legal[game.seat] += is_legal
+            if is_legal:
+                chosen[number] = image
+        return chosen
+
+    def _image(self, position: Position, action: int) -> int:
+        """The image of an action played in a position, by and for the board's own numbers."""
+        table = self._symmetries.actions_of(position.states, self._number)[0]
+        image = int(np.flatnonzero(table == action)[0])
+        turn = self.game.canonical_turn
+        return image if turn is None else int(turn.actions[image])
+
+
+class _Follower:
+    """Replays one game to know where each action was played."""
+
+    def __init__(self, position: Position) -> None:
+        self.position = position
+        self.images: deque[int] = deque()  # of the opponent's last turn, still to be played
+        self._ours: bool = True  # whether the last action was our own
+
+    def follow(self, game: GameInPlay, image: Any) -> None:
+        """Catch up with the game's actions."""
+        for action in game.actions[self.position.ply :]:
+            is_ours = self.position.mover == game.seat
+            if not is_ours:
+                if self._ours:  # a new turn of the opponent
+                    self.images.clear()
+                self.images.append(image(self.position, action))
+            self._ours = is_ours
+            self.position.play(action)
+
+
+def mirror(study: Study) -> dict[str, Any]:
+    """How often images are legal and what mirror play scores, for each symmetry and seat."""
+    symmetries = study.game.symmetries()
+    numbers = range(len(symmetries))
+    games = max(4, study.games // 4 * 2)
+    reach = study.bar("mirror play", len(numbers))
+    found = []
+    for number in numbers:
+        found.append(_try(study, symmetries, number, "random", games))
+        reach(number + 1)
+    legal = {
+        number: max(seat["legal"]["value"] for seat in row) for number, row in enumerate(found)
+    }
+    often = [number for number in numbers if legal[number] >= _OFTEN]
+    best = sorted(often, key=lambda number: -legal[number])[:_AGAINST_SEARCH]
+    search = study.searches[0]
+    for number in best:
+        found[number] += _try(study, symmetries, number, search, games)
+    return {
+        "symmetries": len(symmetries),
+        "legal_at_least": _OFTEN,
+        "played": [
+            {"symmetry": name_of(study.game, symmetries, number), "number": number} | row
+            for number in sorted(often, key=lambda number: -legal[number])
+            for row in found[number]
+        ],
+    }
+
+
+def _try(
+    study: Study, symmetries: Symmetries, number: int, opponent: str, games: int
+) -> list[dict[str, Any]]:
+    player = MirrorAgent(study.game, symmetries, number)
+    other = make_agent(opponent, study.game, 1)
+    title = f"mirror {number} against {opponent}"
+    result: MatchResult = study.match(title, player, other, games, study.seed(70, number), 0)
+    return [
+        {
+            "seat": seat,
+            "against": opponent,
+            "score": share(tally.points, tally.games).to_dict(),
+            "legal": {
+                "value": float(player.legal[seat] / max(1, player.tried[seat])),
+                "moves": int(player.tried[seat]),
+                "games": tally.games,
+            },
+        }
+        for seat, tally in enumerate(_by_seat(result))
+    ]
+
+
+def _by_seat(result: MatchResult) -> tuple[Tally, Tally]:
+    return result.as_player_0, result.as_player_1
+
+
+def name_of(game: Game, symmetries: Symmetries, number: int) -> str:
+    """What a symmetry does to the board, in words where there are simple ones."""
+    turned = " with the sides exchanged" if game.canonical_turn is not None else ""
+    if number == 0:
+        return "the same move" + turned
+    if len(game.observation_shape) == 3:
+        _, height, width = game.observation_shape
+        plain = _plain_name(symmetries, number, height, width)
+        if plain:
+            return plain + turned
+    return f"symmetry {number}" + turned
+
+
+def _plain_name(symmetries: Symmetries, number: int, height: int, width: int) -> str:
+    try:
+        table = symmetries.of_cells(height * width)[number].reshape(height, width)
+    except ValueError:
+        table = symmetries.observation[number][: height * width].reshape(height, width)
+    board = np.arange(height * width).reshape(height, width)
+    images = {
+        "half a turn": board[::-1, ::-1],
+        "left for right": board[:, ::-1],
+        "top for bottom": board[::-1],
+        "a quarter turn": np.rot90(board),
+        "a quarter turn the other way": np.rot90(board, 3),
+        "mirrored on a diagonal": board.T,
+        "mirrored on the other diagonal": np.rot90(board, 2).T,
+    }
+    for name, image in images.items():
+        if image.shape == table.shape and (image == table).all():
+            return name
+    return ""

@@ -1,0 +1,314 @@
+"""What each first move is worth, which are fair, and what the swap rule does about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
+from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents.agent import GameInPlay
+from ludarium.training.evaluation import play_match
+from ludarium.training.evaluation.kernels import match as match_templates
+from ludarium.training.evaluation.statistics import Z_95
+
+from .enumeration import enumerate_positions
+from .estimates import Estimate, expit, logit, rounded, share
+from .evaluators import (
+    Evaluator,
+    PlayoutValues,
+    SearchedValues,
+    exact_evaluator,
+    exact_values,
+    network_agent,
+)
+from .study import SWAP_OPTION, Study, with_settings
+
+#: A first move is fair if it leaves player 0 with a chance within this of one half.
+FAIR = 0.05
+
+_REPEATS = 3  # searches of the same position, each with playouts of its own
+_TRIED = 6  # first moves that are played
+
+
+def openings(study: Study) -> dict[str, Any] | None:
+    """The value of each first move for player 0; None where the start is drawn."""
+    if study.game.random_start:
+        return None
+    game = without_swap(study.game)
+    start = game.start()
+    actions = start.legal_actions
+    after = np.repeat(start.states, len(actions))
+    specialise(match_templates, game.rules).play(game.tables, after, actions, game.num_actions)
+    exact = study.exact
+    if game is not study.game:
+        exact = exact_evaluator(game, enumerate_positions(game, study.settings.positions))
+    known = exact_values(game, exact, after)
+    orbits = _orbits(game, actions)
+    searcher = exact or _searcher(study, game)
+    chances = _searched(study, searcher, after)
+    searched = _estimates(chances, orbits)
+    tried = _spread(searched)
+    played = _played(study, game, [int(actions[orbits[number][0]]) for number in tried])
+    calibrated = searched
+    if not searcher.is_exact:
+        calibrated = calibrate(
+            searched,
+            tried,
+            np.array([result["points"] for result in played]),
+            np.array([result["player_0_score"]["games"] for result in played]),
+        )
+    texts = [game.action_to_text(start.state, int(action)) for action in actions]
+    moves: list[dict[str, Any]] = [
+        {
+            "moves": [texts[place] for place in orbit],
+            "actions": [int(actions[place]) for place in orbit],
+            "chance": chance.to_dict(),
+            "searched": estimate.to_dict(),
+            "perfect": None if known is None else int(known[orbit[0]]),
+        }
+        for orbit, estimate, chance in zip(orbits, searched, calibrated, strict=True)
+    ]
+    ranked = sorted(moves, key=lambda move: -move["chance"]["value"])
+    values = np.array([move["chance"]["value"] for move in ranked])
+    counts = np.array([len(move["moves"]) for move in ranked])
+    fairest = int(np.abs(values - 0.5).argmin())
+    by_perfect = [
+        sum(len(move["moves"]) for move in ranked if move["perfect"] == value)
+        for value in (1, 0, -1)
+    ]
+    return {
+        "has_swap_rule": SWAP_OPTION in study.game.options,
+        "swap_rule_in_this_game": bool(study.game.options.get(SWAP_OPTION, False)),
+        "players": study.strong_name,
+        "evaluator": searcher.name,
+        "exact": searcher.is_exact,
+        "searches_per_move": chances.shape[1],
+        "fair_within": FAIR,
+        "moves": ranked,
+        "legal": len(actions),
+        "fair": int(counts[np.abs(values - 0.5) <= FAIR].sum()),
+        "to_be_swapped": int(counts[values > 0.5 + FAIR].sum()),
+        "perfect_wins_draws_losses": None if known is None else by_perfect,
+        "fairest": ranked[fairest]["moves"][0],
+        "chance_without_swap": ranked[0]["chance"],
+        "chance_with_swap": rounded(np.minimum(values, 1 - values).max()),
+        "played": [
+            {"move": texts[orbits[number][0]]} | result
+            for number, result in zip(tried, played, strict=True)
+        ],
+    }
+
+
+def _spread(estimates: list[Estimate]) -> list[int]:
+    """Numbers of at most `_TRIED` first moves from the best to the worst, evenly by rank."""
+    order = sorted(range(len(estimates)), key=lambda number: -estimates[number].value)
+    places = np.linspace(0, len(order) - 1, min(_TRIED, len(order))).round().astype(int)
+    return [order[place] for place in places]
+
+
+def calibrate(
+    estimates: list[Estimate], tried: list[int], points: np.ndarray, games: np.ndarray
+) -> list[Estimate]:
+    """Chances as games of strong players have them, from estimates and some played games.
+
+    Estimates of networks and playouts tend to be in the right order, but too near to one half or
+    too far from it. Their logits are fitted to the results by a slope and a shift (J. Platt,
+    "Probabilistic Outputs for Support Vector Machines", 1999), by maximum likelihood with a weak
+    normal prior about 1 and 0, of deviation 1. How far the results still lie from the fit, beyond
+    their own error, is how far any first move may: that widens the intervals of those that were not
+    played, and those that were are moved from the fit to their results by as much (R. DerSimonian
+    and N. Laird, "Meta-Analysis in Clinical Trials", 1986: random effects by moments).
+
+    Args:
+        estimates: of all first moves.
+        tried: which of them were played.
+        points: of player 0 in the games of each of these.
+        games: how many there were.
+
+    Returns:
+        The chance of every first move; ``games`` are its own, or all if it was not played.
+    """
+    ends = np.array([[each.value, each.low, each.high] for each in estimates])
+    logits, low, high = logit(ends).T
+    design = np.stack([logits, np.ones(len(logits))], axis=1)
+    fitted, covariance = _fit(design[tried], points, games)
+    centres = design @ fitted
+    noise = (fitted[0] * (high - low) / (2 * Z_95)) ** 2
+    variances = np.einsum("ni,ij,nj->n", design, covariance, design) + noise
+    scores = (points + 0.5) / (games + 1)
+    results, errors = logit(scores), 1 / ((games + 1) * scores * (1 - scores))
+    apart = max(0.0, float(((results - centres[tried]) ** 2 - errors).mean()))
+    variances += apart
+    played = dict(zip(tried, zip(results, errors, games, strict=True), strict=True))
+    found = []
+    for number, (centre, variance) in enumerate(zip(centres, variances, strict=True)):
+        count = int(games.sum())
+        if number in played:
+            result, error, own_games = played[number]
+            centre = (centre / variance + result / error) / (1 / variance + 1 / error)
+            variance = 1 / (1 / variance + 1 / error)
+            count = int(own_games)
+        value, least, most = expit(centre + Z_95 * variance**0.5 * np.array([0.0, -1.0, 1.0]))
+        found.append(Estimate(float(value), float(least), float(most), count))
+    return found
+
+
+def _fit(
+    design: np.ndarray, points: np.ndarray, games: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slope and shift by Newton's method, and their covariance."""
+    prior = np.array([1.0, 0.0])
+    fitted = prior.copy()
+    for _ in range(50):
+        expected = expit(design @ fitted)
+        gradient = design.T @ (points - games * expected) - (fitted - prior)
+        weights = games * expected * (1 - expected)
+        information = design.T @ (weights[:, None] * design) + np.eye(2)
+        step = np.linalg.solve(information, gradient)
+        fitted += step / max(1.0, float(np.abs(step).max()))
+    return fitted, np.linalg.inv(information)
+
+
+def without_swap(game: Game) -> Game:
+    """The same game without its swap rule, if it has one."""
+    if not game.options.get(SWAP_OPTION, False):
+        return game
+    return type(game)(**dict(game.options) | {SWAP_OPTION: False})
+
+
+def _searcher(study: Study, game: Game) -> Evaluator:
+    settings = study.settings
+    if study.agent is not None and study.has_network:
+        deeper = network_agent(
+            game, with_settings(study.agent, simulations=settings.opening_simulations)
+        )
+        assert deeper is not None
+        return SearchedValues(deeper)
+    return PlayoutValues(game, settings.opening_playouts, study.seed(60))
+
+
+def _searched(study: Study, searcher: Evaluator, after: np.ndarray) -> np.ndarray:
+    """Player 0's chances, float64[first moves, searches]."""
+    repeats = _REPEATS if isinstance(searcher, PlayoutValues) else 1
+    reach = study.bar("first moves", repeats)
+    columns = []
+    for number in range(repeats):
+        columns.append((searcher.values(after) + 1) / 2)
+        reach(number + 1)
+    return np.stack(columns, axis=1)
+
+
+def _orbits(game: Game, actions: np.ndarray) -> list[list[int]]:
+    """Places in ``actions`` of first moves that a symmetry of the start takes to each other."""
+    symmetries = game.symmetries()
+    start = game.start()
+    seen = start.observation().ravel()
+    tables = [
+        symmetries.actions_of(start.states, number)[0]
+        for number in range(len(symmetries))
+        if (seen[symmetries.observation[number]] == seen).all()
+    ]
+    place_of = {int(action): place for place, action in enumerate(actions)}
+    orbits: list[list[int]] = []
+    done: set[int] = set()
+    for place, action in enumerate(actions):
+        if place not in done:
+            images = {int(table[action]) for table in tables}
+            orbit = [place, *sorted({place_of[image] for image in images} - {place})]
+            orbits.append(orbit)
+            done.update(orbit)
+    return orbits
+
+
+def _estimates(chances: np.ndarray, orbits: list[list[int]]) -> list[Estimate]:
+    """The mean of each orbit's searches; their spread, pooled over all moves, gives intervals.
+
+    The intervals are about the noise of the searches, not about what all of them misjudge.
+    """
+    groups = [chances[orbit].ravel() for orbit in orbits]
+    freedom = sum(len(group) - 1 for group in groups)
+    squares = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    spread = (squares / freedom) ** 0.5 if freedom else 0.0
+    halves = [Z_95 * spread / len(group) ** 0.5 for group in groups]
+    return [
+        Estimate(
+            float(group.mean()),
+            max(0.0, float(group.mean()) - half),
+            min(1.0, float(group.mean()) + half),
+            len(group),
+        )
+        for group, half in zip(groups, halves, strict=True)
+    ]
+
+
+class OpensWith(Agent):
+    """Begins games with given actions in turn, and goes on as another agent.
+
+    Args:
+        agent: that goes on.
+        openings: first actions; game ``n`` of a match has number ``n // 2``, counted around.
+    """
+
+    def __init__(self, agent: Agent, openings: Sequence[int]) -> None:
+        self.agent = agent
+        self.openings = list(openings)
+        super().__init__(agent.game, agent.name)
+
+    def restart(self, seed: Any = None) -> None:
+        """See `Agent.restart`."""
+        super().restart(seed)
+        self.agent.restart(seed)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """The other agent's choice; only `play` knows which game it is."""
+        return self.agent.actions(states)
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        """See `Agent.begin`."""
+        self.agent.begin(games)
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        """The given action at the start, later the other agent's choice."""
+        chosen = np.full(len(states), -1, np.int64)
+        later = np.flatnonzero(states["ply"] > 0)
+        if len(later):
+            chosen[later] = self.agent.play([games[n] for n in later.tolist()], states[later])
+        for number in np.flatnonzero(states["ply"] == 0).tolist():
+            chosen[number] = self.openings[games[number].number // 2 % len(self.openings)]
+        return chosen
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        """See `Agent.finish`."""
+        self.agent.finish(games)
+
+
+def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]]:
+    """Player 0's results of games of the strongest player that begin with each action."""
+    spec = study.varied_player
+    per_move = max(4, study.games // 8 * 2)
+    games = per_move * len(actions)
+    reach = study.bar(f"first moves played by {study.strong_name}", games)
+    seed = study.seed(61)
+    first, second = (OpensWith(make_agent(spec, game, seed + n), actions) for n in (0, 1))
+    result = play_match(game, first, second, games, seed, 0, lambda done, total: reach(done))
+    openings = np.array([played.actions[0] for played in result.played])
+    outcomes = np.array([played.outcome for played in result.played])
+    found = []
+    for action in actions:
+        of_move = outcomes[openings == action]
+        wins = int((of_move == PLAYER_0_WINS).sum())
+        draws = len(of_move) - wins - int((of_move == PLAYER_1_WINS).sum())
+        found.append(
+            {
+                "players": study.strong_name,
+                "player_0_score": share(wins + draws / 2, len(of_move)).to_dict(),
+                "points": wins + draws / 2,
+                "draws": draws,
+            }
+        )
+    return found

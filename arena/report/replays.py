@@ -1,0 +1,60 @@
+"""Games worth replaying: the shortest, the one with most lead changes, the one with most events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.record import make_record
+
+from .drama import Trajectories
+from .estimates import rounded
+from .games import GameSample
+from .study import Study
+
+
+def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[str, Any]]:
+    """A few games of the strongest players, each as a record with the reason to look at it."""
+    games = trajectories[study.strongest.players]
+    sample = study.strongest
+    plies = games.plies
+    decided = sample.rewards(0)[games.games] != 0
+    chosen = [("the shortest game", int(np.where(decided, plies, plies.max() + 1).argmin()))]
+    changes = games.lead_changes()
+    if changes.max() > 0:
+        times = "once" if changes.max() == 1 else f"{changes.max()} times"
+        chosen.append((f"the lead changes {times}", int(changes.argmax())))
+    decided_rows, chances = games.winners_chances()
+    if len(decided_rows):
+        lowest = np.nanmin(chances[:, 1:], axis=1)
+        title = f"won from a chance of {lowest.min():.0%}"
+        chosen.append((title, int(decided_rows[lowest.argmin()])))
+    events = sample.events[games.games]
+    if events.shape[1] and events[:, 0].max() > 0:
+        most = int(events[:, 0].argmax())
+        name = study.game.event_names[0]
+        chosen.append((f'most of "{name}": {events[most, 0]}', most))
+    found: dict[int, dict[str, Any]] = {}
+    for title, row in chosen:
+        if row in found:
+            found[row]["why"].append(title)
+        else:
+            found[row] = {"why": [title]} | _game_of(sample, int(games.games[row]), games, row)
+    return list(found.values())
+
+
+def _game_of(sample: GameSample, number: int, games: Trajectories, row: int) -> dict[str, Any]:
+    position = sample.game.start(sample.seeds[number])
+    actions = sample.actions[number, : sample.plies[number]].tolist()
+    texts = []
+    for action in actions:
+        texts.append(position.action_to_text(action))
+        position.play(action)
+    chances = games.chances[row][~np.isnan(games.chances[row])]
+    return {
+        "players": sample.players,
+        "record": make_record(sample.game, sample.seeds[number], texts, position),
+        "actions": actions,
+        "player_0_chances": [rounded(chance) for chance in chances],
+    }

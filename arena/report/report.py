@@ -1,0 +1,92 @@
+"""`make_report`, `compare_options`, and `Report`, which is written as a page and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ludarium.envs.engine.game import Game
+from ludarium.training.runs.files import write_file
+
+from .comparison import compare
+from .measure import measure
+from .page import render_comparison, render_page
+from .study import Bar, ReportSettings, no_bar
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report on a game, or on several of its option sets.
+
+    Attributes:
+        games: the rules with each option set.
+        data: JSON values: what `measure` returns; of several games a mapping with ``comparison``
+            (see `compare`) and ``reports``, one for each.
+    """
+
+    games: tuple[Game, ...]
+    data: dict[str, Any]
+
+    @property
+    def html(self) -> str:
+        """The page, which needs no other file and no network."""
+        if len(self.games) == 1:
+            return render_page(self.games[0], self.data)
+        return render_comparison(self.games, self.data["reports"], self.data["comparison"])
+
+    @property
+    def summary(self) -> list[str]:
+        """The main figures in sentences."""
+        source = self.data if len(self.games) == 1 else self.data["comparison"]
+        summary: list[str] = source["summary"]
+        return summary
+
+    def write(self, path: Path) -> Path:
+        """Write the page to ``path`` and the figures beside it; returns the path of the latter."""
+        figures = path.with_suffix(".json")
+        write_file(figures, (json.dumps(self.data, indent=1) + "\n").encode())
+        write_file(path, self.html.encode())
+        return figures
+
+
+def make_report(game: Game, settings: ReportSettings | None = None, bar: Bar = no_bar) -> Report:
+    """Measure one game; the same settings give the same report.
+
+    Args:
+        game: the rules.
+        settings: how much is measured.
+        bar: makes progress bars.
+
+    Raises:
+        ValueError: the agent of the settings does not play this game.
+    """
+    return Report((game,), measure(game, settings or ReportSettings(), bar))
+
+
+def compare_options(
+    game: Game,
+    option: str,
+    values: Sequence[Any],
+    settings: ReportSettings | None = None,
+    bar: Bar = no_bar,
+) -> Report:
+    """Measure a game with several values of one option.
+
+    Args:
+        game: the rules, with the other options.
+        option: name of the one that differs.
+        values: at least two, all different.
+        settings, bar: as for `make_report`.
+
+    Raises:
+        ValueError: there is no such option or value, or fewer than two.
+    """
+    if len(values) < 2 or len({repr(value) for value in values}) < len(values):
+        raise ValueError(f"a comparison needs two or more different values of {option}")
+    games = tuple(type(game)(**dict(game.options) | {option: value}) for value in values)
+    reports = [measure(each, settings or ReportSettings(), bar) for each in games]
+    data = {"comparison": compare(option, values, reports), "reports": reports}
+    return Report(games, data)

@@ -1,0 +1,123 @@
+"""How long games are, how much choice there is, who wins, and which rules come into play."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+
+from .estimates import mean, ratio, rounded, share
+from .evaluators import exact_values
+from .games import GameSample
+from .study import Study
+
+_PERCENTILES = (5, 25, 50, 75, 95)
+_STILL_ON = 0.1  # share of the games that must be on for a ply's figure to be given
+_NAMED = 20  # actions that are listed by name
+
+
+def length(study: Study) -> list[dict[str, Any]]:
+    """Length of games by strength of play."""
+    return [_length_of(sample) for sample in study.samples.values()]
+
+
+def _length_of(sample: GameSample) -> dict[str, Any]:
+    plies, games = np.unique(sample.plies, return_counts=True)
+    return {
+        "players": sample.players,
+        "plies": mean(sample.plies).to_dict(),
+        "turns": mean(sample.turns).to_dict(),
+        "standard_deviation": rounded(np.std(sample.plies)),
+        "percentiles": {str(p): rounded(np.percentile(sample.plies, p)) for p in _PERCENTILES},
+        "shortest": int(plies[0]),
+        "longest": int(plies[-1]),
+        "games_by_plies": dict(zip(map(str, plies.tolist()), games.tolist(), strict=True)),
+    }
+
+
+def branching(study: Study) -> list[dict[str, Any]]:
+    """Number of legal actions by strength of play: on the average, and ply by ply."""
+    return [_branching_of(sample) for sample in study.samples.values()]
+
+
+def _branching_of(sample: GameSample) -> dict[str, Any]:
+    choices = sample.choices.sum(axis=1)
+    forced = ((sample.choices == 1).sum(axis=1)).astype(float)
+    by_ply = []
+    for ply in range(sample.choices.shape[1]):
+        on = sample.plies > ply
+        if on.sum() < max(2, _STILL_ON * len(sample)):
+            break
+        by_ply.append({"ply": ply + 1} | mean(sample.choices[on, ply]).to_dict())
+    return {
+        "players": sample.players,
+        "mean": ratio(choices, sample.plies).to_dict(),
+        "forced": ratio(forced, sample.plies).to_dict(),
+        "largest": int(sample.choices.max(initial=0)),
+        "by_ply": by_ply,
+    }
+
+
+def balance(study: Study) -> dict[str, Any]:
+    """How often each side wins, by strength of play, and who wins with perfect play."""
+    start = None
+    if not study.game.random_start:
+        start = exact_values(study.game, study.exact, study.game.start().states)
+    return {
+        "perfect": None if start is None else int(start[0]),
+        "by_strength": [_balance_of(sample) for sample in study.samples.values()],
+    }
+
+
+def _balance_of(sample: GameSample) -> dict[str, Any]:
+    games = len(sample)
+    wins = [int((sample.outcomes == won).sum()) for won in (PLAYER_0_WINS, PLAYER_1_WINS)]
+    draws = games - sum(wins)
+    distinct = {tuple(row[:plies]) for row, plies in zip(sample.actions, sample.plies, strict=True)}
+    return {
+        "players": sample.players,
+        "player_0_wins": share(wins[0], games).to_dict(),
+        "draws": share(draws, games).to_dict(),
+        "player_1_wins": share(wins[1], games).to_dict(),
+        "player_0_score": share(wins[0] + draws / 2, games).to_dict(),
+        "ended_at_ply_cap": int((sample.outcomes == TRUNCATED).sum()),
+        "distinct_games": len(distinct),
+    }
+
+
+def rules_in_play(study: Study) -> dict[str, Any]:
+    """How often each rule comes into play, which never do, and which actions are never played."""
+    names = list(study.game.event_names)
+    by_rule = [
+        {
+            "rule": name,
+            "by_strength": [
+                {
+                    "players": sample.players,
+                    "per_game": mean(sample.events[:, number]).to_dict(),
+                    "games_with": share(
+                        int((sample.events[:, number] > 0).sum()), len(sample)
+                    ).to_dict(),
+                }
+                for sample in study.samples.values()
+            ],
+        }
+        for number, name in enumerate(names)
+    ]
+    totals = sum(sample.events.sum(axis=0) for sample in study.samples.values())
+    played = np.unique(np.concatenate([sample.actions.ravel() for sample in _all(study)]))
+    unplayed = np.setdiff1d(np.arange(study.game.num_actions), played)
+    return {
+        "rules": by_rule,
+        "never": [name for name, total in zip(names, np.ravel(totals), strict=True) if not total],
+        "actions": study.game.num_actions,
+        "actions_never_played": len(unplayed),
+        "named": [study.game.action_names[action] for action in unplayed[:_NAMED]],
+        "games": sum(map(len, _all(study))),
+    }
+
+
+def _all(study: Study) -> list[GameSample]:
+    return list(study.samples.values())

@@ -1,0 +1,99 @@
+"""How deep the game is: Elo gained by each doubling of playouts, and by training.
+
+A ladder of players, each of whom meets the next, as in the skill traces of S. Tavener's program Ai
+Ai; the span from random play to the strongest player, in steps that a person would feel, is a
+measure of depth (F. Lantz and others, "Depth in Strategic Games", 2017).
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+from ludarium.training.agents import make_agent
+from ludarium.training.evaluation import Match, MatchResult, Rating, fit_ratings
+
+from .estimates import Estimate, rounded
+from .study import Study, with_settings
+
+#: Elo points by which a player who scores 64 % is stronger: one step of the ladder.
+STEP = 100.0
+#: How the report calls a trained agent that plays by its policy alone.
+POLICY = "policy alone"
+
+
+def skill(study: Study) -> dict[str, Any]:
+    """The ladder and what its rungs are worth."""
+    rungs = [f"uct:{playouts}" for playouts in study.settings.rungs]
+    pairs = [*pairwise(["random", *rungs])]
+    specs = {name: name for pair in pairs for name in pair}
+    if study.agent is not None:
+        top = study.strong_name
+        specs[top] = study.agent
+        pairs.append((rungs[-1], top))
+        if study.has_network:
+            specs[POLICY] = with_settings(study.agent, simulations=0)
+            pairs += [(rungs[len(rungs) // 2], POLICY), (POLICY, top)]
+    games = max(4, study.games // 4 * 2)
+    matches = [
+        study.match(
+            f"{first} against {second}",
+            make_agent(specs[first], study.game, 1),
+            make_agent(specs[second], study.game, 2),
+            games,
+            study.seed(50, number),
+            None,
+        )
+        for number, (first, second) in enumerate(pairs)
+    ]
+    results = [
+        Match(first, second, match.total.games, match.total.points)
+        for (first, second), match in zip(pairs, matches, strict=True)
+    ]
+    ratings = fit_ratings(results, {"random": 0.0})
+    by_rung = fit_ratings(results, {rungs[0]: 0.0})[rungs[-1]]
+    doublings = math.log2(study.settings.rungs[-1] / study.settings.rungs[0])
+    played = games * (len(rungs) - 1)
+    searches = Estimate(*_rating(ratings[rungs[-1]]), games * len(rungs))
+    top = max(ratings, key=lambda name: ratings[name].elo)
+    span = Estimate(*_rating(ratings[top]), games * len(pairs))
+    return {
+        "ladder": [
+            {"player": name, "spec": specs[name]}
+            | Estimate(*_rating(rating), _games_of(name, results)).to_dict()
+            for name, rating in sorted(ratings.items(), key=lambda item: item[1].elo)
+        ],
+        "matches": [_match_of(pair, match) for pair, match in zip(pairs, matches, strict=True)],
+        "elo_per_doubling": Estimate(
+            by_rung.elo / doublings, by_rung.low / doublings, by_rung.high / doublings, played
+        ).to_dict(),
+        "strongest": top,
+        "span": span.to_dict(),
+        "span_of_search": searches.to_dict(),
+        "step": STEP,
+        "steps": rounded(span.value / STEP),
+    }
+
+
+def _rating(rating: Rating) -> tuple[float, float, float]:
+    return rating.elo, rating.low, rating.high
+
+
+def _games_of(name: str, results: list[Match]) -> int:
+    return sum(match.games for match in results if name in (match.first, match.second))
+
+
+def _match_of(pair: tuple[str, str], match: MatchResult) -> dict[str, Any]:
+    """The second player's result against the first, who is one rung below."""
+    total = match.total
+    low, high = match.interval
+    estimate = Estimate(1 - match.score, 1 - high, 1 - low, total.games)
+    return {
+        "player": pair[1],
+        "against": pair[0],
+        "wins": total.losses,
+        "draws": total.draws,
+        "losses": total.wins,
+        "score": estimate.to_dict(),
+    }

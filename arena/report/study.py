@@ -1,0 +1,258 @@
+"""`ReportSettings`, how much is measured, and `Study`, what the sections of a report work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents.checkpoints import shipped_agent
+from ludarium.training.agents.settings import split_settings
+from ludarium.training.evaluation import MatchResult, play_match
+
+from .enumeration import Enumeration, enumerate_positions
+from .evaluators import (
+    Evaluator,
+    NetworkValues,
+    PlayoutValues,
+    exact_evaluator,
+    network_agent,
+)
+from .games import GameSample, random_games
+
+#: Makes a progress bar from its title and total, and returns what tells it how much is done.
+Bar = Callable[[str, int], Callable[[int], Any]]
+
+#: Options that change who chooses a side and nothing else.
+SWAP_OPTION = "swap_rule"
+
+#: How a report calls an agent with a network.
+TRAINED = "trained"
+
+#: Temperature at which trained agents draw their moves in games against themselves.
+VARIETY = 0.3
+
+_USUAL_PLIES = 30.0  # of a random game, up to which the default number of games is played
+_FEWEST_GAMES = 40
+
+
+def no_bar(title: str, total: int) -> Callable[[int], None]:
+    """Shows nothing."""
+    return lambda done: None
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """How much is measured.
+
+    Attributes:
+        games: games between equals of each strength but ``random``, of which there are ten times
+            as many; each step of the ladder has half as many. Even, at least 4. None: 400, and
+            fewer for games that last long.
+        seed: of everything drawn; the same seed gives the same report.
+        agent: name of the strongest player; None: the game's shipped agent, where it was trained
+            with these options.
+        playouts: of the weak and of the strong search.
+        rungs: playouts of the players of the ladder, each double the one before.
+        opening_playouts: of each search for the value of a first move.
+        opening_simulations: the same of the trained agent.
+        value_playouts: of the search that values positions where there is no network.
+        positions: that are counted at most, one by one.
+    """
+
+    games: int | None = None
+    seed: int = 1
+    agent: str | None = None
+    playouts: tuple[int, int] = (100, 1000)
+    rungs: tuple[int, ...] = (25, 50, 100, 200, 400, 800, 1600)
+    opening_playouts: int = 2000
+    opening_simulations: int = 256
+    value_playouts: int = 200
+    positions: int = 100_000
+
+    def __post_init__(self) -> None:
+        games = self.games
+        if games is not None and (type(games) is not int or games < 4 or games % 2):
+            raise ValueError(f"games of a report are an even number from 4 on, not {games!r}")
+
+    @classmethod
+    def quick(cls, **others: Any) -> ReportSettings:
+        """Settings for a first look: few games of weak players."""
+        few: dict[str, Any] = {
+            "games": 20,
+            "playouts": (20, 100),
+            "rungs": (10, 20, 40, 80),
+            "opening_playouts": 200,
+            "opening_simulations": 32,
+            "value_playouts": 50,
+            "positions": 20_000,
+        }
+        return cls(**few | {name: value for name, value in others.items() if value is not None})
+
+    def for_plies(self, plies: float) -> ReportSettings:
+        """With the number of games filled in, for games in which random play takes ``plies``."""
+        if self.games is not None:
+            return self
+        games = 400 * min(1.0, _USUAL_PLIES / plies)
+        return replace(self, games=max(_FEWEST_GAMES, 10 * round(games / 10)))
+
+
+@dataclass
+class Study:
+    """What is known about a game while its report is made.
+
+    Attributes:
+        game: the rules.
+        settings: with ``games`` filled in.
+        bar: makes progress bars.
+        agent: name of the trained agent; None without one.
+        positions: the positions of the first plies, or of the whole game.
+        exact: exact values of all positions, or None.
+        evaluator: the best values of any position that there are.
+        has_network: whether the agent has one.
+        samples: games between equals, by the players' name, the weakest first.
+    """
+
+    game: Game
+    settings: ReportSettings
+    bar: Bar
+    agent: str | None
+    positions: Enumeration
+    exact: Evaluator | None
+    evaluator: Evaluator
+    has_network: bool
+    samples: dict[str, GameSample] = field(default_factory=dict)
+
+    @property
+    def games(self) -> int:
+        """Games between equals."""
+        assert self.settings.games is not None
+        return self.settings.games
+
+    @property
+    def strongest(self) -> GameSample:
+        """Games of the strongest players."""
+        return list(self.samples.values())[-1]
+
+    @property
+    def weakest(self) -> GameSample:
+        """Random games."""
+        return next(iter(self.samples.values()))
+
+    @property
+    def searches(self) -> tuple[str, str]:
+        """Names of the weak and of the strong search."""
+        weak, strong = self.settings.playouts
+        return f"uct:{weak}", f"uct:{strong}"
+
+    @property
+    def strong_player(self) -> str:
+        """Name of the strongest player that is at hand, as `make_agent` reads it."""
+        return self.agent or self.searches[1]
+
+    @property
+    def strong_name(self) -> str:
+        """How the report calls it: an agent with a network is ``trained``."""
+        return TRAINED if self.has_network else self.strong_player
+
+    @property
+    def varied_player(self) -> str:
+        """Name of the strongest player, but so that it does not always play the same game.
+
+        An agent with a network then draws its moves, mostly good ones; others play at random where
+        it does not matter, or as they like.
+        """
+        spec = self.strong_player
+        if not self.has_network or "temperature" in split_settings(spec)[1]:
+            return spec
+        return with_settings(spec, temperature=VARIETY)
+
+    def seed(self, *places: int) -> int:
+        """A seed of its own for each place in the report."""
+        sequence = np.random.SeedSequence([self.settings.seed, *places])
+        return int(sequence.generate_state(1)[0])
+
+    def match(
+        self, title: str, first: Agent, second: Agent, games: int, seed: int, opening: int | None
+    ) -> MatchResult:
+        """A match with a progress bar; ``opening`` random plies before the players take over."""
+        reach = self.bar(title, games)
+        return play_match(
+            self.game, first, second, games, seed, opening, lambda done, total: reach(done)
+        )
+
+    def play_equals(self, name: str, spec: str, games: int, seed: int) -> GameSample:
+        """Games of a player against itself from the start of the game."""
+        result = self.match(
+            f"{name} against itself",
+            make_agent(spec, self.game, seed),
+            make_agent(spec, self.game, seed + 1),
+            games,
+            seed,
+            0,
+        )
+        seeds = [played.seed for played in result.played]
+        moves = [played.actions for played in result.played]
+        return GameSample.of(self.game, name, seeds, moves)
+
+
+def begin_study(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> Study:
+    """Play the games between equals that most sections of a report are about.
+
+    Raises:
+        ValueError: the agent does not play this game, or there are too few games.
+    """
+    few = random_games(game, 100, settings.seed)
+    settings = settings.for_plies(float(few.plies.mean()))
+    agent = settings.agent or trained_agent(game)
+    positions = enumerate_positions(game, settings.positions)
+    exact = exact_evaluator(game, positions)
+    network = None if agent is None else network_agent(game, agent)
+    estimator: Evaluator = PlayoutValues(game, settings.value_playouts, settings.seed)
+    if network is not None:
+        estimator = NetworkValues(network)
+    study = Study(
+        game=game,
+        settings=settings,
+        bar=bar,
+        agent=agent,
+        positions=positions,
+        exact=exact,
+        evaluator=exact or estimator,
+        has_network=network is not None,
+    )
+    study.samples["random"] = random_games(game, 10 * study.games, study.seed(0))
+    for number, spec in enumerate(study.searches, 1):
+        games = study.games if number == 1 else max(4, study.games // 4 * 2)
+        study.samples[spec] = study.play_equals(spec, spec, games, study.seed(number))
+    if agent is not None:
+        study.samples[study.strong_name] = study.play_equals(
+            study.strong_name, study.varied_player, study.games, study.seed(3)
+        )
+    return study
+
+
+def trained_agent(game: Game) -> str | None:
+    """Name of the shipped agent that was trained for this game with these options, if any."""
+    path = shipped_agent(game.name, game.options)
+    if path is None:
+        return None
+    from ludarium.models import checkpoint_options
+
+    trained = checkpoint_options(path)
+    own = {name: value for name, value in game.options.items() if name != SWAP_OPTION}
+    return game.name if all(trained.get(name) == own[name] for name in own) else None
+
+
+def with_settings(spec: str, **changes: float) -> str:
+    """The name of a trained agent with other settings."""
+    name, settings = split_settings(spec)
+    head, colon, last = name.rpartition(":")
+    if colon and last.isdecimal():
+        name, settings = head, {"simulations": last, **settings}
+    settings |= {key: f"{value:g}" for key, value in changes.items()}
+    return f"{name}?" + "&".join(f"{key}={value}" for key, value in settings.items())

@@ -1,0 +1,173 @@
+"""Is A stronger than B? A sequential test that stops as soon as the games say so.
+
+A. Wald's sequential probability ratio test ("Sequential Tests of Statistical Hypotheses", 1945)
+decides between two hypotheses about A's Elo difference to B: H0, it is ``elo0``, and H1, it is
+``elo1``. After each pair of games, the logarithm of the likelihood ratio (LLR) of H1 to H0 is
+compared to two bounds, ``log(beta / (1 - alpha))`` and ``log((1 - beta) / alpha)``.
+
+The two games of a pair share an opening, so they are not independent; pairs are. So the unit is the
+pair, and its score, 0, 1/4, 1/2, 3/4 or 1, follows a pentanomial distribution. Nothing is assumed
+of it but its mean, which each hypothesis fixes: the likelihood of a hypothesis is the largest of
+all distributions with that mean. This is the generalised test of X. Li, J. Liu and Z. Ying,
+"Generalized Sequential Probability Ratio Test for Separate Families of Hypotheses", 2014, as
+M. Van den Bergh brought it to Fishtest, the tests of the chess engine Stockfish ("A Practical
+Introduction to the GSPRT"). A. B. Owen, "Empirical Likelihood Ratio Confidence Intervals for a
+Single Functional", 1988, has the solution for a given mean, and the interval of the mean.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from ludarium.training.evaluation.statistics import Z_95, elo_difference, expected_score
+
+#: Scores of a pair of games: those of its two games together, halved.
+PAIR_SCORES = np.arange(5) / 4
+
+#: A pair score that was never seen is counted this often, for distributions of any mean to exist.
+_UNSEEN = 1e-3
+_MOST_STEPS = 100
+_EXACT = 1e-11
+_HALVINGS = 20  # of an interval, to a millionth
+
+
+class Verdict(Enum):
+    """How a test ended."""
+
+    ACCEPTED = "H1"  #: A is stronger: H1 is accepted.
+    REJECTED = "H0"  #: A is not stronger: H0 is accepted.
+    OPEN = "open"  #: The games do not say yet.
+
+
+@dataclass(frozen=True)
+class SPRT:
+    """A test of H1, A is ``elo1`` points stronger than B, against H0, it is ``elo0`` stronger.
+
+    If A is better than B by ``elo0`` or less, the test says "stronger" with a probability of about
+    ``alpha`` at most; if it is better by ``elo1`` or more, it says "not stronger" with a
+    probability of about ``beta`` at most. In between it may say either. Elo points are those of
+    the expected score. The rates are exact for many games; they hold to a percent or two where a
+    test takes but 30 of them (``benchmarks/sprt.py``).
+
+    Raises:
+        ValueError: ``elo0`` is not below ``elo1``, either is not within 1000 points, or an error
+            rate is not between 0 and 1/2.
+    """
+
+    elo0: float = 0.0
+    elo1: float = 30.0
+    alpha: float = 0.05
+    beta: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not -1000 <= self.elo0 < self.elo1 <= 1000:
+            raise ValueError(
+                "elo0 is below elo1, and both are from -1000 to 1000, not "
+                f"{self.elo0:g} and {self.elo1:g}"
+            )
+        for name, rate in (("alpha", self.alpha), ("beta", self.beta)):
+            if not 0 < rate < 0.5:
+                raise ValueError(f"{name} is an error rate between 0 and 0.5, not {rate:g}")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The test ends when the LLR is at the first or below, or at the second or above."""
+        return (
+            math.log(self.beta / (1 - self.alpha)),
+            math.log((1 - self.beta) / self.alpha),
+        )
+
+    def llr(self, counts: np.ndarray) -> np.ndarray:
+        """The logarithm of the likelihood ratio of H1 to H0.
+
+        Args:
+            counts: int or float [..., 5], how many pairs had each of `PAIR_SCORES`.
+
+        Returns:
+            float64[...]; 0 where there are no pairs.
+        """
+        counts = np.asarray(counts, float)
+        one, other = (
+            log_likelihood(counts, np.full(counts.shape[:-1], expected_score(elo)))
+            for elo in (self.elo1, self.elo0)
+        )
+        return np.where(counts.sum(-1) > 0, one - other, 0.0)
+
+    def verdict(self, llr: float) -> Verdict:
+        """What an LLR says."""
+        low, high = self.bounds
+        if llr >= high:
+            return Verdict.ACCEPTED
+        return Verdict.REJECTED if llr <= low else Verdict.OPEN
+
+
+def log_likelihood(counts: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """How likely pair scores are if their mean is given, at best, compared to any mean.
+
+    The most likely probabilities with mean ``s`` are ``p / (1 + x (a - s))``, where ``p`` are the
+    shares of the scores ``a`` among those seen and ``x`` makes the mean right (Owen 1988).
+
+    Args:
+        counts: float[..., 5], how many pairs had each of `PAIR_SCORES`.
+        means: float[...], in (0, 1).
+
+    Returns:
+        float64[...], logarithms of likelihood ratios, at most 0.
+    """
+    seen = np.where(counts > 0, counts, _UNSEEN)
+    excess = PAIR_SCORES - means[..., None]
+    # The root of a decreasing function, by Newton's method kept within a shrinking interval.
+    low, high = -1 / (1 - means), 1 / means
+    x = np.zeros_like(means)
+    for _ in range(_MOST_STEPS):
+        terms = 1 + x[..., None] * excess
+        value = (seen * excess / terms).sum(-1)
+        slope = -(seen * (excess / terms) ** 2).sum(-1)
+        low, high = np.where(value > 0, x, low), np.where(value < 0, x, high)
+        moved = x - value / slope
+        moved = np.where((moved > low) & (moved < high), moved, (low + high) / 2)
+        is_exact = (np.abs(moved - x) <= _EXACT * (1 + np.abs(x))).all()
+        x = moved
+        if is_exact:
+            break
+    return -(seen * np.log1p(x[..., None] * excess)).sum(-1)
+
+
+def mean_score(counts: np.ndarray) -> float:
+    """The mean score of pairs; float[5] with at least one pair."""
+    return float(counts @ PAIR_SCORES / counts.sum())
+
+
+def score_interval(counts: np.ndarray) -> tuple[float, float]:
+    """The 95 % interval of the mean score of pairs, by empirical likelihood (Owen 1988).
+
+    After a test that stopped early the interval is as for games whose number was fixed before: the
+    score at the stop is a little further from 1/2 than it should be.
+
+    Args:
+        counts: how many pairs had each of `PAIR_SCORES`, at least one pair.
+
+    Raises:
+        ValueError: there are no pairs.
+    """
+    counts = np.asarray(counts, float)
+    if not counts.sum() > 0:
+        raise ValueError("an interval needs pairs of games; there are none")
+    inside = np.full(2, mean_score(np.where(counts > 0, counts, _UNSEEN)))
+    outside = np.array([0.0, 1.0])
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        is_inside = log_likelihood(np.stack([counts, counts]), middle) >= -(Z_95**2) / 2
+        inside, outside = np.where(is_inside, middle, inside), np.where(is_inside, outside, middle)
+    score = mean_score(counts)
+    return min(float(inside[0]), score), max(float(inside[1]), score)
+
+
+def elo_interval(counts: np.ndarray) -> tuple[float, float]:
+    """Elo differences at the ends of `score_interval`."""
+    low, high = score_interval(counts)
+    return elo_difference(low), elo_difference(high)

@@ -1,0 +1,149 @@
+"""How fast one position is searched, beside the batched search of many games.
+
+    python benchmarks/analysis.py                       # three games, two minutes
+    python benchmarks/analysis.py --games obsidio --seconds 5
+    python benchmarks/analysis.py --quick
+
+Both searches have the game's shipped network, the same cores, and a cache of the same size that is
+empty at first. One position: `TreeSearch`, whose threads share one tree. Many games: `Search`, for
+each core one with 128 positions of its own, 64 simulations for each move. The two take turns, for
+the speed of a machine changes from one second to the next. The ratio is the median of the rounds:
+1 would be a search of one position that is as fast as that of many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+
+from ludarium.envs import make_game
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.threads import available_cores, split
+from ludarium.models import InferenceEngine, load_checkpoint
+from ludarium.models.inference import torch_threads
+from ludarium.models.network import PolicyValueNetwork, WithDraws
+from ludarium.training.agents.checkpoints import shipped_agent
+from ludarium.training.evaluation.openings import draw_openings
+from ludarium.training.search import Search, SearchSettings, TreeSearch
+from ludarium.training.search.tree_search import new_batches
+
+GAMES = ["corso", "onyx", "obelisk"]
+POSITIONS = 128  # of a batched search
+SIMULATIONS = 64  # for each of its moves
+CACHE = 16.0  # megabytes
+_PLIES = (0, 3, 6, 9)  # of the positions
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--games", nargs="*", default=GAMES)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--threads", type=int, default=available_cores())
+    parser.add_argument("--quick", action="store_true", help="only whether it runs")
+    given = parser.parse_args()
+    if given.quick:
+        given.games, given.seconds, given.rounds = given.games[:1], 0.2, 2
+    print(f"simulations/s on {given.threads} cores, median of {given.rounds} rounds")
+    for name in given.games:
+        path = shipped_agent(name)
+        if path is None:
+            raise ValueError(f"there is no shipped agent of {name}")
+        checkpoint = load_checkpoint(path)
+        game = make_game(name, **checkpoint.options)
+        measure(game, checkpoint.network, given.threads, given.seconds, given.rounds)
+
+
+def measure(
+    game: Game, network: PolicyValueNetwork, threads: int, seconds: float, rounds: int
+) -> None:
+    """Print the figures of one game."""
+    with torch_threads(1):
+        batched = InferenceEngine(network, game.observation_shape, POSITIONS)
+        single = InferenceEngine(
+            WithDraws(network), game.observation_shape, POSITIONS, batched.backend
+        )
+    states = [
+        draw_openings(game, POSITIONS, plies, np.random.SeedSequence(plies)).states
+        for plies in _PLIES
+    ]
+    many = _Many(game, batched, threads)
+    many.speed(states[0], 0.0)  # compiles, as does the next line
+    speed_of_one(game, states[0][:1], single, threads, 0.01)
+    one_speeds, many_speeds = [], []
+    for number in range(rounds):
+        chosen = states[number % len(states)]
+        one_speeds.append(speed_of_one(game, chosen[number : number + 1], single, threads, seconds))
+        many_speeds.append(many.speed(chosen, seconds))
+    ratios = [one / all_ for one, all_ in zip(one_speeds, many_speeds, strict=True)]
+    print(
+        f"{game.name:<8} {batched.backend:<6} one position {statistics.median(one_speeds):>8,.0f}  "
+        f"many games {statistics.median(many_speeds):>8,.0f}  "
+        f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+        flush=True,
+    )
+
+
+def speed_of_one(
+    game: Game, state: np.ndarray, engine: InferenceEngine, threads: int, seconds: float
+) -> float:
+    """Simulations/s in one position; begins again where the value was proven."""
+    simulations, spent = 0, 0.0
+    while spent < seconds:
+        search = TreeSearch(game, state, engine, batches=new_batches(game, threads, cache=CACHE))
+        started = time.perf_counter()
+        search.think(seconds=seconds - spent)
+        spent += time.perf_counter() - started
+        simulations += search.simulations
+    return simulations / spent
+
+
+class _Many:
+    """Batched searches, one for each thread."""
+
+    def __init__(self, game: Game, engine: InferenceEngine, threads: int) -> None:
+        self._game = game
+        self._engine = engine
+        self._threads = threads
+        settings = SearchSettings(simulations=SIMULATIONS)
+        self._searches = [
+            Search(game, settings, POSITIONS, seed=0, cache=CACHE) for _ in range(threads)
+        ]
+
+    def speed(self, states: np.ndarray, seconds: float) -> float:
+        """Simulations/s; each search plays its moves and goes on from there."""
+        done = [0] * self._threads
+        started = time.perf_counter()
+
+        def share(begin: int, end: int) -> None:
+            for number in range(begin, end):
+                search, current = self._searches[number], states.copy()
+                search.forget()
+                while True:
+                    result = search.run(current, self._engine)
+                    done[number] += result.simulations
+                    if time.perf_counter() - started >= seconds:
+                        break
+                    current = self._after(current, result.actions, states)
+
+        split(share, self._threads, self._threads)
+        return sum(done) / (time.perf_counter() - started)
+
+    def _after(self, states: np.ndarray, actions: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """The positions after these actions; a finished game begins again."""
+        after = states.copy()
+        for index, action in enumerate(actions):
+            position = Position.of_state(self._game, states[index])
+            position.play(action)
+            after[index] = first[index] if position.is_over else position.states[0]
+        return after
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""``ludarium analyse``: what an agent thinks of a position, or of every move of a game."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from ludarium.analysis.games import GameAnalysis, analyse_game
+from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
+from ludarium.analysis.value_graph import check_picture_path, picture_of
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.record import check_record, read_record_file
+from ludarium.envs.registry import GAMES, make_game
+from ludarium.training.agents import Agent, make_agent
+from ludarium.training.runs.files import write_file
+
+from .common import (
+    AGENTS_HELP,
+    add_json,
+    add_options,
+    game_and_agent,
+    print_json,
+    read_options,
+    warn,
+)
+from .interrupt import stop_on_ctrl_c
+from .play import why_untrained
+from .probe import split_moves
+from .progress import bars
+from .resources import read_count
+from .thoughts import effort, headline, table_lines
+
+_FALLBACK = "uct"  # where there is no trained agent
+_SIMULATIONS = 10_000
+_SIMULATIONS_OF_A_MOVE = 1_000  # of each position of a game
+_MOST_SECONDS = 7 * 24 * 3600.0
+_REFRESH = 0.25  # seconds
+
+_DESCRIPTION = f"""\
+Tell what an agent thinks of a position: every legal move with its value, the chances of a win, a
+draw and a loss, the visits of the search, the network's first guess (prior), and the best play
+after it. Values are those of the player to move, from 1, a win, to -1, a loss. All cores search;
+on a terminal the table is refreshed meanwhile.
+
+  ludarium analyse corso --moves "c3 b2"
+  ludarium analyse corso --moves "c3 b2" --seconds 10
+  ludarium analyse onyx --option size=12 --simulations 1e5 --json
+  ludarium analyse corso --agent runs/corso            your own agent
+  ludarium analyse osiron --agent perfect              exact values
+
+With --record, a whole game, move by move: the value after each, and the moves that lost most.
+
+  ludarium analyse corso --record game.json --picture game.svg
+
+Without --agent the shipped agent thinks, or {_FALLBACK} where there is none. Ctrl-C ends the
+thinking and prints what was found. For exact values, see `ludarium probe`; for programs,
+`ludarium engine`.
+
+{AGENTS_HELP}"""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "analyse",
+        help="tell what an agent thinks of a position or a game",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
+    parser.add_argument(
+        "--moves",
+        default="",
+        help="played from the start on, with commas or spaces between them (commas where moves "
+        "have spaces)",
+    )
+    parser.add_argument("--record", metavar="FILE", help="analyse this game, as `play` saves it")
+    parser.add_argument("--seed", type=read_count, default=0, help="of a random start (default 0)")
+    parser.add_argument("--agent", metavar="AGENT", help="whose thoughts (default: see above)")
+    parser.add_argument(
+        "--simulations",
+        type=read_count,
+        metavar="N",
+        help=f"of the search, or playouts, such as 1e5 (default {_SIMULATIONS:,}; for each "
+        f"position of a record {_SIMULATIONS_OF_A_MOVE:,}; with --agent what its name says)",
+    )
+    parser.add_argument("--seconds", type=_read_seconds, metavar="S", help="to think, at most")
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        help="with --record: draw the values of the game, as .svg or .png",
+    )
+    add_options(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Think and print; exit status 130 after Ctrl-C."""
+    if given.record is not None:
+        return _run_game(given)
+    if given.picture is not None:
+        raise ValueError("--picture draws the values of a game: give one with --record FILE")
+    game, agent = choose_game_and_agent(given.game, given.agent, read_options(given.option))
+    position = game.start(given.seed)
+    moves = []
+    for text in split_moves(game, given.moves):
+        action = position.text_to_action(text)
+        moves.append(position.action_to_text(action))
+        position.play(action)
+    if position.is_over:
+        raise ValueError(f"the game is over after these moves:\n{position.board_text()}")
+    thinker = make_thinker(agent, position)
+    who = f"player_{position.mover}, to move"
+    if not given.json:
+        print(position.board_text(), flush=True)
+    with stop_on_ctrl_c() as stop, _shown(who, given.json) as show:
+        analysis = thinker.think(*_effort(given, _SIMULATIONS), stop, show, _REFRESH)
+    if given.json:
+        print_json(
+            {
+                "game": game.name,
+                "options": dict(game.options),
+                "seed": given.seed,
+                "played": moves,
+                **analysis.as_json(),
+                "stopped": stop.is_set,
+            }
+        )
+    else:
+        print("\n".join([headline(analysis, who), *table_lines(analysis)]))
+        if effort(analysis):
+            print(effort(analysis))
+    return 130 if stop.is_set else 0
+
+
+def choose_game_and_agent(
+    name: str, spec: str | None, options: dict[str, Any]
+) -> tuple[Game, Agent]:
+    """The game and who thinks: the agent called ``spec``, or the shipped one, or ``uct``.
+
+    Raises:
+        ValueError, FileNotFoundError: see `game_and_agent`.
+    """
+    if name not in GAMES:
+        raise ValueError(f"{name!r:.60} is no game; games: {', '.join(GAMES)}")
+    if spec is not None:
+        return game_and_agent(spec, options, None, name)
+    reason, notes = why_untrained(name, options)
+    if reason:
+        game = make_game(name, **options)
+        warn(f"{reason}: {_FALLBACK} thinks")
+        return game, make_agent(_FALLBACK, game)
+    for note in notes:
+        warn(note)
+    return game_and_agent(name, options, None)
+
+
+def _effort(given: argparse.Namespace, default: int) -> tuple[int | None, float | None]:
+    """Simulations and seconds; both None for what the agent's name says."""
+    if given.simulations is None and given.seconds is None and given.agent is None:
+        return default, None
+    return given.simulations, given.seconds
+
+
+@contextmanager
+def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], None] | None]:
+    """Shows what was found so far on the terminal, if there is one."""
+    console = Console(stderr=as_json, highlight=False)
+    if not console.is_terminal:
+        yield None
+        return
+    with Live(Text("thinking ..."), console=console, transient=True, auto_refresh=False) as live:
+
+        def show(analysis: PositionAnalysis) -> None:
+            rows = table_lines(analysis, max(1, console.height - 4), console.width)
+            lines = [headline(analysis, who), *rows, f"{effort(analysis)} (Ctrl-C stops)"]
+            live.update(Text("\n".join(lines), no_wrap=True), refresh=True)
+
+        yield show
+
+
+# A whole game.
+
+
+def _run_game(given: argparse.Namespace) -> int:
+    if given.moves:
+        raise ValueError("--record is a whole game: leave out --moves")
+    if given.option:
+        raise ValueError("a record has its own options: leave out --option")
+    picture = None if given.picture is None else check_picture_path(given.picture)
+    game, seed, actions = check_record(read_record_file(given.record), GAMES)
+    if game.name != given.game:
+        raise ValueError(f"{given.record} is a game of {game.name}, not of {given.game}")
+    agent = default_agent(game) if given.agent is None else make_agent(given.agent, game)
+    with stop_on_ctrl_c() as stop, bars() as bar:
+        analysis = analyse_game(
+            game,
+            seed,
+            actions,
+            agent,
+            *_effort(given, _SIMULATIONS_OF_A_MOVE),
+            stop,
+            bar("moves analysed", len(actions)),
+        )
+    if picture is not None:
+        write_file(picture, picture_of(analysis, picture.suffix))
+    if given.json:
+        print_json({"record": given.record, "seed": seed, **analysis.as_json()})
+    else:
+        print("\n".join(_game_lines(analysis)))
+        if picture is not None:
+            print(f"wrote {picture}")
+    if not analysis.is_complete:
+        print(
+            f"ludarium: stopped after {len(analysis.moves)} of {len(actions)} moves",
+            file=sys.stderr,
+        )
+        return 130
+    return 0
+
+
+def _game_lines(analysis: GameAnalysis) -> list[str]:
+    """A game as a table, then the moves that lost most."""
+    head = (" ply", "", "move", "value", "lost", "best")
+    rows = [
+        (
+            f"{move.ply:>4}",
+            f"player_{move.mover}",
+            move.text,
+            _signed(move.value),
+            "" if move.loss is None or move.loss < 0.005 else f"{move.loss:.2f}",
+            "" if move.before.best.text == move.text else move.before.best.text,
+        )
+        for move in analysis.moves
+    ]
+    widths = [max(len(row[place]) for row in [head, *rows]) for place in range(len(head))]
+    lines = [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in [head, *rows]
+    ]
+    worst = ", ".join(f"{move.ply}. {move.text} (-{move.loss:.2f})" for move in analysis.worst())
+    means = [analysis.mean_loss(player) for player in (0, 1)]
+    lost = ", ".join(
+        f"player_{player} {mean:.3f}" for player, mean in enumerate(means) if mean is not None
+    )
+    lines.append(f"values by {analysis.agent}, for the player who moved: 1 a win, -1 a loss")
+    if worst:
+        lines.append(f"lost most: {worst}")
+    if lost:
+        lines.append(f"lost per move: {lost}")
+    return lines
+
+
+def _signed(value: float | None) -> str:
+    return "" if value is None else f"{value:+.2f}"
+
+
+def _read_seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is not a number of seconds above 0")
+    return seconds

@@ -1,0 +1,79 @@
+"""``ludarium engine``: an analysis engine for other programs, JSON lines in and out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from ludarium.analysis.engine import Engine, write_line
+from ludarium.envs.registry import GAMES
+
+from .analyse import choose_game_and_agent
+from .common import AGENTS_HELP, add_options, read_options
+from .resources import read_count
+
+_SIMULATIONS = 1_000
+
+_DESCRIPTION = f"""\
+Analyse positions for another program, such as a front end or a bot: requests come as lines of JSON
+on standard input, answers go as lines of JSON to standard output. The protocol is in the manner of
+KataGo's analysis engine; docs/engine.md documents it.
+
+  ludarium engine corso
+  ludarium engine onyx --option size=12 --agent runs/onyx --simulations 5000
+  echo '{{"id":"a","moves":["c3","b2"],"simulations":500}}' | ludarium engine corso
+
+Other requests, each on a line of its own:
+  {{"id":"b","moves":["c3","b2"],"analyzeTurns":[0,1,2],"seconds":2,"reportDuringSearchEvery":0.5}}
+  {{"id":"c","action":"terminate","terminateId":"b"}}
+  {{"id":"d","action":"query_version"}}
+
+At the end of the input all that waits is finished; Ctrl-C stops at once. Messages go to standard
+error.
+
+{AGENTS_HELP}"""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "engine",
+        help="analyse positions for other programs: JSON lines in and out",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
+    parser.add_argument(
+        "--agent", metavar="AGENT", help="whose thoughts (default: the shipped agent's, or uct)"
+    )
+    parser.add_argument(
+        "--simulations",
+        type=read_count,
+        default=_SIMULATIONS,
+        metavar="N",
+        help="for a position whose request gives neither simulations nor seconds (default "
+        f"{_SIMULATIONS:,})",
+    )
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Serve until standard input ends; exit status 130 after Ctrl-C."""
+    _, agent = choose_game_and_agent(given.game, given.agent, read_options(given.option))
+    engine = Engine(agent, _write, given.simulations)
+    print(f"ludarium: {agent.game} is ready, {agent.name} thinks", file=sys.stderr, flush=True)
+    try:
+        engine.serve(sys.stdin.buffer)
+    except KeyboardInterrupt:
+        engine.abort()
+        return 130
+    except BrokenPipeError:
+        engine.abort()
+    return 0
+
+
+def _write(answer: dict[str, Any]) -> None:
+    sys.stdout.write(write_line(answer))
+    sys.stdout.flush()

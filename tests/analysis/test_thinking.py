@@ -1,0 +1,320 @@
+"""What agents think of positions, and of whole games, in one structure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Self
+
+import numpy as np
+import pytest
+
+from ludarium.analysis import TableSolution, Value
+from ludarium.analysis.games import analyse_game
+from ludarium.analysis.thinking import (
+    Estimate,
+    Thinker,
+    analyse_position,
+    default_agent,
+    make_thinker,
+)
+from ludarium.analysis.value_graph import check_picture_path, picture_of
+from ludarium.envs import Position, make_game
+from ludarium.models import build_network
+from ludarium.training.agents import RandomAgent, UCTAgent, make_agent
+from ludarium.training.agents.agent import GameInPlay
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.thinking import ThinkingAgent
+from ludarium.training.evaluation import play_match
+from ludarium.training.networks import network_shape
+from tests.tictactoe import TicTacToe
+
+GAME = TicTacToe()
+
+
+@pytest.fixture(scope="module")
+def network_agent() -> NetworkAgent:
+    return NetworkAgent(GAME, build_network(network_shape(GAME), 4, 1), 50, "mine:50", 0, "eager")
+
+
+def after(*texts: str) -> Position:
+    position = GAME.start(0)
+    for text in texts:
+        position.play(position.text_to_action(text))
+    return position
+
+
+def check(analysis: Any, position: Position) -> None:
+    """What holds for every analysis."""
+    assert sorted(move.action for move in analysis.moves) == list(position.legal_actions)
+    assert analysis.mover == position.mover
+    for move in analysis.moves:
+        assert move.text == position.action_to_text(move.action)
+        assert move.variation[0] == move.text
+        estimate = move.estimate
+        if estimate.win is not None:
+            assert estimate.win + estimate.draw + estimate.loss == pytest.approx(1)
+            assert estimate.win - estimate.loss == pytest.approx(estimate.value, abs=1e-6)
+    json.dumps(analysis.as_json(), allow_nan=False)
+
+
+def test_a_network_tells_all_there_is(network_agent):
+    position = after("b2", "a1")
+    analysis = analyse_position(position, network_agent)
+    check(analysis, position)
+    assert analysis.agent == "mine"
+    assert analysis.simulations == 50
+    assert sum(move.visits for move in analysis.moves) == 50
+    assert sum(move.prior for move in analysis.moves) == pytest.approx(1, abs=1e-5)
+    assert analysis.speed > 0
+    assert analysis.best.visits == max(move.visits for move in analysis.moves)
+    assert len(analysis.best.variation) > 1
+
+
+def test_a_proven_win_is_exact(network_agent):
+    analysis = analyse_position(after("a1", "b2", "a2", "c3"), network_agent)
+    assert analysis.best.text == "a3"
+    assert analysis.best.estimate == Estimate(1.0, 1.0, 0.0, 0.0, True)
+    assert analysis.estimate == analysis.best.estimate
+
+
+def test_a_lost_position_is_exact_too(network_agent):
+    analysis = analyse_position(after("a1", "b2", "c3", "c1", "a3"), network_agent, 1000)
+    assert analysis.mover == 1
+    assert analysis.estimate == Estimate(-1.0, 0.0, 0.0, 1.0, True)
+    assert analysis.simulations < 1000
+
+
+def test_thinking_goes_on_and_follows_the_game(network_agent):
+    thinker = make_thinker(network_agent, after("b2"))
+    first = thinker.think(simulations=40)
+    more = thinker.think(simulations=60)
+    assert (first.simulations, more.simulations) == (40, 60)
+    assert more.seconds > first.seconds
+    thinker.play(more.best.action)
+    kept = thinker.analysis()
+    assert kept.simulations == more.best.visits - 1
+    assert kept.estimate.value == pytest.approx(-more.best.estimate.value, abs=1e-5)
+    with pytest.raises(ValueError, match="taken"):
+        thinker.play(more.best.action)
+    assert thinker.analysis() == kept
+
+
+def test_reports_come_while_it_thinks(network_agent):
+    found: list[int] = []
+    analyse_position(
+        after("b2"),
+        network_agent,
+        seconds=0.1,
+        report=lambda analysis: found.append(analysis.simulations),
+        every=0.01,
+    )
+    assert found == sorted(found)
+
+
+def test_uct_tells_visits_and_chances():
+    position = after("a1", "b2", "a2", "c3")
+    analysis = analyse_position(position, UCTAgent(GAME, 600, seed=1))
+    check(analysis, position)
+    assert (analysis.agent, analysis.simulations) == ("uct", 600)
+    assert analysis.best.text == "a3"
+    assert analysis.best.prior is None
+    assert analysis.best.estimate.value == 1.0
+    assert not analysis.best.estimate.exact
+    draws = analyse_position(after("a1", "b2", "c3", "b3", "b1", "c1", "a3", "a2"), "uct:20")
+    assert draws.best.estimate.draw == 1.0
+
+
+def test_uct_tells_the_same_with_the_same_seed():
+    first, second = (analyse_position(after("b2"), UCTAgent(GAME, 300, seed=5)) for _ in range(2))
+    assert first == second
+
+
+def test_alphabeta_tells_the_best_moves():
+    position = after("a1", "b2", "a2", "c3")
+    analysis = analyse_position(position, "alphabeta:2")
+    check(analysis, position)
+    assert analysis.best.text == "a3"
+    assert analysis.estimate.note == "win in 1"
+    assert analysis.moves[-1].estimate == Estimate(note="not better")
+    unknown = analyse_position(after("b2"), "alphabeta:2")
+    assert unknown.estimate.value is None
+    assert unknown.estimate.note.startswith("score ")
+
+
+class CentreWins(TableSolution):
+    source = "written down here"
+
+    @classmethod
+    def load(cls, path: Any, game: Any) -> Self:
+        return cls(game)
+
+    def values(self, states: np.ndarray) -> np.ndarray:
+        return np.full(len(states), 1, np.int8)
+
+    def action_values(self, states: np.ndarray) -> np.ndarray:
+        return np.array([[0, 0, 0, 0, 1, 0, 0, 0, 0]] * len(states), np.int8)
+
+    def decode(self, value: int) -> Value:
+        return Value(value, plies=3 if value else None)
+
+
+def test_a_solution_tells_exact_values():
+    agent = RandomAgent(GAME)
+    agent.solution = CentreWins(GAME)
+    analysis = analyse_position(GAME.start(0), agent)
+    check(analysis, GAME.start(0))
+    assert analysis.best.text == "b2"
+    assert analysis.estimate == Estimate(1, 1.0, 0.0, 0.0, True, "win in 3")
+    assert analysis.moves[1].estimate == Estimate(0, 0.0, 1.0, 0.0, True, "draw")
+
+
+def test_what_cannot_be_asked(network_agent):
+    with pytest.raises(ValueError, match="agent random cannot say what it thinks"):
+        analyse_position(after("b2"), "random")
+    with pytest.raises(ValueError, match="the game is over"):
+        analyse_position(after("a1", "b2", "a2", "c3", "a3"), network_agent)
+    with pytest.raises(ValueError, match="plays TicTacToe"):
+        make_thinker(network_agent, make_game("corso", size=3).start(0))
+
+
+def test_without_a_network_uct_thinks():
+    assert default_agent(GAME).name == "uct:1000"
+    assert default_agent(make_game("corso", size=3)).name == "uct:1000"
+
+
+def test_unknown_draws_leave_the_value():
+    assert Estimate.of(0.5, float("nan")) == Estimate(0.5)
+    assert Estimate.of(float("nan"), float("nan")) == Estimate()
+    assert Estimate.of(0.5, 0.9).draw == 0.5
+
+
+# Whole games.
+
+BLUNDER = ("a1", "b2", "c3", "c1", "b3", "a3")  # b3 overlooks a3, which wins
+
+
+def blunder() -> list[int]:
+    position, actions = GAME.start(0), []
+    for text in BLUNDER:
+        actions.append(position.text_to_action(text))
+        position.play(actions[-1])
+    assert position.rewards == (-1, 1)
+    return actions
+
+
+def test_the_move_that_lost_most_is_found(network_agent):
+    analysis = analyse_game(GAME, 0, blunder(), network_agent, simulations=4000)
+    assert analysis.is_complete
+    assert [move.text for move in analysis.moves] == list(BLUNDER)
+    assert analysis.values[-1] == -1.0
+    worst, second = analysis.worst(2)
+    assert (worst.text, worst.best_value, worst.value, worst.loss) == ("b3", 1.0, -1.0, 2.0)
+    assert (second.text, second.best_value, second.value) == ("c1", 0.0, -1.0)  # a fork follows
+    assert worst.before.best.text == "a3"
+    assert analysis.mean_loss(1) == pytest.approx(1 / 3)
+    json.dumps(analysis.as_json(), allow_nan=False)
+
+
+def test_an_analysis_can_be_stopped(network_agent):
+    asked: list[bool] = []
+    analysis = analyse_game(
+        GAME,
+        0,
+        blunder(),
+        network_agent,
+        simulations=30,
+        stop=lambda: len(asked) == 2,
+        progress=lambda done, total: asked.append(total == 6),
+    )
+    assert not analysis.is_complete
+    assert len(analysis.moves) == 2
+    assert len(analysis.values) == 3
+    with pytest.raises(ValueError, match="no moves"):
+        analyse_game(GAME, 0, [], network_agent)
+
+
+def test_the_picture_of_a_game(network_agent):
+    pytest.importorskip("matplotlib")
+    analysis = analyse_game(GAME, 0, blunder(), network_agent, simulations=20)
+    assert picture_of(analysis, ".png").startswith(b"\x89PNG")
+    svg = picture_of(analysis, ".svg")
+    assert b"<svg" in svg
+    assert svg == picture_of(analysis, ".svg")
+    with pytest.raises(ValueError, match=r"ends in \.svg or \.png"):
+        check_picture_path("game.gif")
+
+
+# Agents that think for a given time.
+
+
+def test_a_tree_is_kept_from_move_to_move_and_forgotten_at_the_end(monkeypatch):
+    agent = ThinkingAgent(GAME, build_network(network_shape(GAME), 4, 1), 0.02, backend="eager")
+    kept: list[int] = []
+    think = agent._choose
+
+    def choose(search: Any, lots: Any) -> int:
+        kept.append(int(search.simulations))
+        return think(search, lots)
+
+    monkeypatch.setattr(agent, "_choose", choose)
+    handles: dict[int, GameInPlay] = {}
+    begin = agent.begin
+    monkeypatch.setattr(
+        agent,
+        "begin",
+        lambda games: (handles.update((each.number, each) for each in games), begin(games)),
+    )
+    result = play_match(GAME, agent, "random", 4, seed=1, opening_plies=0)
+    assert result.total.games == 4
+    assert len(kept) >= 8
+    assert handles
+    assert all(each.memory is None for each in handles.values())
+    assert agent._in_play == 0
+
+
+def test_memory_is_shared_by_the_games_in_play():
+    network = build_network(network_shape(GAME), 4, 1)
+    agent = ThinkingAgent(GAME, network, 0.001, backend="eager", memory=8_000_000)
+    states = np.repeat(GAME.start(0).states, 4)
+    games = [GameInPlay(GAME, number, 0, 0, states, []) for number in range(4)]
+    agent.begin(games)
+    chosen = agent.play(games, states)
+    assert {each.memory.search.memory for each in games} == {2_000_000}
+    tree = games[0].memory.search
+    position = GAME.start(0)
+    for action in (int(chosen[0]), int(chosen[0] == 0)):  # the agent's, and some other
+        position.play(action)
+        games[0].actions.append(action)
+    states[0] = position.states[0]
+    agent.play(games[:1], states[:1])
+    assert games[0].memory.search is tree
+    assert (tree.state == position.states).all()
+
+
+@pytest.mark.parametrize("spec", ["uct:time=5ms", "uct?time=5ms&exploration=1"])
+def test_a_time_in_place_of_playouts(spec):
+    agent = make_agent(spec, GAME, seed=1)
+    assert agent.name == "uct?time=5ms"
+    states = np.concatenate([after().states, after("a1", "b2", "a2", "c3").states])
+    actions = agent.actions(states)
+    assert GAME.action_names[actions[1]] == "a3"
+    assert agent.choose(after("a1", "b2", "a2", "c3")) == actions[1]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("uct?time=1", "no time such as 500ms"),
+        ("uct?time=0.5ms", "1 ms to 1 h"),
+        ("uct?time=2h", "1 ms to 1 h"),
+        ("uct:100?time=1s", "playouts or a time"),
+        ("corso:100?time=1s", "simulations or a time"),
+    ],
+)
+def test_times_that_are_refused(spec, message):
+    with pytest.raises(ValueError, match=message):
+        make_agent(spec, GAME)
+
+
+def test_a_thinker_is_a_thinker(network_agent):
+    assert isinstance(make_thinker(network_agent, after("b2")), Thinker)

@@ -1,0 +1,124 @@
+"""Sequential comparisons by games: what counts, resuming, the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ludarium.arena import chunks
+from ludarium.arena.comparison import Comparison, compare_agents, read_comparison
+from ludarium.arena.sprt import SPRT, Verdict
+from ludarium.cli import main
+from ludarium.envs import make_game
+from ludarium.training.runs import files
+from tests.survival.faults import FailingOS, Killed
+
+GAME = make_game("corso", size=3)
+TEST = SPRT(0, 200, 0.1, 0.1)
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK", 2)
+    monkeypatch.setattr(chunks, "BLOCK", 20)
+
+
+def compare(folder: Path | None = None, **others: Any) -> Comparison:
+    return compare_agents(GAME, "uct:50", "random", TEST, folder=folder, **others)
+
+
+def test_the_stronger_one_is_found_and_the_weaker_one_too():
+    assert compare().verdict is Verdict.ACCEPTED
+    turned = compare_agents(GAME, "random", "uct:50", TEST)
+    assert turned.verdict is Verdict.REJECTED
+    assert turned.score < 0.5 < compare().score
+
+
+def test_the_verdict_and_what_counts_do_not_depend_on_the_number_of_workers():
+    assert compare(workers=1).to_dict() == compare(workers=5).to_dict()
+
+
+def test_no_pair_counts_after_the_one_that_decides(tmp_path):
+    ended = compare(tmp_path, workers=4)
+    assert ended.verdict is not Verdict.OPEN
+    lines = (tmp_path / "games.jsonl").read_text().splitlines()
+    records = {(record := json.loads(line))["number"]: record for line in lines}
+    points = [
+        records[number]["result"][records[number]["players"].index("uct:50")] / 2 + 0.5
+        for number in range(ended.games)
+    ]
+    counts = [0] * 5
+    for one, other in zip(points[::2], points[1::2], strict=True):
+        assert TEST.verdict(float(TEST.llr(counts))) is Verdict.OPEN
+        counts[round(2 * (one + other))] += 1
+    assert counts == list(ended.counts)
+    assert len(lines) >= ended.games
+
+
+def test_a_kill_at_any_operation_changes_nothing(tmp_path, monkeypatch):
+    expected = compare(tmp_path / "whole", workers=1)
+    counting = FailingOS()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "os", counting)
+        compare(tmp_path / "counted", workers=1)
+    for number in range(0, len(counting.done), 4):
+        folder = tmp_path / f"comparison-{number}"
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "os", FailingOS(number, "kill"))
+            with pytest.raises(Killed):
+                compare(folder, workers=1)
+        assert compare(folder).to_dict() == expected.to_dict()
+        assert read_comparison(folder).standing.to_dict() == expected.to_dict()
+
+
+def test_a_limit_ends_it_without_a_verdict():
+    ended = compare_agents(GAME, "uct:50", "uct:51", SPRT(0, 5), games_limit=10)
+    assert ended.is_finished
+    assert (ended.games, ended.verdict) == (10, Verdict.OPEN)
+
+
+def test_how_it_stands_is_told_on_the_way():
+    told: list[Comparison] = []
+    ended = compare(progress=told.append, workers=1)
+    assert told[0].games == 0
+    assert [each.games for each in told] == sorted(each.games for each in told)
+    assert told[-1].to_dict() == ended.to_dict()
+
+
+@pytest.mark.parametrize("key", ["elo1", "alpha", "games_limit", "agents", "seed"])
+def test_settings_of_a_stranger_are_checked(key, tmp_path):
+    compare_agents(GAME, "uct:5", "random", SPRT(0, 5), games_limit=4, folder=tmp_path)
+    settings = json.loads((tmp_path / "arena.json").read_text())
+    for bad in (None, -7, 1e300, "7", [7], ["a"]):
+        (tmp_path / "arena.json").write_text(json.dumps(settings | {key: bad}))
+        with pytest.raises(ValueError, match="holds no comparison"):
+            read_comparison(tmp_path)
+
+
+def test_the_command_compares_resumes_and_shows(tmp_path, capsys):
+    folder = str(tmp_path / "test")
+    arguments = ["compare", "uct:50", "random", "--game", "corso", "--option", "size=3"]
+    assert main([*arguments, "--elo1", "200", "--folder", folder]) == 0
+    assert "uct:50 is stronger than random: H1 (+200 Elo)" in capsys.readouterr().out
+    assert main(["compare", "--folder", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "H1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["uct:5"], "a comparison is of two agents"),
+        (["uct:5", "uct:6"], "say which, with --game"),
+        (["uct:5", "uct:6", "--game", "corso", "--elo0", "40"], "elo0 is below elo1"),
+        (["uct:5", "uct:6", "--game", "corso", "--games-limit", "3"], "an even number from 2"),
+        (["--folder", "nowhere"], "there is no comparison in nowhere"),
+        (["--folder", "nowhere", "--alpha", "0.1"], "--alpha goes with A and B"),
+    ],
+)
+def test_the_command_says_what_is_wrong(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", *arguments]) == 2
+    assert message in capsys.readouterr().err

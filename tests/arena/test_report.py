@@ -1,0 +1,427 @@
+"""Reports on a game: right on games with known answers, one self-contained page, any game."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.dom import minidom
+
+import numpy as np
+import pytest
+
+from ludarium.arena.report import Report, ReportSettings, compare_options, make_report
+from ludarium.arena.report.charts import spot_radius
+from ludarium.arena.report.comparison import compare
+from ludarium.arena.report.drama import decisiveness, mistakes, value_games
+from ludarium.arena.report.enumeration import enumerate_positions
+from ludarium.arena.report.estimates import Estimate, bootstrap, mean, ratio
+from ludarium.arena.report.games import GameSample, random_games
+from ludarium.arena.report.mirror import MirrorAgent, name_of
+from ludarium.arena.report.openings import calibrate, without_swap
+from ludarium.arena.report.pictures import packed
+from ludarium.arena.report.study import begin_study, with_settings
+from ludarium.cli import main
+from ludarium.cli.report import read_comparison
+from ludarium.envs import GAMES, from_record, make_game
+from ludarium.envs.engine.rule import DRAW
+from ludarium.training.agents import RandomAgent
+from ludarium.training.evaluation import play_match
+from tests.oddity import Oddity
+from tests.tictactoe import TicTacToe
+
+TINY = ReportSettings(
+    games=20,
+    playouts=(10, 40),
+    rungs=(5, 10, 20),
+    opening_playouts=50,
+    value_playouts=20,
+    positions=10_000,
+)
+SECTIONS = {
+    "length",
+    "branching",
+    "balance",
+    "openings",
+    "rules_in_play",
+    "skill",
+    "mirror",
+    "complexity",
+    "decisiveness",
+    "mistakes",
+    "replays",
+    "summary",
+}
+
+
+@pytest.fixture(scope="module")
+def tictactoe() -> Report:
+    return make_report(TicTacToe(), TINY)
+
+
+@pytest.fixture(scope="module")
+def corso() -> Report:
+    """Boards of 3 x 3 and 2 x 2, without a network that fits."""
+    return compare_options(make_game("corso", size=3), "size", [3, 2], TINY)
+
+
+def play(game: Any, *moves: str) -> GameSample:
+    """One game as a sample."""
+    position = game.start(0)
+    actions = []
+    for move in moves:
+        actions.append(position.text_to_action(move))
+        position.play(actions[-1])
+    return GameSample.of(game, "test", [0], [actions])
+
+
+# Figures that are known.
+
+
+def test_tictactoe_is_counted_and_drawn_with_perfect_play(tictactoe: Report) -> None:
+    data = tictactoe.data
+    counted = data["complexity"]["counted"]
+    assert data["complexity"]["positions"] == 5478
+    assert counted["positions_by_ply"] == [1, 9, 72, 252, 756, 1260, 1520, 1140, 390, 78]
+    assert counted["paths_by_ply"][:6] == [1, 9, 72, 504, 3024, 15120]
+    assert data["balance"]["perfect"] == 0
+    assert data["openings"]["perfect_wins_draws_losses"] == [0, 9, 0]
+    assert [len(move["moves"]) for move in data["openings"]["moves"]] == [4, 4, 1]
+
+
+def test_branching_falls_by_one_each_ply(tictactoe: Report) -> None:
+    by_ply = tictactoe.data["branching"][0]["by_ply"]
+    assert [ply["value"] for ply in by_ply] == [9, 8, 7, 6, 5, 4, 3, 2, 1]
+    assert by_ply[0]["games"] == 200
+
+
+def test_random_tictactoe_is_as_it_is_known_to_be() -> None:
+    """First wins 58.5 %, draws 12.7 %; 255,168 games in all."""
+    sample = random_games(TicTacToe(), 4000, seed=3)
+    assert np.mean(sample.rewards(0) == 1) == pytest.approx(0.585, abs=0.03)
+    assert np.mean(sample.outcomes == DRAW) == pytest.approx(0.127, abs=0.02)
+    assert 10 ** np.mean(np.log10(np.maximum(sample.choices, 1)).sum(axis=1)) < 362_880
+    products = np.prod(np.maximum(sample.choices, 1), axis=1)
+    assert products.mean() == pytest.approx(255_168, rel=0.05)
+
+
+def test_the_tree_estimate_covers_the_truth(tictactoe: Report) -> None:
+    knuth = tictactoe.data["complexity"]["tree_knuth"]
+    assert knuth["low"] - 0.02 <= np.log10(255_168) <= knuth["high"] + 0.02
+
+
+def test_corso_3x3_is_solved_by_counting() -> None:
+    """As the search made for Corso finds it."""
+    game = make_game("corso", size=2)
+    found = enumerate_positions(game, 10_000)
+    assert found.values is not None
+    from ludarium.analysis.corso import CorsoSolver
+
+    position = game.start()
+    key = next(key for key, _ in zip(reversed(found.values), range(1), strict=False))
+    assert found.values[key] == CorsoSolver(game).outcome(position).outcome
+    assert found.counts[0] == found.paths[0] == 1
+    assert found.paths[2] == position.perft(2)
+    assert enumerate_positions(game, 20).values is None
+
+
+def test_a_forced_win_thrown_away_is_a_mistake() -> None:
+    study = begin_study(TicTacToe(), TINY)
+    # After b2, b1 loses; a1 wins by force, c1 (for O) is forced; c2 gives the win away.
+    study.samples = {
+        "test": play(TicTacToe(), "b2", "b1", "a1", "c3", "b3", "c1", "c2", "a2", "a3")
+    }
+    games = value_games(study)
+    row = mistakes(study, games)["by_strength"][0]
+    assert games["test"].chances[0, :5].tolist() == [0.5, 0.5, 1.0, 1.0, 1.0]
+    assert games["test"].chances[0, -1] == 0.5
+    assert row["first_mistake_ply"]["value"] == 2  # b1
+    assert row["mistakes_per_game"]["value"] == 2
+
+
+def test_decisiveness_counts_leads_and_comebacks() -> None:
+    study = begin_study(TicTacToe(), TINY)
+    # X could win at once at ply 5, plays elsewhere, and O wins.
+    study.samples = {"test": play(TicTacToe(), "a1", "a2", "b1", "b2", "a3", "c2")}
+    row = decisiveness(study, value_games(study))["by_strength"][0]
+    assert row["lead_changes"]["value"] == 1
+    assert row["comebacks"]["value"] == 1
+    assert row["clear_at"]["value"] == pytest.approx(5 / 6)
+
+
+def test_events_are_counted_from_records() -> None:
+    corso = make_game("corso", size=3)
+    names = list(corso.event_names)
+    counts = dict(zip(names, play(corso, "a1", "a2", "c3", "a2!").events[0], strict=True))
+    assert counts == {
+        "opponent's marble taken": 1,
+        "opponent's dye taken": 0,
+        "expansion": 1,
+        "chain reaction": 1,
+        "marble set off by another": 1,
+    }
+    onyx = make_game("onyx", size=6, start="open", swap_rule=True)
+    counts = dict(zip(onyx.event_names, play(onyx, "a1", "swap", "ab23").events[0], strict=True))
+    assert counts == {
+        "pair captured": 0,
+        "two pairs captured at once": 0,
+        "midpoint taken": 1,
+        "swap": 1,
+    }
+
+
+@pytest.mark.parametrize("name", list(GAMES))
+def test_every_game_names_its_events_and_spots(name: str) -> None:
+    """Counts are whole, never negative, and at least one rule comes into play at random."""
+    game = make_game(name)
+    sample = random_games(game, 2, seed=1)
+    assert sample.events.shape == (2, len(game.event_names))
+    assert (sample.events >= 0).all()
+    assert sample.events.any()
+    spots = game.action_spots()
+    if spots is not None:
+        assert spots.shape == (game.num_actions, 2)
+        assert spot_radius(spots) > 0
+
+
+def test_onyx_counts_a_captured_pair() -> None:
+    """The inventor's rule: two of each colour at the corners of an empty square."""
+    game = make_game("onyx", size=6, start="open")
+    # b1, c1, c2, b2 are the corners of a square: file b (1) and rank 1 (0) add up to an odd number.
+    sample = play(game, "b1", "c1", "f6", "b2", "c2")
+    assert sample.events[0, list(game.event_names).index("pair captured")] == 1
+
+
+def test_osiron_counts_repetitions() -> None:
+    """Four exchanges around a circle of moves that comes back to the start."""
+    game = make_game("osiron")
+    sample = random_games(game, 30, seed=5)
+    events = dict(zip(game.event_names, sample.events.sum(axis=0), strict=True))
+    wins = (sample.rewards(0) != 0).sum()
+    filled = events["own circle filled"] + events["opponent's circle filled"]
+    assert filled - events["circles of both filled at once"] == wins
+    assert events["draw by repetition"] == (sample.outcomes == DRAW).sum()
+
+
+def last_states(sample: GameSample) -> np.ndarray:
+    """How each game ended."""
+    states = sample.starts()
+    for ply in sample.replay():
+        states[ply.games] = ply.after
+    return states
+
+
+def counted(sample: GameSample, *names: str) -> np.ndarray:
+    """How often any of these events came in each game."""
+    places = [list(sample.game.event_names).index(name) for name in names]
+    return sample.events[:, places].sum(axis=1)
+
+
+def test_events_add_up_to_what_lies_on_the_board() -> None:
+    """Stones, tokens and blocks at the end are those that were placed, less those captured."""
+    onyx = random_games(make_game("onyx", size=6, swap_rule=True), 20, seed=2)
+    stones = ((last_states(onyx)["board"] & 3) != 0).sum(axis=1)
+    placed = onyx.plies - counted(onyx, "swap")
+    assert (stones == 8 + placed - 2 * counted(onyx, "pair captured")).all()
+    assert counted(onyx, "pair captured").any()
+
+    obsidio = random_games(make_game("obsidio", size=7), 20, seed=2)
+    ends = last_states(obsidio)
+    tokens = ((ends["cells"] > 0) & (ends["cells"] < 3)).sum(axis=1)
+    kinds = ("dark token", "first light token", "second light token")
+    assert (counted(obsidio, *kinds) == tokens).all()
+    assert (counted(obsidio, "claim") == ends["claims"].sum(axis=1)).all()
+    pairs = counted(obsidio, "second light token", "second light token forfeited")
+    assert (counted(obsidio, "first light token") == pairs).all()
+
+    obelisk = random_games(make_game("obelisk"), 10, seed=2)
+    logged = last_states(obelisk)["logged"]
+    assert (counted(obelisk, "block placed", "black block placed") == logged).all()
+
+
+# Estimates.
+
+
+def test_intervals_cover_what_they_should() -> None:
+    random = np.random.default_rng(0)
+    hits = 0
+    for _ in range(300):
+        estimate = mean(random.exponential(size=50))
+        hits += estimate.low <= 1 <= estimate.high
+    assert 0.88 <= hits / 300 <= 0.99
+    clustered = ratio(np.array([10.0, 0.0]), np.array([10, 10]))
+    assert clustered.value == 0.5
+    assert clustered.low == 0  # a rate of counts is not negative
+    assert bootstrap(np.arange(100.0), np.mean).value == 49.5
+
+
+def test_calibration_follows_the_games() -> None:
+    """Estimates of 60 and 40 % that are 90 and 10 % in play: those between move along."""
+    estimates = [Estimate(value, value, value, 1) for value in (0.6, 0.5, 0.4)]
+    points, games = np.array([180.0, 20.0]), np.array([200, 200])
+    found = calibrate(estimates, [0, 2], points, games)
+    assert found[0].value == pytest.approx(0.9, abs=0.03)
+    assert found[1].value == pytest.approx(0.5, abs=0.03)
+    assert found[2].low < 0.1 < found[2].high
+    assert found[1].high - found[1].low < 0.3
+
+
+def test_a_move_that_was_misjudged_goes_by_its_games() -> None:
+    """As c1 in Corso, which the trained agent thinks good and loses with."""
+    estimates = [Estimate(value, value, value, 1) for value in (0.8, 0.75, 0.7, 0.65)]
+    points, games = np.array([95.0, 12.0, 90.0]), np.array([100, 100, 100])
+    found = calibrate(estimates, [0, 1, 2], points, games)
+    assert found[0].value == pytest.approx(0.95, abs=0.03)
+    assert found[1].value == pytest.approx(0.12, abs=0.05)
+    assert found[3].high - found[3].low > 0.5  # so little is known of the one not played
+
+
+# Mirrors, swaps, names.
+
+
+def test_a_mirror_player_answers_by_the_image() -> None:
+    game = TicTacToe()
+    symmetries = game.symmetries()
+    half = next(n for n in range(8) if name_of(game, symmetries, n) == "half a turn")
+    agent = MirrorAgent(game, symmetries, half)
+    result = play_match(game, RandomAgent(game), agent, 20, seed=1, opening_plies=0)
+    for played in result.played:
+        if played.first_seat == 0 and played.actions[0] != 4:
+            assert played.actions[1] == 8 - played.actions[0]
+    assert 0 < agent.legal[1] <= agent.tried[1]
+
+
+def test_first_moves_are_judged_without_the_swap() -> None:
+    assert without_swap(make_game("obsidio", size=7)).options["swap_rule"] is False
+    corso = make_game("corso", size=3)
+    assert without_swap(corso) is corso
+
+
+def test_settings_of_trained_agents_are_replaced() -> None:
+    assert with_settings("corso:128", temperature=0.3) == "corso?simulations=128&temperature=0.3"
+    assert with_settings("corso?simulations=8", simulations=0) == "corso?simulations=0"
+    study = begin_study(TicTacToe(), TINY)
+    assert study.varied_player == study.strong_name == "uct:40"
+
+
+# The page and the figures.
+
+
+class _References(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.found += [v or "" for k, v in attributes if k in ("src", "href", "xlink:href", "data")]
+
+
+def test_the_page_is_well_formed_and_needs_nothing_else(tictactoe: Report, corso: Report) -> None:
+    for report in (tictactoe, corso):
+        html = report.html
+        minidom.parseString(html.removeprefix("<!DOCTYPE html>"))  # every element is closed
+        parser = _References()
+        parser.feed(html)
+        assert parser.found == []
+        assert "@import" not in html
+        assert html.count("http") == html.count("http://www.w3.org/2000/svg")
+        assert len(html) < 2_000_000
+
+
+def test_replays_step_to_the_pictures_of_the_game() -> None:
+    frames = ["a\nb\nc", "a\nx\nc", "a\nx\nc\nd", "c"]
+    lines: dict[str, int] = {}
+    changes = packed(frames, lines)
+    rows: list[int] = []
+    for frame, edits in zip(frames, changes, strict=True):
+        for start, count, added in edits:
+            rows[start : start + count] = added
+        assert "\n".join(list(lines)[row] for row in rows) == frame
+
+
+def test_the_figures_are_complete_and_replays_can_be_loaded(
+    tictactoe: Report, tmp_path: Path
+) -> None:
+    written = tictactoe.write(tmp_path / "page.html")
+    data = json.loads(written.read_text())
+    assert set(data) >= SECTIONS
+    assert data == tictactoe.data
+    for replay in data["replays"]:
+        assert len(replay["player_0_chances"]) == len(replay["actions"]) + 1
+    _check_estimates(data)
+
+
+def _check_estimates(value: Any) -> None:
+    """Every estimate has its interval and its games."""
+    if isinstance(value, dict):
+        if {"value", "low", "high"} <= set(value):
+            assert value["low"] <= value["value"] <= value["high"]
+            assert value["games"] >= 1
+        for part in value.values():
+            _check_estimates(part)
+    elif isinstance(value, list):
+        for part in value:
+            _check_estimates(part)
+
+
+def test_the_seed_decides(tictactoe: Report) -> None:
+    assert make_report(TicTacToe(), TINY).data == tictactoe.data
+
+
+def test_options_are_compared_side_by_side(corso: Report) -> None:
+    comparison = corso.data["comparison"]
+    assert comparison["values"] == [3, 2]
+    plies = next(f for f in comparison["figures"] if f["name"] == "plies of a game")
+    assert plies["values"][0]["low"] > plies["values"][1]["high"]
+    assert any(text.startswith("Plies of a game") for text in corso.summary)
+    replay = corso.data["reports"][0]["replays"][0]["record"]
+    assert from_record(replay).unwrapped.position.is_over
+    same = compare("size", [3, 3], [corso.data["reports"][0]] * 2)
+    assert same["summary"] == ["In none of these figures do the intervals fall apart."]
+
+
+def test_a_game_without_much_has_a_report_too() -> None:
+    """No board, no score, no events, a random start, players who see it turned."""
+    report = make_report(Oddity(), TINY)
+    assert report.data["openings"] is None
+    assert report.data["rules_in_play"]["rules"] == []
+    assert "First moves" not in report.html
+    minidom.parseString(report.html.removeprefix("<!DOCTYPE html>"))
+
+
+# The command.
+
+
+def test_the_command_writes_both_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+    page = tmp_path / "ttt.html"
+    assert main(["report", "tictactoe", "--quick", "--games", "4", "--output", str(page)]) == 0
+    assert "With perfect play the game is a draw" in capsys.readouterr().out
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert json.loads(page.with_suffix(".json").read_text())["games"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--games", "3"], "even number from 4 on, not 3"),
+        (["--output", "page.txt"], "name a page"),
+        (["--output", "nowhere/page.html"], "there is no folder"),
+        (["--compare", "size"], "write NAME=VALUE,VALUE"),
+        (["--compare", "size=5"], "two or more different values"),
+        (["--compare", "colour=1,2"], "has no option 'colour'"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert main(["report", "corso", "--quick", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_comparisons_are_read_as_options_are() -> None:
+    assert read_comparison("size=5,6") == ("size", [5, 6])
+    assert read_comparison("swap_rule=true,false") == ("swap_rule", [True, False])

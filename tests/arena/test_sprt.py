@@ -1,0 +1,140 @@
+"""The sequential test: its likelihoods, its rates of error, its intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ludarium.arena.simulation import pair_chances, simulate
+from ludarium.arena.sprt import (
+    PAIR_SCORES,
+    SPRT,
+    Verdict,
+    elo_interval,
+    log_likelihood,
+    score_interval,
+)
+from ludarium.training.evaluation import expected_score
+
+
+def test_bounds_are_walds():
+    low, high = SPRT(alpha=0.05, beta=0.1).bounds
+    assert (low, high) == pytest.approx((math.log(0.1 / 0.95), math.log(0.9 / 0.05)))
+    test = SPRT()
+    assert test.verdict(3) is Verdict.ACCEPTED
+    assert test.verdict(-3) is Verdict.REJECTED
+    assert test.verdict(2.9) is test.verdict(-2.9) is Verdict.OPEN
+
+
+@pytest.mark.parametrize("mean", [0.3, 0.5, 0.64])
+def test_the_likelihood_of_a_mean_is_the_largest_of_all_distributions_with_it(mean):
+    """No distribution with this mean, of many, is more likely; and the best is one of them."""
+    random = np.random.default_rng(2)
+    counts = np.array([7, 3, 20, 9, 4])
+    best = float(log_likelihood(counts, np.array(mean)))
+    seen = counts / counts.sum()
+    excess = PAIR_SCORES - mean
+    tried = []
+    for _ in range(20_000):
+        shares = random.dirichlet(1 + counts)
+        # Mix it with an end of the scale, so that its mean is right.
+        other = np.eye(5)[0 if shares @ excess > 0 else 4]
+        weight = (shares @ excess) / (shares @ excess - other @ excess)
+        mixed = (1 - weight) * shares + weight * other
+        tried.append(float(counts @ np.log(mixed / seen)))
+    assert max(tried) <= best + 1e-9
+    assert best == pytest.approx(max(tried), abs=0.5)
+
+
+def test_many_pairs_tell_hypotheses_apart_by_score_and_variance():
+    """For many pairs, the ratio is that of normal distributions with the variance seen."""
+    counts = np.array([3000, 1000, 6200, 1000, 3300])
+    shares = counts / counts.sum()
+    mean = shares @ PAIR_SCORES
+    variance = shares @ (PAIR_SCORES - mean) ** 2
+    test = SPRT(0, 10)
+    one, other = expected_score(10), expected_score(0)
+    normal = counts.sum() * (one - other) * (2 * mean - one - other) / (2 * variance)
+    assert float(test.llr(counts)) == pytest.approx(normal, rel=0.01)
+
+
+def test_a_ratio_turns_with_the_sides_and_is_zero_without_pairs():
+    counts = np.array([[1, 2, 30, 8, 4], [0, 0, 0, 0, 0]])
+    forth = SPRT(-40, 40).llr(counts)
+    back = SPRT(-40, 40).llr(counts[:, ::-1])
+    assert forth == pytest.approx(-back)
+    assert forth[0] > 0 == forth[1]
+
+
+# The rates of error: 200 tests of either hypothesis, as is stated in the documentation.
+
+
+@pytest.mark.parametrize(
+    ("test", "kind"),
+    [
+        (SPRT(0, 30, 0.05, 0.05), "drawish"),
+        (SPRT(0, 30, 0.05, 0.05), "decisive"),
+        (SPRT(0, 100, 0.1, 0.05), "decisive"),
+        (SPRT(-20, 20, 0.1, 0.02), "unfair openings"),
+    ],
+)
+def test_errors_are_as_rare_as_stated(test, kind):
+    """Within what 200 tests can tell: at most as many errors as one in 500 such samples has."""
+    random = np.random.default_rng(11)
+    for elo, wrong, rate in ((test.elo0, 1, test.alpha), (test.elo1, -1, test.beta)):
+        verdicts, games = simulate(test, pair_chances(expected_score(elo), kind), 200, random)
+        assert (verdicts != 0).all()
+        errors = int((verdicts == wrong).sum())
+        assert errors <= 200 * rate + 3 * math.sqrt(200 * rate * (1 - rate))
+        assert errors >= 200 * rate - 3 * math.sqrt(200 * rate * (1 - rate))
+        assert games.mean() < 1000
+
+
+def test_half_way_between_the_hypotheses_takes_the_most_games():
+    random = np.random.default_rng(3)
+    test = SPRT(0, 100)
+    games = [
+        simulate(test, pair_chances(expected_score(elo), "decisive"), 200, random)[1].mean()
+        for elo in (0, 50, 100, 250)
+    ]
+    assert games[1] > games[0]
+    assert games[1] > games[2] > games[3]
+
+
+# Intervals.
+
+
+def test_intervals_of_scores_cover_the_truth_as_often_as_they_say():
+    random = np.random.default_rng(4)
+    shares = pair_chances(0.6, "drawish")
+    covered = 0
+    for _ in range(200):
+        low, high = score_interval(random.multinomial(60, shares))
+        covered += low <= 0.6 <= high
+    assert 0.91 <= covered / 200 <= 0.985
+
+
+def test_an_interval_is_within_the_scale_and_has_the_score():
+    for counts in ([0, 0, 0, 0, 9], [0, 0, 9, 0, 0], [1, 0, 0, 0, 0], [5, 0, 0, 0, 5]):
+        low, high = score_interval(np.array(counts))
+        assert 0 <= low <= np.dot(counts, PAIR_SCORES) / sum(counts) <= high <= 1
+    assert elo_interval(np.array([0, 0, 0, 0, 9]))[1] > 1000
+    with pytest.raises(ValueError, match="there are none"):
+        score_interval(np.zeros(5))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"elo0": 30, "elo1": 30}, "elo0 is below elo1"),
+        ({"elo1": 2000}, "from -1000 to 1000"),
+        ({"alpha": 0}, "alpha is an error rate between 0 and 0.5, not 0"),
+        ({"beta": 0.5}, "beta is an error rate"),
+        ({"elo1": math.nan}, "elo0 is below elo1"),
+    ],
+)
+def test_tests_that_make_no_sense_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        SPRT(**arguments)

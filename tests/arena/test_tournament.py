@@ -1,0 +1,407 @@
+"""Tournaments: their games, determinism, folders that survive whatever happens, the command."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ludarium.arena import chunks
+from ludarium.arena.tables import standings_table
+from ludarium.arena.tournament import Plan, play_tournament, read_tournament
+from ludarium.cli import main
+from ludarium.envs import from_record, make_game
+from ludarium.training.agents import Agent, RandomAgent
+from ludarium.training.runs import files
+from ludarium.training.runs.files import StorageError
+from ludarium.training.runs.lock import FolderLock
+from tests.survival.faults import FailingOS, Killed
+
+GAME = make_game("corso", size=3)
+AGENTS = ["random", "greedy", "uct:5"]
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    """So that a few games are many chunks."""
+    monkeypatch.setattr(chunks, "CHUNK", 2)
+    monkeypatch.setattr(chunks, "BLOCK", 6)
+
+
+def play(folder: Path | None = None, **others: Any):
+    return play_tournament(GAME, AGENTS, 8, seed=3, folder=folder, **others)
+
+
+def games_in(folder: Path) -> list[dict[str, Any]]:
+    """The records, without what time it took, sorted."""
+    records = [json.loads(line) for line in (folder / "games.jsonl").read_text().splitlines()]
+    for record in records:
+        del record["seconds"], record["crc32"]
+    return sorted(records, key=lambda record: (sorted(record["players"]), record["number"]))
+
+
+def contents(folder: Path) -> tuple[Any, ...]:
+    """All that must not depend on what happened on the way."""
+    return (
+        games_in(folder),
+        *((folder / name).read_text() for name in ("arena.json", "results.json", "table.txt")),
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A tournament that nobody interrupted, on one core."""
+    folder = tmp_path_factory.mktemp("tournament") / "whole"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "CHUNK", 2)
+        patch.setattr(chunks, "BLOCK", 6)
+        play(folder, workers=1)
+    return folder
+
+
+# Games.
+
+
+def test_everyone_meets_everyone_from_both_seats(whole):
+    records = games_in(whole)
+    assert len(records) == 3 * 8
+    for one, other in (("random", "greedy"), ("random", "uct:5"), ("greedy", "uct:5")):
+        games = [each for each in records if set(each["players"]) == {one, other}]
+        assert [each["number"] for each in games] == list(range(8))
+        for first, second in zip(games[::2], games[1::2], strict=True):
+            assert first["players"] == second["players"][::-1] == [one, other]
+            plies = first["opening_plies"]
+            assert first["moves"][:plies] == second["moves"][:plies]
+
+
+def test_every_line_is_a_record_that_replays_to_its_result(whole):
+    for line in (whole / "games.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        env = from_record(record)
+        assert all(env.terminations.values())
+        assert [env.rewards[agent] for agent in env.possible_agents] == record["result"]
+        assert len(record["seconds"]) == len(record["moves"])
+
+
+def test_results_are_counted_as_they_were_played(whole):
+    results = json.loads((whole / "results.json").read_text())
+    records = games_in(whole)
+    for agent in results["agents"]:
+        own = [each for each in records if agent["name"] in each["players"]]
+        rewards = [each["result"][each["players"].index(agent["name"])] for each in own]
+        assert (agent["wins"], agent["draws"], agent["losses"]) == tuple(
+            rewards.count(reward) for reward in (1, 0, -1)
+        )
+    first = results["first_player"]
+    assert first["wins"] == sum(each["result"] == [1, -1] for each in records)
+    assert results["games"] == 24
+    for pairing in results["pairings"]:
+        seats = [pairing["as_player_0"][key] + pairing["as_player_1"][key] for key in first_keys()]
+        assert seats == [pairing[key] for key in first_keys()]
+
+
+def first_keys() -> list[str]:
+    return ["wins", "draws", "losses"]
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_games_do_not_depend_on_the_number_of_workers(whole, workers, tmp_path):
+    play(tmp_path / "other", workers=workers)
+    assert contents(tmp_path / "other") == contents(whole)
+
+
+def test_another_seed_gives_other_games(whole, tmp_path):
+    play_tournament(GAME, AGENTS, 8, seed=4, folder=tmp_path)
+    assert games_in(tmp_path) != games_in(whole)
+
+
+def test_who_runs_the_gauntlet_meets_the_others_only():
+    standings = play_tournament(GAME, ["uct:5", "random", "greedy"], 4, gauntlet=["uct:5"])
+    assert standings.games == 8
+    assert standings.between("random", "greedy").games == 0
+    assert standings.between("uct:5", "greedy").games == 4
+
+
+def test_without_a_folder_standings_are_the_same(whole):
+    assert standings_table(play(), terminal=False) + "\n" == (whole / "table.txt").read_text()
+
+
+def test_agents_of_a_worker_use_one_core():
+    seen = set()
+
+    class Curious(RandomAgent):
+        def __init__(self, game, seed=None):
+            from ludarium.envs.engine.threads import available_cores
+
+            seen.add(available_cores())
+            super().__init__(game, seed)
+
+    play_tournament(GAME, {"curious": Curious, "random": "random"}, 4, workers=2)
+    assert seen == {1}
+
+
+def test_a_players_own_object_is_asked_by_one_worker_at_a_time():
+    inside = threading.Lock()
+
+    def careful(position):
+        assert inside.acquire(blocking=False), "two workers at once"
+        try:
+            return int(position.legal_actions[0])
+        finally:
+            inside.release()
+
+    agents = {"careful": careful, "random": "random"}
+    standings = play_tournament(GAME, agents, 40, workers=4)
+    assert standings.games == 40
+
+
+# Failures.
+
+
+class Faulty(RandomAgent):
+    """Plays an illegal action, or fails, in its third decision."""
+
+    def __init__(self, game, seed=None):
+        super().__init__(game, seed)
+        self.name = "faulty"
+
+    def actions(self, states):
+        if (states["ply"] >= 3).any():
+            raise ZeroDivisionError("division by zero")
+        return super().actions(states)
+
+
+class Illegal(Faulty):
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        return np.full(len(states), 10**6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (Faulty, r"faulty against greedy stopped in games \d+ to \d+: ZeroDivisionError: division"),
+        (Illegal, r"faulty against greedy stopped in games \d+ to \d+: agent faulty in game"),
+    ],
+)
+def test_an_agent_that_fails_stops_the_tournament_and_is_named(kind, message, tmp_path):
+    agents: dict[str, Any] = {"faulty": kind, "greedy": "greedy"}
+    with pytest.raises(ValueError, match=message):
+        play_tournament(GAME, agents, 8, folder=tmp_path)
+    # Once it is repaired, the tournament goes on where it was.
+    agents["faulty"] = RandomAgent
+    assert play_tournament(GAME, agents, 8, folder=tmp_path).games == 8
+
+
+@pytest.mark.parametrize("how", ["kill", "power", "full"])
+def test_a_failure_of_the_disk_at_any_operation_changes_nothing(whole, how, tmp_path, monkeypatch):
+    expected = contents(whole)
+    counting = FailingOS()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "os", counting)
+        play(tmp_path / "counted", workers=1)
+    assert {"mkdir", "open", "write", "fsync", "replace"} <= set(counting.done)
+    first, step = {"kill": (0, 1), "power": (1, 3), "full": (2, 3)}[how]
+    for number in range(first, len(counting.done), step):
+        operation = counting.done[number]
+        folder = tmp_path / f"tournament-{number}"
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "os", FailingOS(number, how))
+            with pytest.raises(StorageError if how == "full" else Killed):
+                play(folder, workers=1)
+        warnings: list[str] = []
+        play(folder, workers=2, warn=warnings.append)
+        assert contents(folder) == expected, (number, operation)
+        assert warnings == []
+
+
+def test_games_that_are_there_are_not_played_again(whole, tmp_path):
+    folder = tmp_path / "again"
+    shutil.copytree(whole, folder)
+    lines = (folder / "games.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "games.jsonl").write_bytes(b"".join(lines[:8]))
+    reached = []
+    play(folder, progress=lambda done, total: reached.append((done, total)))
+    assert reached[0][0] >= 8
+    assert reached[-1] == (24, 24)
+    assert (folder / "games.jsonl").read_bytes().startswith(b"".join(lines[:8]))
+
+
+def test_a_damaged_line_is_told_of_and_its_games_come_again(whole, tmp_path):
+    folder = tmp_path / "damaged"
+    shutil.copytree(whole, folder)
+    file = folder / "games.jsonl"
+    damaged = file.read_bytes().replace(b'"result": [1, -1]', b'"result": [-1, 1]', 1)
+    file.write_bytes(damaged)
+    stored = read_tournament(folder)
+    assert (stored.games, stored.total) == (20, 24)
+    assert re.search(r"games.jsonl is damaged in line \d+$", stored.fault or "")
+    warnings: list[str] = []
+    play(folder, warn=warnings.append)
+    assert len(warnings) == 1
+    assert contents(folder) == contents(whole)
+    assert (folder / "games.damaged.jsonl").read_bytes() == damaged
+
+
+# Folders of something else.
+
+
+def test_a_folder_has_one_writer(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "copy")
+    lock = FolderLock(tmp_path / "copy" / "lock")
+    lock.acquire()
+    try:
+        with pytest.raises(ValueError, match="is in use by"):
+            play(tmp_path / "copy")
+        assert read_tournament(tmp_path / "copy").is_finished
+    finally:
+        lock.release()
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"seed": 4}, "its seed is 3, not 4"),
+        ({"opening_plies": 2}, "its opening_plies is None, not 2"),
+        ({"gauntlet": ["random"]}, "its gauntlet is"),
+        ({"games": 10}, "its games is 8, not 10"),
+    ],
+)
+def test_a_folder_of_another_tournament_is_refused(whole, others, message):
+    with pytest.raises(ValueError, match=message):
+        play_tournament(GAME, AGENTS, **{"games": 8, "seed": 3, "folder": whole, **others})
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match="holds no tournament, but other things"):
+        play(tmp_path)
+    assert [item.name for item in tmp_path.iterdir()] == ["thesis.txt"]
+    with pytest.raises(FileNotFoundError, match="no tournament"):
+        read_tournament(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "comparison"}, "is of kind 'comparison'"),
+        ({"format": 2}, "has format 2; this program reads 1"),
+        ({"game": "chess"}, "is of game 'chess'; known games: corso"),
+        ({"version": 7}, "is of corso version 7; this is version 0"),
+        ({"options": {"size": 3000}}, "arena.json: "),
+        ({"agents": ["random"]}, "two agents or more"),
+        ({"agents": ["random", "random"]}, "'random' is named twice"),
+        ({"agents": ["random", "a\x1b[2J"]}, "is no name of an agent"),
+        ({"agents": 7}, "agents are 7, not a list of names"),
+        ({"games": 10**9}, "games is 1000000000, not from 2 to"),
+        ({"games": 3}, "positive even number"),
+        ({"seed": -1}, "a seed is from 0"),
+        ({"opening_plies": "2"}, "opening plies are from 0"),
+    ],
+)
+def test_settings_of_a_stranger_are_checked(whole, changes, message, tmp_path):
+    folder = tmp_path / "strange"
+    shutil.copytree(whole, folder)
+    settings = json.loads((folder / "arena.json").read_text())
+    (folder / "arena.json").write_text(json.dumps(settings | changes))
+    with pytest.raises(ValueError, match=message) as error:
+        read_tournament(folder)
+    assert "\x1b" not in str(error.value)
+
+
+def test_a_folder_runs_no_code_of_a_stranger(whole, tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "trap"
+    shutil.copytree(whole, folder)
+    (tmp_path / "trap_module.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.chdir(tmp_path)
+    settings = json.loads((folder / "arena.json").read_text())
+    settings["agents"] = ["random", "python:trap_module:Bot"]
+    (folder / "arena.json").write_text(json.dumps(settings))
+    (folder / "games.jsonl").unlink()
+    assert main(["tournament", "--folder", str(folder)]) == 2
+    assert "runs code, so it is not taken from a file" in capsys.readouterr().err
+
+
+def test_an_agent_whose_network_changed_is_refused(tmp_path, monkeypatch):
+    from ludarium.training.agents import AgentFactory
+
+    file = tmp_path / "network"
+    file.write_bytes(b"old")
+
+    class Factory(AgentFactory):
+        def make(self, game, seed=None) -> Agent:
+            return RandomAgent(game, seed)
+
+    monkeypatch.setattr("ludarium.arena.entrants._network_file", lambda factory, game: file)
+    agents = {"learner": Factory(), "other": Factory()}
+    play_tournament(GAME, agents, 4, folder=tmp_path / "tournament")
+    file.write_bytes(b"new")
+    with pytest.raises(ValueError, match="another network that was called learner, other"):
+        play_tournament(GAME, agents, 4, folder=tmp_path / "tournament")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"agents": ("a",)}, "two agents or more"),
+        ({"agents": ("a", "b", "a")}, "'a' is named twice"),
+        ({"games": 7}, "positive even number"),
+        ({"games": 10**8}, "more than 10,000,000"),
+        ({"gauntlet": ("c",)}, "'c' is to run the gauntlet, but is not among"),
+        ({"gauntlet": ("a", "b")}, "a gauntlet needs opponents"),
+    ],
+)
+def test_plans_that_cannot_be_played_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Plan(**{"agents": ("a", "b"), "games": 2, **arguments})
+
+
+# The command.
+
+
+def test_the_command_plays_draws_resumes_and_shows(tmp_path, capsys):
+    folder, plot = str(tmp_path / "tour"), tmp_path / "elo.svg"
+    arguments = ["tournament", "corso", *AGENTS, "--option", "size=3", "--games", "8"]
+    assert (
+        main([*arguments, "--folder", folder, "--anchor", "uct:5=1000", "--plot", str(plot)]) == 0
+    )
+    printed = capsys.readouterr().out
+    assert re.search(r"^\d  uct:5 +1000  1000\.\.1000 +16 ", printed, re.MULTILINE)
+    assert "player_0, who moves first" in printed
+    assert plot.read_text().startswith("<?xml")
+    assert ">uct:5<" in plot.read_text()
+    assert main(["tournament", "--folder", folder, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["finished"]
+    assert sum(agent["elo"] for agent in data["agents"]) == pytest.approx(0, abs=0.1)
+    lines = (tmp_path / "tour" / "games.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "tour" / "games.jsonl").write_bytes(b"".join(lines[:12]))
+    assert main(["tournament", "--folder", folder, "--show"]) == 0
+    assert "12 of 24 games are finished" in capsys.readouterr().err
+    assert main(["tournament", "--folder", folder]) == 0
+    assert len((tmp_path / "tour" / "games.jsonl").read_bytes().splitlines()) == 24
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "say what to play"),
+        (["corso", "random"], "two agents or more"),
+        (["corso", "random", "uct:5", "--gauntlet", "2"], "of 2 agents, 1 to 1 can run it"),
+        (["corso", "random", "uct:5", "--anchor", "uct:5"], "is no anchor: write AGENT=ELO"),
+        (["corso", "random", "uct:5", "--anchor", "uct:6=1"], "uct:6 is the anchor, but not among"),
+        (["corso", "random", "uct:5", "--plot", "elo.gif"], "a plot is a file .svg"),
+        (["corso", "random", "uct:5", "--workers", "0"], "workers are 1 or more"),
+        (["--folder", "nowhere"], "there is no tournament in nowhere"),
+        (["--folder", "nowhere", "--games", "4"], "--games goes with GAME and AGENT"),
+    ],
+)
+def test_the_command_says_what_is_wrong(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["tournament", *arguments]) == 2
+    assert message in capsys.readouterr().err

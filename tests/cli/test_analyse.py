@@ -1,0 +1,138 @@
+"""``ludarium analyse`` as a person and as a program meet it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ludarium.cli import analyse, main
+from ludarium.envs import GAMES
+from ludarium.envs.engine.record import make_record
+from tests.tictactoe import TicTacToe
+
+MOVES = ["a1", "b2", "c3", "c1", "b3", "a3"]
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch, tmp_path):
+    """Tic-tac-toe, which compiles fast, and a finished game of it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+    position = TicTacToe().start(0)
+    for text in MOVES:
+        position.play(position.text_to_action(text))
+    Path("game.json").write_text(json.dumps(make_record(position.game, 0, MOVES, position)))
+
+
+def test_a_position_as_a_table(capsys):
+    assert main(["analyse", "tictactoe", "--moves", "a1 b2, a2 c3", "--simulations", "500"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "3 . . O"
+    (heading,) = (number for number, line in enumerate(lines) if line.startswith("move"))
+    assert lines[heading - 1].startswith("uct: +")
+    columns = ["move", "value", "win", "draw", "loss", "visits", "best play"]
+    assert re.split("  +", lines[heading].strip()) == columns
+    assert lines[heading + 1].split()[:5] == ["a3", "+1.000", "100", "%", "0"]
+    assert len(lines) == heading + 1 + 5 + 1
+    assert re.fullmatch(r"500 simulations, [\d.]+ s, [\d,]+/s", lines[-1])
+    assert "no trained agent of tictactoe comes along: uct thinks" in err
+
+
+def test_a_position_as_json(capsys):
+    arguments = ["--agent", "uct:100", "--moves", "b2", "--json"]
+    assert main(["analyse", "tictactoe", *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["game"], found["played"], found["mover"]) == ("tictactoe", ["b2"], "player_1")
+    assert (found["simulations"], found["stopped"]) == (100, False)
+    assert found["best"] == found["moves"][0]["move"]
+    assert sum(move["visits"] for move in found["moves"]) == 100
+
+
+def test_what_is_known_without_a_search(capsys):
+    assert main(["analyse", "tictactoe", "--agent", "alphabeta:2", "--moves", "a1 b2 a2 c3"]) == 0
+    out = capsys.readouterr().out
+    assert "alphabeta:2: a win in 1 for player_0, to move, exactly" in out
+    assert re.search(r"^a3 +win in 1 +100 %", out, re.MULTILINE)
+    assert re.search(r"^c2 +not better$", out, re.MULTILINE)
+
+
+def test_it_is_shown_meanwhile_on_a_terminal(monkeypatch, capsys):
+    screen = io.StringIO()
+    monkeypatch.setattr(
+        analyse,
+        "Console",
+        lambda **others: Console(file=screen, force_terminal=True, width=60, height=10),
+    )
+    monkeypatch.setattr(analyse, "_REFRESH", 0.01)
+    assert main(["analyse", "tictactoe", "--seconds", "0.2"]) == 0
+    assert "Ctrl-C stops" in screen.getvalue()
+    assert "simulations" in capsys.readouterr().out
+
+
+def test_ctrl_c_prints_what_was_found(monkeypatch, capsys):
+    class Pressed:
+        is_set = True
+
+        def __call__(self) -> bool:
+            return True
+
+        def __enter__(self) -> Pressed:
+            return self
+
+        def __exit__(self, *error: object) -> None: ...
+
+    monkeypatch.setattr(analyse, "stop_on_ctrl_c", Pressed)
+    assert main(["analyse", "tictactoe", "--seconds", "1000", "--json"]) == 130
+    assert json.loads(capsys.readouterr().out)["stopped"]
+    assert main(["analyse", "tictactoe", "--record", "game.json", "--seconds", "1000"]) == 130
+    assert "stopped after 1 of 6 moves" in capsys.readouterr().err
+
+
+def test_a_game_move_by_move(capsys):
+    pytest.importorskip("matplotlib")
+    arguments = ["--record", "game.json", "--simulations", "2000", "--picture", "game.svg"]
+    assert main(["analyse", "tictactoe", *arguments]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^ +5 +player_0 +b3 +-\S+ +\S+ +a3$", out, re.MULTILINE)
+    assert re.search(r"^lost most: 5\. b3 \(-[12]\.\d\d\)", out, re.MULTILINE)
+    assert b"<svg" in Path("game.svg").read_bytes()
+    assert main(["analyse", "tictactoe", *arguments[:-2], "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["values"][-1] == -1.0
+    assert found["worst"][0] == 5
+    assert [move["move"] for move in found["moves"]] == MOVES
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["chess"], "'chess' is no game; games: corso"),
+        (["tictactoe", "--moves", "a1 a1"], "a1 is taken"),
+        (["tictactoe", "--moves", " ".join(MOVES)], "the game is over after these moves"),
+        (["tictactoe", "--agent", "random"], "cannot say what it thinks"),
+        (["tictactoe", "--picture", "game.svg"], "give one with --record"),
+        (["tictactoe", "--record", "game.json", "--picture", "game.gif"], "ends in .svg or .png"),
+        (["tictactoe", "--record", "game.json", "--moves", "a1"], "leave out --moves"),
+        (["tictactoe", "--record", "game.json", "--option", "a=1"], "leave out --option"),
+        (["corso", "--record", "game.json"], "is a game of tictactoe, not of corso"),
+        (["tictactoe", "--record", "none.json"], "there is no file"),
+    ],
+)
+def test_what_is_refused(arguments, message, capsys):
+    assert main(["analyse", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err.splitlines()[-1] or message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "soon"])
+def test_seconds_are_a_positive_number(seconds, capsys):
+    with pytest.raises(SystemExit):
+        main(["analyse", "tictactoe", "--seconds", seconds])
+    assert "is not a number of seconds above 0" in capsys.readouterr().err

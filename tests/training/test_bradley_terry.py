@@ -1,0 +1,121 @@
+"""Ratings with draws and the first player's advantage: what they must be, and how sure they are."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ludarium.training.evaluation import BradleyTerry, Match, Score, fit_ratings
+from ludarium.training.evaluation.bradley_terry import ELO
+
+
+def chances(difference: float, nu: float) -> list[float]:
+    """Win, draw and loss of player_0, as the model says."""
+    weights = [math.exp(difference / 2 / ELO), nu, math.exp(-difference / 2 / ELO)]
+    return [weight / sum(weights) for weight in weights]
+
+
+def round_robin(
+    elos: dict[str, float], advantage: float, nu: float, games: float, random=None
+) -> list[Score]:
+    """What so many games in each seat give; on average, or drawn at random."""
+    scores = []
+    for one in elos:
+        for other in elos:
+            if one != other:
+                share = chances(elos[one] - elos[other] + advantage, nu)
+                counts = random.multinomial(games, share) if random else np.multiply(games, share)
+                scores.append(Score(one, other, *counts))
+    return scores
+
+
+ELOS = {"a": -150.0, "b": -50.0, "c": 20.0, "d": 180.0}
+
+
+def test_many_games_give_back_what_they_were_played_by():
+    model = BradleyTerry(round_robin(ELOS, 60, 0.5, 1e9))
+    assert {name: model.rating(name).elo for name in ELOS} == pytest.approx(ELOS, abs=0.01)
+    assert model.advantage().elo == pytest.approx(60, abs=0.01)
+    assert model.nu == pytest.approx(0.5, abs=1e-6)
+    assert model.expected_score("d", "a") == pytest.approx(
+        chances(390, 0.5)[0] + chances(390, 0.5)[1] / 2, abs=1e-6
+    )
+
+
+def test_an_anchor_moves_all_ratings_alike():
+    scores = round_robin(ELOS, 60, 0.5, 100)
+    free, held = BradleyTerry(scores), BradleyTerry(scores, {"b": 1000.0})
+    shift = held.rating("a").elo - free.rating("a").elo
+    for name in "acd":
+        assert held.rating(name).elo - free.rating(name).elo == pytest.approx(shift, abs=1e-4)
+    assert (held.rating("b").low, held.rating("b").high) == (1000, 1000)
+    assert sum(free.rating(name).elo for name in ELOS) == pytest.approx(0, abs=1e-6)
+
+
+def profile(scores: list[Score], name: str, elo: float) -> float:
+    """The largest log-likelihood where one of two players has this rating: by brute force."""
+    best = -math.inf
+    counts = np.array([[s.wins + 0.25, s.draws, s.losses + 0.25] for s in scores])
+    for advantage in np.linspace(-100, 300, 81):
+        for nu in np.geomspace(0.1, 2, 61):
+            total = 0.0
+            for score, row in zip(scores, counts, strict=True):
+                sign = 1 if score.first == name else -1
+                total += float(row @ np.log(chances(2 * sign * elo + advantage, nu)))
+            best = max(best, total)
+    return best
+
+
+def test_an_interval_has_the_ratings_that_are_nearly_as_likely():
+    scores = [Score("a", "b", 14, 4, 2), Score("b", "a", 8, 5, 7)]
+    rating = BradleyTerry(scores).rating("a")
+    top = profile(scores, "a", rating.elo)
+    for end in (rating.low, rating.high):
+        assert top - profile(scores, "a", end) == pytest.approx(1.9207, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("elos", "advantage", "nu", "games"),
+    [
+        (ELOS, 60, 0.5, 20),
+        ({"a": -300, "b": -100, "c": 100, "d": 300}, 30, 0.0, 20),
+        ({"a": -250, "b": 0, "c": 250}, 150, 2.0, 10),
+    ],
+)
+def test_intervals_cover_the_truth_as_often_as_they_say(elos, advantage, nu, games):
+    """Of 120 tournaments with known strengths; 0.95 within what chance allows."""
+    random = np.random.default_rng(5)
+    covered = total = first = 0
+    for _ in range(120):
+        model = BradleyTerry(round_robin(elos, advantage, nu, games, random))
+        for name, elo in elos.items():
+            rating = model.rating(name)
+            covered += rating.low <= elo - np.mean(list(elos.values())) <= rating.high
+            total += 1
+        interval = model.advantage()
+        first += interval.low <= advantage <= interval.high
+    assert 0.92 <= covered / total <= 0.98
+    assert 0.89 <= first / 120 <= 0.99
+
+
+def test_one_who_won_all_games_has_a_finite_rating_and_an_interval_that_is_wide_above():
+    rating = BradleyTerry([Score("a", "b", 20, 0, 0), Score("b", "a", 0, 0, 20)]).rating("a")
+    assert 0 < rating.low < rating.elo < rating.high < 2000
+    assert rating.high - rating.elo > 1.5 * (rating.elo - rating.low)
+
+
+def test_without_draws_and_advantage_it_is_the_fit_of_anchors():
+    model = BradleyTerry([Score("a", "b", 7, 2, 3)], {"b": 500}, draws=False, advantage=False)
+    simple = fit_ratings([Match("a", "b", 12, 8)], {"b": 500})["a"]
+    assert model.standard_rating("a") == simple
+
+
+def test_names_of_those_who_cannot_be_rated_are_told():
+    with pytest.raises(ValueError, match="no match leads from c, d to the other players"):
+        BradleyTerry([Score("a", "b", 1, 0, 1), Score("c", "d", 1, 0, 1)])
+    with pytest.raises(ValueError, match="there are none"):
+        BradleyTerry([])
+    with pytest.raises(ValueError, match="a cannot be rated by games against itself"):
+        BradleyTerry([Score("a", "a", 1, 0, 1)])

@@ -1,0 +1,229 @@
+"""The search of one position: many leaves at a time, and a tree that lasts."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+
+from ludarium.envs import Position
+from ludarium.training.agents import UCTAgent
+from ludarium.training.agents.uct_search import UCTSearch
+from ludarium.training.search import Search, SearchSettings, TreeSearch
+from ludarium.training.search.settings import PUCT
+from ludarium.training.search.tree_search import new_batches
+from tests.tictactoe import TicTacToe
+
+from .test_search import exact_value, random_network, random_positions
+
+GAME = TicTacToe()
+DRAW = 0.25
+
+
+def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Made-up answers with a quarter of draws."""
+    logits, values = random_network(1, GAME.num_actions)(observations)
+    draws = np.full((len(logits), 1), DRAW, np.float32)
+    return np.concatenate([logits, draws], axis=1), 0.75 * values
+
+
+def search(position: Position, threads: int = 1, size: int = 8, cache: float = 1.0, **others):
+    batches = new_batches(GAME, threads, size, cache)
+    return TreeSearch(GAME, position.states, evaluate, batches=batches, **others)
+
+
+def after(*texts: str) -> Position:
+    position = GAME.start(0)
+    for text in texts:
+        position.play(position.text_to_action(text))
+    return position
+
+
+def visits_by_action(tree: TreeSearch) -> np.ndarray:
+    result = tree.result()
+    visits = np.zeros(GAME.num_actions, np.int64)
+    visits[result.actions] = result.visits
+    return visits
+
+
+def test_with_one_leaf_at_a_time_it_is_the_batched_search():
+    position = after("b2")
+    settings = SearchSettings(simulations=60, algorithm=PUCT)
+    batched = Search(GAME, settings, 1).run(position.states, lambda shown: _without_draws(shown))
+    tree = search(position, size=1, cache=0.0)
+    tree.think(simulations=60)
+    assert (visits_by_action(tree) == batched.visits[0]).all()
+    assert tree.result().value == pytest.approx(batched.values[0], abs=1e-6)
+
+
+def _without_draws(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    logits, values = evaluate(observations)
+    return np.ascontiguousarray(logits[:, :-1]), values
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_leaves_at_a_time_find_about_the_same(threads):
+    position = after("b2")
+    one, many = search(position, size=1), search(position, threads)
+    for tree in (one, many):
+        tree.think(simulations=80)
+    assert many.simulations == 80
+    assert many.result().visits.sum() == 80
+    assert many.result().value == pytest.approx(one.result().value, abs=0.15)
+    assert not many._nodes["pending"][: many.result().nodes].any()
+
+
+def test_enough_simulations_prove_the_exact_value():
+    for position in random_positions(GAME, 3, 12):
+        tree = search(position, threads=2)
+        tree.think(simulations=30_000)
+        result = tree.result()
+        assert result.is_exact
+        assert result.value == exact_value(position)
+        assert result.draw == (result.value == 0)
+        best = position.copy()
+        best.play(int(result.actions[0]))
+        assert -exact_value(best) == result.value
+
+
+def test_a_win_at_once_is_found_and_exact_without_a_search():
+    tree = search(after("a1", "b2", "a2", "c3"))  # a3 wins
+    result = tree.result()
+    assert GAME.action_names[result.actions[0]] == "a3"
+    assert (result.value, result.exact[0], result.is_exact) == (1.0, True, True)
+    assert np.isnan(result.values[1:]).all()
+
+
+def test_one_thread_finds_the_same_again():
+    first, second = (search(after("b2")) for _ in range(2))
+    for tree in (first, second):
+        tree.think(simulations=200)
+    assert (visits_by_action(first) == visits_by_action(second)).all()
+    assert first.result().variations == second.result().variations
+
+
+def test_the_tree_is_kept_when_a_move_is_played():
+    tree = search(after("b2"))
+    tree.think(simulations=100)
+    before = tree.result()
+    action = int(before.actions[0])
+    following = before.variations[0][1]
+    tree.play(action)
+    kept = tree.result()
+    assert kept.simulations == before.visits[0] - 1 == kept.visits.sum()
+    assert kept.value == pytest.approx(-before.values[0], abs=1e-5)
+    assert kept.draw == pytest.approx(before.draws[0], abs=1e-5)
+    assert kept.actions[0] == following
+    assert kept.nodes <= before.visits[0]
+    tree.think(simulations=kept.simulations + 50)
+    assert tree.result().visits.sum() == kept.simulations + 50
+
+
+def test_a_move_that_was_never_tried_begins_a_new_tree():
+    tree = search(after("b2"))
+    tree.play(0)
+    assert tree.simulations == 0
+    assert tree.state["ply"][0] == 2
+
+
+def test_a_game_can_be_played_to_its_end_in_one_tree():
+    position = GAME.start(0)
+    tree = search(position, threads=2)
+    while True:
+        tree.think(simulations=2000)
+        action = tree.best_action()
+        position.play(action)
+        if position.is_over:
+            break
+        tree.play(action)
+        assert (tree.state == position.states).all()
+    assert position.rewards == (0, 0)
+    with pytest.raises(ValueError, match="nothing to search in a finished game"):
+        tree.restart(position.states)
+
+
+def test_draws_of_the_network_are_averaged():
+    tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree.think(simulations=8)  # no end of the game is that near
+    result = tree.result()
+    assert result.draw == pytest.approx(DRAW)
+    assert result.draws[result.visits > 0] == pytest.approx(DRAW)
+
+
+def test_what_ends_the_thinking():
+    tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
+    calls = itertools.count()
+    tree.think(stop=lambda: next(calls) == 5)
+    assert 0 < tree.simulations < 500
+    began = time.perf_counter()
+    reports: list[int] = []
+    tree.think(seconds=0.05, report=lambda: reports.append(tree.result().simulations), every=0.01)
+    assert time.perf_counter() - began >= 0.05
+    assert reports == sorted(reports)
+    assert reports
+    with pytest.raises(ValueError, match="seconds of thinking are 0 or more"):
+        tree.think(seconds=-1)
+
+
+def test_a_full_memory_ends_the_thinking_and_a_move_makes_room():
+    settings = SearchSettings(algorithm=PUCT, prove=False)
+    tree = search(GAME.start(0), settings=settings, memory=300_000)
+    tree.think(simulations=1_000_000)
+    assert tree.is_full
+    assert tree.bytes <= 1_000_000  # what it begins with is more than that memory
+    done = tree.simulations
+    tree.play(tree.best_action())
+    kept = tree.simulations
+    tree.think(simulations=kept + 20)
+    assert done > tree.simulations == kept + 20
+
+
+def test_a_failing_network_leaves_an_empty_tree_that_works():
+    failing = True
+
+    def unreliable(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if failing and len(observations) > 1:
+            raise RuntimeError("no memory")
+        return evaluate(observations)
+
+    tree = TreeSearch(GAME, after("b2").states, unreliable, batches=new_batches(GAME, 2, 8))
+    with pytest.raises(RuntimeError, match="no memory"):
+        tree.think(simulations=500)
+    failing = False
+    assert tree.simulations == 0
+    tree.think(simulations=50)
+    assert tree.result().visits.sum() == 50
+
+
+def test_answers_are_cached_by_observation():
+    tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree.think(simulations=500)
+    assert tree.evaluations < 400 < tree.simulations
+
+
+def test_uct_can_be_resumed_and_is_the_same_search():
+    agent, twin = UCTAgent(GAME, 300, seed=3), UCTAgent(GAME, 300, seed=3)
+    position = after("b2")
+    expected = agent.search(position.states).visits[0]
+    resumed = UCTSearch(GAME, twin._random_streams(1), agent.exploration)
+    resumed.restart(position.states)
+    resumed.think(playouts=100)
+    assert resumed.playouts == 100
+    resumed.think(playouts=300)
+    visits, totals, draws = resumed.action_statistics()
+    assert (visits == expected).all()
+    assert (np.abs(totals) + draws <= visits).all()
+    resumed.think(seconds=0.01)
+    assert resumed.playouts > 300
+
+
+def test_uct_adds_up_the_trees_of_its_threads():
+    resumed = UCTSearch(GAME, np.arange(1, 7).reshape(3, 2), 0.7)
+    resumed.restart(after("a1", "b2", "a2", "c3").states)
+    resumed.think(playouts=1000)
+    visits, _, _ = resumed.action_statistics()
+    assert visits.sum() == resumed.playouts == 1000
+    assert GAME.action_names[resumed.best_action()] == "a3"
+    assert resumed.variation(resumed.best_action())[0] == resumed.best_action()

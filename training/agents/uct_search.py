@@ -1,0 +1,195 @@
+"""`UCTSearch`: a UCT search of one position, for as long as one likes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.threads import split
+from ludarium.training.search.watch import Watch
+
+from .kernels import uct as templates
+
+MOST_PLAYOUTS = 10_000_000  # of one search
+
+MOST_NODES = 1 << 22  # of one tree: 101 MB
+_FIRST_PLAYOUTS = 16  # in the first call of the kernel
+_MOST_PLAYOUTS_AT_ONCE = 1 << 14
+_CALL_SECONDS = 0.002  # that a call of the kernel shall take about
+
+
+class UCTSearch:
+    """Searches one position; each thread has a tree of its own, and their visits are added up.
+
+    That is root parallelisation (Chaslot, Winands and van den Herik, "Parallel Monte-Carlo Tree
+    Search", 2008).
+
+    Args:
+        game: the rules.
+        streams: int64 [threads, 2], states of random generators, one for each thread.
+        exploration: weight of the exploration term.
+        most_playouts: that one search may have.
+
+    `restart` it before the first use.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        streams: np.ndarray,
+        exploration: float,
+        most_playouts: int = MOST_PLAYOUTS,
+    ) -> None:
+        threads = len(streams)
+        nodes = min(1 + most_playouts * game.num_actions, MOST_NODES)
+        self.game = game
+        self._most = most_playouts
+        self._exploration = exploration
+        self._kernels = specialise(templates, game.rules)
+        self._root = game.new_states(1)
+        self._work = game.new_states(threads)
+        self._streams = streams
+        self._trees = np.empty((threads, nodes), templates.NODE)
+        self._paths = np.empty((threads, 1 + min(most_playouts, game.max_plies)), np.int32)
+        self._trees["visits"][:, 0] = 0
+        self._free = [1] * threads
+        self._factors = ucb_factors(exploration, 0)
+
+    def restart(self, state: np.ndarray, streams: np.ndarray | None = None) -> None:
+        """Begin anew with an unfinished position, structured array [1], and new random streams."""
+        self._root[0] = state[0]
+        if streams is not None:
+            self._streams = streams
+        for thread, tree in enumerate(self._trees):
+            self._free[thread] = int(
+                self._kernels.plant(self.game.tables, self._root, tree, self.game.num_actions)
+            )
+        self._grow(0, 0)  # compiles, before `think` looks at the clock
+
+    @property
+    def playouts(self) -> int:
+        """Done in all trees together."""
+        return int(self._trees["visits"][:, 0].sum())
+
+    def think(
+        self,
+        playouts: int | None = None,
+        seconds: float | None = None,
+        stop: Callable[[], bool] | None = None,
+        report: Callable[[], None] | None = None,
+        every: float = 0.5,
+    ) -> None:
+        """Search on until one of the conditions holds, or there are ``most_playouts``.
+
+        Args:
+            playouts: of all trees together, those done before included.
+            seconds, stop, report, every: see `Watch`.
+        """
+        watch = Watch(seconds, stop, report, every)
+        threads = len(self._trees)
+        limit = min(self._most, self._most if playouts is None else playouts)
+        shares = [
+            limit * (thread + 1) // threads - limit * thread // threads for thread in range(threads)
+        ]
+
+        def share(begin: int, end: int) -> None:
+            for thread in range(begin, end):
+                self._work_on(watch, thread, shares[thread])
+
+        split(share, threads, threads)
+
+    def _work_on(self, watch: Watch, thread: int, limit: int) -> None:
+        tree, portion = self._trees[thread], _FIRST_PLAYOUTS
+        try:
+            while not watch.is_over and (left := limit - int(tree[0].visits)) > 0:
+                started = time.perf_counter()
+                self._grow(thread, min(portion, left))
+                if time.perf_counter() - started < _CALL_SECONDS:
+                    portion = min(2 * portion, _MOST_PLAYOUTS_AT_ONCE)
+                elif portion > 1:
+                    portion //= 2
+                if thread == 0:
+                    watch.look()
+        except BaseException:
+            watch.is_over = True
+            raise
+
+    def _grow(self, thread: int, playouts: int) -> None:
+        tree = self._trees[thread]
+        spreads, inverse_roots = self._factors_up_to(int(tree[0].visits) + playouts)
+        self._free[thread] = int(
+            self._kernels.grow(
+                self.game.tables,
+                self._root,
+                self._work[thread : thread + 1],
+                self._streams[thread : thread + 1],
+                tree,
+                self._paths[thread],
+                self._free[thread],
+                self.game.num_actions,
+                playouts,
+                spreads,
+                inverse_roots,
+            )
+        )
+
+    def _factors_up_to(self, most: int) -> tuple[np.ndarray, np.ndarray]:
+        """`ucb_factors`, kept from one call to the next."""
+        factors = self._factors
+        if len(factors[0]) <= most:
+            factors = self._factors = ucb_factors(self._exploration, 2 * most)
+        return factors
+
+    def action_statistics(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Visits, sums of results (player 0's side) and draws of the root's actions, int64 [A]."""
+        counts = np.zeros((3, self.game.num_actions), np.int64)
+        for tree in self._trees:
+            first, width = int(tree[0].children), int(tree[0].width)
+            children = tree[first : first + width]
+            for row, name in zip(counts, ("visits", "total", "draws"), strict=True):
+                row[children["action"]] += children[name]
+        visits, totals, draws = counts
+        return visits, totals, draws
+
+    def best_action(self) -> int:
+        """The most visited action; of equally visited ones that with the best mean result."""
+        visits, totals, _ = self.action_statistics()
+        sign = 1 - 2 * int(self._root[0]["mover"])
+        return int(np.lexsort((-sign * totals, -visits))[0])
+
+    def variation(self, action: int) -> tuple[int, ...]:
+        """An action, and the most visited play after it in the tree that knows it best."""
+        best: tuple[int, ...] = (action,)
+        most = 0
+        for tree in self._trees:
+            children = _children(tree, 0)
+            node = int(children[np.flatnonzero(tree["action"][children] == action)[0]])
+            if tree[node].visits > most:
+                most = int(tree[node].visits)
+                best = (action, *_most_visited_line(tree, node))
+        return best
+
+
+def ucb_factors(exploration: float, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """``c * sqrt(ln(n))`` and ``1 / sqrt(n)``, float64 [most + 1], for n visits, at least 1."""
+    visits = np.maximum(np.arange(most + 1), 1)
+    return exploration * np.sqrt(np.log(visits)), 1 / np.sqrt(visits)
+
+
+def _children(tree: np.ndarray, node: int) -> np.ndarray:
+    first = int(tree[node].children)
+    return np.arange(first, first + int(tree[node].width)) if first else np.arange(0)
+
+
+def _most_visited_line(tree: np.ndarray, node: int) -> list[int]:
+    line: list[int] = []
+    while tree[node].visits > 1 and len(children := _children(tree, node)):
+        node = int(children[tree["visits"][children].argmax()])
+        if not tree[node].visits:
+            break
+        line.append(int(tree[node].action))
+    return line

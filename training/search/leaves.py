@@ -1,0 +1,195 @@
+"""One tree with many leaves that wait for the network at a time.
+
+Template functions (see ``ludarium.envs.engine.compile``) beside those of `simulate`, which run the
+simulations. Two simulations that are under way at the same time would often end in the same leaf.
+So a leaf that waits leaves its mark on the path to it, ``pending``, and `puct` counts it as a visit
+whose value is not known yet; a simulation that ends in a waiting leaf all the same (a collision)
+leaves its mark too, so that the next one goes elsewhere, and counts for nothing.
+
+An answer of the network has A + 1 "logits" here, the last one of which is the probability of a draw
+(see `ludarium.models.network.WithDraws`).
+"""
+
+from typing import Any
+
+from ludarium.envs.engine.compile import kernel, part
+
+from .cache import NO_SLOT, lookup, store
+from .simulate import expand, expand_leaf, show, simulate, start_search, write_logits
+from .tree import NO_NODE, is_proven
+
+rules: Any = None  # one game's rule module, filled in by `specialise`
+
+_ATTEMPTS = 4  # simulations in a call for each leaf that may wait
+
+
+@part
+def add_pending(nodes, leaf, count):
+    """Add ``count`` to the pending simulations of a node and of all above it."""
+    number = leaf
+    while number != NO_NODE:
+        nodes[number].pending += count
+        number = nodes[number].parent
+
+
+@part
+def accept(table, search, draws, number, logits, value):
+    """End a simulation in a leaf with the network's answer: ``value`` in the mover's view."""
+    write_logits(table, search, number, logits)
+    draws[number] = logits[len(logits) - 1]
+    expand_leaf(search, number, value * search.nodes[number].sign)
+
+
+@kernel
+def show_root(tables, search, cache, planes, is_new):
+    """Show the root, as request 0; ``is_new``: begin a tree with the position in ``states[0]``."""
+    if is_new:
+        start_search(tables[0], search)
+    search.roots[0].waiting = 0
+    search.roots[0].simulation = 0
+    show(tables[0], search.states[0], cache, planes, 0)
+
+
+@kernel
+def open_root(tables, search, draws, settings, rngs, logits, values):
+    """Expand the root with the network's answer: ``logits`` [1, A + 1], ``values`` [1]."""
+    draws[0] = logits[0, logits.shape[1] - 1]
+    expand(tables[0], search, settings, rngs[0], logits[0], values[0])
+
+
+@kernel
+def gather(
+    tables, search, draws, cache, settings, considered_visits, planes, leaves, blocked, limit
+):
+    """Run simulations until as many leaves wait as there is room for; show them.
+
+    Args:
+        tables: the game's tables.
+        search: a `OneSearch` with an evaluated root.
+        draws: float32 [nodes], the network's probability of a draw in each node.
+        cache: answers by observation; ``cache.words`` are those of ``planes``.
+        settings: see `SearchSettings`; the algorithm is PUCT.
+        considered_visits: not used by PUCT.
+        planes: float32 [n, planes, cells], receives the observations of the leaves.
+        leaves: int32 [n], receives the numbers of the leaves.
+        blocked: int32 [m], receives waiting leaves in which other simulations ended.
+        limit: simulations of the tree in all, those of these leaves included.
+
+    Returns:
+        How many leaves wait, and how many simulations were blocked.
+    """
+    table = tables[0]
+    root, nodes, states = search.roots[0], search.nodes, search.states
+    waiting = 0
+    collisions = 0
+    for _ in range(_ATTEMPTS * len(leaves)):
+        if waiting == len(leaves) or collisions == len(blocked):
+            break
+        if root.simulation + waiting >= limit or is_proven(nodes[0]):
+            break
+        leaf = simulate(table, search, settings, considered_visits)
+        if leaf == NO_NODE:
+            continue
+        if nodes[leaf].pending > 0:
+            blocked[collisions] = leaf
+            collisions += 1
+            add_pending(nodes, leaf, 1)
+            continue
+        show(table, states[leaf], cache, planes, waiting)
+        slot = lookup(cache, waiting)
+        if slot != NO_SLOT:
+            answer = cache.answers[slot]
+            last = len(answer) - 1
+            accept(table, search, draws, leaf, answer[:last], answer[last])
+            continue
+        add_pending(nodes, leaf, 1)
+        leaves[waiting] = leaf
+        waiting += 1
+    return waiting, collisions
+
+
+@kernel
+def receive(tables, search, draws, cache, leaves, blocked, logits, values):
+    """Expand the leaves that `gather` found, and take their marks and the blocked ones' away.
+
+    ``logits`` [n, A + 1] and ``values`` [n] answer what `gather` showed.
+    """
+    nodes = search.nodes
+    for index in range(len(leaves)):
+        store(cache, index, logits[index], values[index])
+        accept(tables[0], search, draws, leaves[index], logits[index], values[index])
+        add_pending(nodes, leaves[index], -1)
+    for index in range(len(blocked)):
+        add_pending(nodes, blocked[index], -1)
+
+
+@kernel
+def keep_subtree(search, draws, child, numbers):
+    """Make ``child`` the root and drop what is not below it. No leaf may wait.
+
+    Nodes come after their parents, and edges in the order of the nodes, so both move forward only.
+
+    Args:
+        search: a `OneSearch`.
+        draws: float32 [nodes], moves along.
+        child: the number of the node to keep.
+        numbers: int32 [nodes in use], scratch space for the new numbers.
+    """
+    roots, nodes, edges, states = search
+    root = roots[0]
+    size = 0
+    next_edge = 0
+    for number in range(root.size):
+        numbers[number] = NO_NODE
+        is_kept = number == child
+        if number > child:
+            is_kept = numbers[nodes[number].parent] != NO_NODE
+        if not is_kept:
+            continue
+        first, end = nodes[number].first, nodes[number].end
+        nodes[size] = nodes[number]
+        nodes[size].parent = NO_NODE if number == child else numbers[nodes[number].parent]
+        nodes[size].first = next_edge
+        for edge in range(first, end):
+            edges[next_edge] = edges[edge]
+            next_edge += 1
+        nodes[size].end = next_edge
+        states[size] = states[number]
+        draws[size] = draws[number]
+        numbers[number] = size
+        size += 1
+    for edge in range(next_edge):
+        if edges[edge].child != NO_NODE:
+            edges[edge].child = numbers[edges[edge].child]
+    root.size = size
+    root.edges = next_edge
+    root.simulation = max(0, nodes[0].visits - 1)
+
+
+@kernel
+def count_draws(search, draws, sums):
+    """Add up the draws of each node's simulations.
+
+    A simulation that the network answered counts the probability of a draw, one that ended in an
+    exact value counts 1 if that is a draw. As each node comes after its parent, one pass does.
+
+    Args:
+        search: a `OneSearch`.
+        draws: float32 [nodes], the network's probability of a draw.
+        sums: float64 [2, nodes in use], receives the sums, and the visits of the children.
+    """
+    root, nodes = search.roots[0], search.nodes
+    for number in range(root.size):
+        sums[0, number] = 0
+        sums[1, number] = 0
+    for number in range(root.size - 1, -1, -1):
+        node = nodes[number]
+        exact = node.visits - sums[1, number]
+        if node.evaluated:
+            sums[0, number] += draws[number]
+            exact -= 1
+        if is_proven(node) and node.lower == 0:
+            sums[0, number] += exact
+        if number > 0:
+            sums[0, node.parent] += sums[0, number]
+            sums[1, node.parent] += node.visits

@@ -1,0 +1,480 @@
+"""`TreeSearch`: a search of one position by all cores, for as long as one likes.
+
+One tree; each thread in turn lets many of its leaves wait (see `leaves`), evaluates them in one
+call of the network, and adds the answers to the tree. The network takes most of the time, so the
+threads seldom wait for each other. The search selects by PUCT, whose result is good at any time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.rule import ONGOING, seed_rng
+from ludarium.envs.engine.threads import available_cores, split
+
+from . import leaves
+from .cache import Cache, new_cache
+from .search import Evaluator
+from .settings import PUCT, SearchSettings
+from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
+from .watch import Watch
+
+#: How the search selects; its number of simulations is not used.
+SETTINGS = SearchSettings(algorithm=PUCT)
+MEGABYTE = 2**20
+
+BATCH = 32  # leaves of a thread that wait at a time
+_GROWTH = 8  # visits of the root for each leaf that may wait: few at first, when little is known
+_FIRST_NODES = 1024
+_NO_LIMIT = 2**31 - 1
+_WAIT = 0.01  # seconds until a thread that found no leaf looks again
+
+
+@dataclass(frozen=True)
+class TreeResult:
+    """What a search found, for the k legal actions of the root, the best first.
+
+    The best action is the most visited one, among those not proven to be worse than another.
+
+    Attributes:
+        actions: int64 [k].
+        visits: int64 [k].
+        values: float32 [k], in the view of the root's mover, in [-1, 1]; NaN where never visited.
+        draws: float32 [k], probability of a draw; NaN where never visited.
+        priors: float32 [k], the network's policy.
+        exact: bool [k], whether the value is proven.
+        variations: for each action, it and the best play that was found after it.
+        value: of the root for its mover.
+        draw: probability of a draw.
+        is_exact: whether the value is proven.
+        simulations: of the tree, those that were kept from earlier positions included.
+        evaluations: by the network, in all.
+        nodes: in the tree.
+        bytes: taken by the tree.
+    """
+
+    actions: np.ndarray
+    visits: np.ndarray
+    values: np.ndarray
+    draws: np.ndarray
+    priors: np.ndarray
+    exact: np.ndarray
+    variations: tuple[tuple[int, ...], ...]
+    value: float
+    draw: float
+    is_exact: bool
+    simulations: int
+    evaluations: int
+    nodes: int
+    bytes: int
+
+
+@dataclass
+class Batch:
+    """What one thread needs to let leaves wait.
+
+    Attributes:
+        observations: float32 [n, *observation_shape].
+        cache: shared by the threads but for its requests, those of ``observations``.
+        leaves: int32 [n]; the first ``waiting`` wait.
+        blocked: int32 [n]; the first ``collisions`` are to be released with them.
+    """
+
+    observations: np.ndarray
+    cache: Cache
+    leaves: np.ndarray
+    blocked: np.ndarray
+    waiting: int = 0
+    collisions: int = 0
+
+
+class TreeSearch:
+    """Searches one position, and then those that are reached from it.
+
+    Args:
+        game: the rules.
+        state: structured array [1], the position, not finished.
+        evaluate: a network `WithDraws`: observations float32 [n, *observation_shape] -> logits
+            float32 [n, A + 1], values float32 [n]. It is called in several threads at a time.
+        settings: of PUCT and proofs.
+        batches: what the threads work with, one for each, from `new_batches`; default: one for
+            each core. With one thread the result depends on nothing but the arguments.
+        memory: bytes that the tree may take; when it is full, the search ends.
+
+    Attributes:
+        batches, memory: as given; may be replaced between calls.
+        evaluations: by the network so far.
+        is_full: whether the memory is full.
+
+    Raises:
+        ValueError: the game is over.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        state: np.ndarray,
+        evaluate: Evaluator,
+        settings: SearchSettings = SETTINGS,
+        batches: list[Batch] | None = None,
+        memory: int = 1024 * MEGABYTE,
+    ) -> None:
+        self.game = game
+        self.evaluations = 0
+        self.is_full = False
+        self.memory = memory
+        self.batches = batches or new_batches(game)
+        self._evaluate = evaluate
+        self._settings = settings
+        self._kernels = specialise(leaves, game.rules)
+        self._considered_visits = np.zeros((1, 1), np.int32)
+        self._rng = seed_rng(0)
+        self._turn = threading.Condition()
+        self._roots = np.zeros(1, root_dtype(game.num_actions))
+        self._nodes, self._edges = np.empty(0, NODE), np.empty(0, EDGE)
+        self._states, self._draws = np.empty(0, game.state_dtype), np.empty(0, np.float32)
+        self._allocate(_FIRST_NODES, _FIRST_NODES * min(game.num_actions, 32))
+        self.restart(state)
+        self._compile()
+
+    def restart(self, state: np.ndarray) -> None:
+        """Begin anew with a position, structured array [1].
+
+        Raises:
+            ValueError: the game is over.
+        """
+        if state["outcome"][0] != ONGOING:
+            raise ValueError("there is nothing to search in a finished game")
+        self._states[0] = state[0]
+        self._open(is_new=True)
+
+    @property
+    def state(self) -> np.ndarray:
+        """The root's position, structured array [1]: a copy."""
+        return self._states[:1].copy()
+
+    @property
+    def simulations(self) -> int:
+        """Simulations of the tree, those that were kept from earlier positions included."""
+        return int(self._roots[0]["simulation"])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the root's value is proven."""
+        return bool(self._nodes[0]["lower"] == self._nodes[0]["upper"])
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the tree takes."""
+        return self._nodes.nbytes + self._edges.nbytes + self._states.nbytes + self._draws.nbytes
+
+    def think(
+        self,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        stop: Callable[[], bool] | None = None,
+        report: Callable[[], None] | None = None,
+        every: float = 0.5,
+    ) -> None:
+        """Search on until one of the conditions holds, the value is proven, or memory is full.
+
+        Args:
+            simulations: of the tree in all, those kept from earlier positions included.
+            seconds: from now.
+            stop: asked between batches, in the calling thread.
+            report: called about every ``every`` seconds in the calling thread; it may call
+                `result`.
+            every: see ``report``.
+
+        Raises:
+            BaseException: what the network, ``stop`` or ``report`` raised, such as
+                `KeyboardInterrupt`. The tree is then empty, but for the root.
+        """
+        watch = Watch(seconds, stop, report, every)
+        limit = _NO_LIMIT if simulations is None else min(simulations, _NO_LIMIT)
+
+        def share(begin: int, end: int) -> None:
+            for number in range(begin, end):
+                self._work(watch, limit, self.batches[number], number == 0)
+
+        try:
+            split(share, len(self.batches), len(self.batches))
+        except BaseException:
+            for batch in self.batches:
+                batch.waiting = batch.collisions = 0
+            self.restart(self.state)
+            raise
+
+    def play(self, action: int) -> None:
+        """Make the position after a legal action of the root the new root; keep what is below it.
+
+        Raises:
+            ValueError: the game is over after it.
+        """
+        first, end = self._edge_range(0)
+        edge = first + int(np.flatnonzero(self._edges["action"][first:end] == action)[0])
+        child = int(self._edges[edge]["child"])
+        if child == NO_NODE:
+            position = Position.of_state(self.game, self.state)
+            position.play(action)
+            self.restart(position.states)
+            return
+        if self._states[child]["outcome"] != ONGOING:
+            raise ValueError("there is nothing to search in a finished game")
+        numbers = np.empty(self._roots[0]["size"], np.int32)
+        self._kernels.keep_subtree(self._search(), self._draws, child, numbers)
+        self.is_full = False
+        if not self._nodes[0]["evaluated"]:
+            self._open(is_new=False)
+
+    def result(self) -> TreeResult:
+        """What was found so far; may be called while another thread is in `think`."""
+        with self._turn:
+            return self._result()
+
+    def _result(self) -> TreeResult:
+        root = self._nodes[0]
+        first, _ = self._edge_range(0)
+        order = first + self._best_first(0)
+        chosen, children = self._edges[order], self._edges["child"][order]
+        seen = children != NO_NODE
+        below = self._nodes[np.where(seen, children, 0)]
+        visits = np.where(seen, below["visits"], 0)
+        seen &= visits > 0
+        sums = np.empty((2, self._roots[0]["size"]))
+        self._kernels.count_draws(self._search(), self._draws, sums)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            draws = sums[0, np.where(seen, children, 0)] / np.where(seen, visits, 1)
+        values = root["sign"] * _clamped(below)
+        exact = seen & (below["lower"] == below["upper"])
+        draws = np.where(exact, below["lower"] == 0, draws)
+        is_exact = bool(root["lower"] == root["upper"])
+        draw = float(root["lower"] == 0) if is_exact else sums[0, 0] / max(1, root["visits"])
+        return TreeResult(
+            actions=chosen["action"].astype(np.int64),
+            visits=visits.astype(np.int64),
+            values=np.where(seen, values, np.nan).astype(np.float32),
+            draws=np.where(seen, draws, np.nan).astype(np.float32),
+            priors=chosen["prior"].copy(),
+            exact=exact,
+            variations=tuple(self._variation(int(edge)) for edge in order),
+            value=float(root["sign"] * _clamped(self._nodes[:1])[0]),
+            draw=float(draw),
+            is_exact=is_exact,
+            simulations=int(self._roots[0]["simulation"]),
+            evaluations=self.evaluations,
+            nodes=int(self._roots[0]["size"]),
+            bytes=self.bytes,
+        )
+
+    def best_action(self) -> int:
+        """The first of the actions of `result`, at less cost."""
+        with self._turn:
+            first, _ = self._edge_range(0)
+            return int(self._edges[first + self._best_first(0)[0]]["action"])
+
+    def open_visits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The root's actions not known to be worse than another, and their visits, int64 [k].
+
+        Where none of them was visited, each counts as visited once.
+        """
+        with self._turn:
+            first, end = self._edge_range(0)
+            edges = self._edges[first:end]
+            edges = edges[edges["open"] == 1]
+            children = self._nodes["visits"][np.maximum(edges["child"], 0)]
+            visits = np.where(edges["child"] != NO_NODE, children, 0).astype(np.int64)
+            return edges["action"].astype(np.int64), visits if visits.any() else visits + 1
+
+    def _compile(self) -> None:
+        """Have all compiled before `think` looks at the clock; changes nothing."""
+        with self._turn:
+            self._gather(self.batches[0], 0)
+            self._release(self.batches[0])
+
+    # The threads.
+
+    def _work(self, watch: Watch, limit: int, batch: Batch, is_first: bool) -> None:
+        """Let leaves wait, evaluate them, add the answers, until the thinking is over."""
+        logits = np.empty((0, self.game.num_actions + 1), np.float32)
+        values = np.empty(0, np.float32)
+        try:
+            while True:
+                if is_first:
+                    watch.look()
+                with self._turn:
+                    self._receive(batch, logits, values)
+                    if watch.is_over or self.simulations >= limit or self.is_full or self.is_exact:
+                        return
+                    others = sum(each.waiting for each in self.batches)
+                    self._gather(batch, limit - others)
+                    if not batch.waiting:
+                        if others:  # they have what this thread would have found
+                            self._release(batch)
+                            self._turn.wait(_WAIT)
+                        continue
+                logits, values = self._evaluate(batch.observations[: batch.waiting])
+        except BaseException:
+            watch.is_over = True
+            raise
+
+    def _receive(self, batch: Batch, logits: np.ndarray, values: np.ndarray) -> None:
+        """Add the network's answers to the tree."""
+        self.evaluations += batch.waiting
+        self._kernels.receive(
+            self.game.tables,
+            self._search(),
+            self._draws,
+            batch.cache,
+            batch.leaves[: batch.waiting],
+            batch.blocked[: batch.collisions],
+            logits,
+            values,
+        )
+        batch.waiting = batch.collisions = 0
+        self._turn.notify_all()
+
+    def _release(self, batch: Batch) -> None:
+        """Take the marks of collisions away, when no leaf waits with them."""
+        self._receive(batch, np.empty((0, self.game.num_actions + 1), np.float32), _NO_VALUES)
+
+    def _gather(self, batch: Batch, limit: int) -> None:
+        """Run simulations until enough leaves wait, or the tree has ``limit`` with them."""
+        room = min(len(batch.leaves), 1 + int(self._nodes[0]["visits"]) // _GROWTH)
+        if not self._make_room(leaves._ATTEMPTS * room):
+            self.is_full = True
+            return
+        batch.waiting, batch.collisions = self._kernels.gather(
+            self.game.tables,
+            self._search(),
+            self._draws,
+            batch.cache,
+            self._settings,
+            self._considered_visits,
+            batch.observations.reshape(-1, *self.game.planes_shape),
+            batch.leaves[:room],
+            batch.blocked[:room],
+            limit,
+        )
+
+    def _open(self, is_new: bool) -> None:
+        """Evaluate the root."""
+        batch = self.batches[0]
+        planes = batch.observations.reshape(-1, *self.game.planes_shape)
+        search = self._search()
+        self._make_room(2)
+        self._kernels.show_root(self.game.tables, search, batch.cache, planes, is_new)
+        logits, values = self._evaluate(batch.observations[:1])
+        self.evaluations += 1
+        self._kernels.open_root(
+            self.game.tables, search, self._draws, self._settings, self._rng, logits, values
+        )
+
+    # Memory.
+
+    def _search(self) -> OneSearch:
+        return OneSearch(self._roots, self._nodes, self._edges, self._states)
+
+    def _make_room(self, nodes: int) -> bool:
+        """Have room for so many more nodes; returns False if the memory is full."""
+        size, edges = int(self._roots[0]["size"]), int(self._roots[0]["edges"])
+        enough, enough_edges = size + nodes + 1, edges + nodes * self.game.num_actions
+        if enough <= len(self._nodes) and enough_edges <= len(self._edges):
+            return True
+        wanted = max(enough, 2 * size), max(enough_edges, 2 * edges)
+        if self._bytes(*wanted) > self.memory:
+            wanted = enough, enough_edges
+            if self._bytes(*wanted) > self.memory:
+                return False
+        self._allocate(max(wanted[0], len(self._nodes)), max(wanted[1], len(self._edges)))
+        return True
+
+    def _bytes(self, nodes: int, edges: int) -> int:
+        node = self._nodes.itemsize + self._states.itemsize + self._draws.itemsize
+        return nodes * node + edges * EDGE.itemsize
+
+    def _allocate(self, nodes: int, edges: int) -> None:
+        """Arrays of other sizes with the same tree. The last position belongs to no node."""
+        size, used = int(self._roots[0]["size"]), int(self._roots[0]["edges"])
+        self._nodes = _resized(self._nodes, nodes, size)
+        self._edges = _resized(self._edges, edges, used)
+        self._states = _resized(self._states, nodes + 1, size)
+        self._draws = _resized(self._draws, nodes, size)
+
+    # Reading the tree.
+
+    def _edge_range(self, number: int) -> tuple[int, int]:
+        node = self._nodes[number]
+        return int(node["first"]), int(node["end"])
+
+    def _best_first(self, number: int) -> np.ndarray:
+        """A node's edges, counted from its first, the best first."""
+        node = self._nodes[number]
+        edges = self._edges[node["first"] : node["end"]]
+        children = self._nodes[np.maximum(edges["child"], 0)]
+        seen = edges["child"] != NO_NODE
+        visits = np.where(seen, children["visits"], 0)
+        values = np.where(seen, node["sign"] * _clamped(children), -2)
+        return np.lexsort((-edges["prior"], -values, -visits, -edges["open"]))
+
+    def _variation(self, edge: int) -> tuple[int, ...]:
+        """The action of an edge and the best play after it."""
+        actions = [int(self._edges[edge]["action"])]
+        number = int(self._edges[edge]["child"])
+        while number != NO_NODE:
+            first, end = self._edge_range(number)
+            if first == end or not self._nodes[number]["visits"]:
+                break
+            edge = first + int(self._best_first(number)[0])
+            number = int(self._edges[edge]["child"])
+            if number != NO_NODE:
+                actions.append(int(self._edges[edge]["action"]))
+        return tuple(actions)
+
+
+_NO_VALUES = np.empty(0, np.float32)
+
+
+def _clamped(nodes: np.ndarray) -> np.ndarray:
+    """Best estimates of nodes' values, player 0's view, as `tree.node_value`."""
+    return np.clip(nodes["value"], nodes["lower"], nodes["upper"])
+
+
+def _resized(array: np.ndarray, length: int, used: int) -> np.ndarray:
+    """An array of another length with the same first ``used`` entries, copied byte by byte."""
+    new = np.empty(length * array.itemsize, np.uint8)
+    count = used * array.itemsize
+    new[:count] = array.view(np.uint8)[:count]
+    return new.view(array.dtype)
+
+
+def new_batches(
+    game: Game, threads: int | None = None, size: int = BATCH, cache: float = 16.0
+) -> list[Batch]:
+    """What the threads of a search work with.
+
+    Args:
+        game: the rules.
+        threads: default: one for each core.
+        size: leaves of one thread that wait for the network at a time.
+        cache: megabytes for answers of the network by observation, for all threads together.
+            Transpositions share these answers and nothing else: each has a node of its own.
+    """
+    batches: list[Batch] = []
+    for _ in range(threads or available_cores()):
+        observations = np.zeros((size, *game.observation_shape), np.float32)
+        if not batches:
+            shared = new_cache(observations, game.num_actions + 1, cache)
+        words = observations.reshape(size, -1).view(np.uint32)
+        mine = shared._replace(words=words, asked=np.zeros(size, np.uint64))
+        batches.append(
+            Batch(observations, mine, np.zeros(size, np.int32), np.zeros(size, np.int32))
+        )
+    return batches

@@ -1,0 +1,51 @@
+"""`Watch`: when one call of ``think`` ends, and what it reports meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+class Watch:
+    """Says when to stop thinking.
+
+    Args:
+        seconds: from now; ``None``: no limit.
+        stop: asked at each look; true ends the thinking.
+        report: called about every ``every`` seconds, by the thread that looks.
+        every: see ``report``.
+
+    Attributes:
+        is_over: whether the thinking shall end; anyone may set it.
+
+    Raises:
+        ValueError: ``seconds`` or ``every`` is negative.
+    """
+
+    def __init__(
+        self,
+        seconds: float | None = None,
+        stop: Callable[[], bool] | None = None,
+        report: Callable[[], None] | None = None,
+        every: float = 0.5,
+    ) -> None:
+        for name, value in (("seconds", seconds), ("every", every)):
+            if value is not None and not value >= 0:
+                raise ValueError(f"{name} of thinking are 0 or more, not {value!r}")
+        now = time.perf_counter()
+        self.is_over = False
+        self._deadline = float("inf") if seconds is None else now + seconds
+        self._stop = stop
+        self._report = report
+        self._every = every
+        self._report_at = now + every
+
+    def look(self) -> None:
+        """Report if it is time to, and see whether the thinking shall end."""
+        now = time.perf_counter()
+        if self._report is not None and now >= self._report_at:
+            self._report()
+            now = time.perf_counter()
+            self._report_at = now + self._every
+        if now >= self._deadline or (self._stop is not None and self._stop()):
+            self.is_over = True
