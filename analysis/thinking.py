@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ludarium.training.agents.thinking import ThinkingAgent
     from ludarium.training.search import TreeSearch
 
+_SIMULATIONS = 1000  # by a network whose agent does not say how many
+
 #: Asked now and then; true ends the thinking.
 Stop = Callable[[], bool]
 
@@ -278,7 +280,8 @@ class _SearchThinker(Thinker):
 
     def __init__(self, agent: Agent, position: Position) -> None:
         super().__init__(agent, position)
-        self._name = _without_effort(agent.name)
+        if any(hasattr(agent, name) for name in ("simulations", "playouts", "seconds")):
+            self._name = _without_effort(agent.name)
 
     def think(
         self,
@@ -327,7 +330,9 @@ class _NetworkThinker(_SearchThinker):
 
     def _effort(self) -> tuple[int | None, float | None]:
         simulations = getattr(self.agent, "simulations", None)
-        return simulations, getattr(self.agent, "seconds", None)
+        seconds = getattr(self.agent, "seconds", None)
+        is_known = simulations is not None or seconds is not None
+        return (simulations, seconds) if is_known else (_SIMULATIONS, None)
 
     @property
     def _done(self) -> int:
@@ -481,6 +486,8 @@ class _SolvedThinker(_InstantThinker):
 def make_thinker(agent: Agent, position: Position) -> Thinker:
     """A `Thinker` about a position, with what the agent knows.
 
+    Any agent takes part that has a method ``evaluator`` as `NetworkAgent` has.
+
     Raises:
         ValueError: the game is over; the agent plays another game, or does not tell what it
             thinks.
@@ -492,7 +499,7 @@ def make_thinker(agent: Agent, position: Position) -> Thinker:
     solution = getattr(agent, "solution", None)
     if isinstance(solution, Solution):
         return _SolvedThinker(agent, solution, position)
-    if hasattr(agent, "evaluator"):
+    if callable(getattr(agent, "evaluator", None)):
         return _NetworkThinker(cast("NetworkAgent", agent), position)
     raise ValueError(
         f"agent {agent.name} cannot say what it thinks of a position; take a trained one, uct, "

@@ -15,6 +15,7 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, GameInPlay, Seed
+from ludarium.training.search import Evaluator
 
 from .knobs import knobs_at
 from .ladder import RANDOM_STRENGTH, Ladder
@@ -111,6 +112,10 @@ class AdaptiveAgent(Agent):
         super().restart(seed)
         self._player.restart(int(self._random.integers(1 << 63)))
         self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.elo, self._start)
+
+    def evaluator(self) -> Evaluator:
+        """As that of `LevelAgent`."""
+        return self._player.evaluator()
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Settle the strength of these games."""

@@ -18,7 +18,8 @@ from ludarium.models.backends import BATCH_INVARIANT
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, Seed
 from ludarium.training.agents.checkpoints import check_fits
-from ludarium.training.search import Search, SearchResult, SearchSettings
+from ludarium.training.agents.thinking import evaluator_with_draws
+from ludarium.training.search import Evaluator, Search, SearchResult, SearchSettings
 
 from .knobs import Knobs
 
@@ -61,6 +62,7 @@ class LevelAgent(Agent):
         backend: str = "auto",
     ) -> None:
         super().__init__(game, name, seed)
+        self._network = network
         most = max(most_simulations or 0, knobs.simulations)
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
@@ -92,6 +94,10 @@ class LevelAgent(Agent):
                 simulations=knobs.simulations, prove=knobs.sees_wins, temperature_plies=0
             )
         )
+
+    def evaluator(self) -> Evaluator:
+        """What a `TreeSearch` with the network asks; analyses have its full strength."""
+        return evaluator_with_draws(self.game, self._network, self._engine.backend)
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """A move for each position, mistakes included; see `Agent.actions`."""

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from ludarium.envs.opponents import OPPONENT_ENTRY_POINTS
-from ludarium.training.agents.names import AGENT_ENTRY_POINTS
+from ludarium.training.agents.names import AGENT_ENTRY_POINTS, AgentKind
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -47,7 +47,7 @@ def wheel_names(tmp_path_factory) -> set[str]:
 
 
 def test_the_wheel_holds_every_source_file(wheel_names):
-    for room in ("envs", "models", "training", "analysis", "cli", "configs"):
+    for room in ("envs", "models", "training", "analysis", "arena", "cli", "configs"):
         for file in (ROOT / room).rglob("*.py"):
             assert f"ludarium/{file.relative_to(ROOT)}" in wheel_names
     assert not any(name.startswith(("tests", "benchmarks")) for name in wheel_names)
@@ -59,13 +59,14 @@ def test_what_the_package_says_of_itself_is_there():
     assert {OPPONENT_ENTRY_POINTS, AGENT_ENTRY_POINTS} <= set(groups)
     for group, points in groups.items():
         for name, value in points.items():
-            assert callable(EntryPoint(name, value, group).load())
+            loaded = EntryPoint(name, value, group).load()
+            assert callable(loaded) or isinstance(loaded, AgentKind)
 
 
 def test_the_wheel_holds_the_data_files(wheel_names):
     data = [
         file
-        for room in ("envs", "models", "training", "analysis", "cli", "configs")
+        for room in ("envs", "models", "training", "analysis", "arena", "cli", "configs")
         for pattern in ("*.yaml", "*.json", "*.safetensors", "*.table", "README.md", "py.typed")
         for file in (ROOT / room).rglob(pattern)
     ]

@@ -18,6 +18,8 @@ from ludarium.analysis.thinking import (
     make_thinker,
 )
 from ludarium.analysis.value_graph import check_picture_path, picture_of
+from ludarium.arena.knobs import Knobs
+from ludarium.arena.level import LevelAgent
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
 from ludarium.training.agents import RandomAgent, UCTAgent, make_agent
@@ -175,6 +177,20 @@ def test_what_cannot_be_asked(network_agent):
         analyse_position(after("a1", "b2", "a2", "c3", "a3"), network_agent)
     with pytest.raises(ValueError, match="plays TicTacToe"):
         make_thinker(network_agent, make_game("corso", size=3).start(0))
+
+
+def test_a_level_tells_what_its_network_thinks():
+    network = build_network(network_shape(GAME), 4, 1)
+    level = LevelAgent(GAME, network, Knobs(16, temperature=1.0), "level:1", backend="eager")
+    full = NetworkAgent(GAME, network, 30, backend="eager")
+    analysis = analyse_position(after("b2"), level, simulations=30)
+    assert analysis.agent == "level:1"
+    priors, expected = (
+        {move.text: move.prior for move in each.moves}
+        for each in (analysis, analyse_position(after("b2"), full, simulations=30))
+    )
+    assert priors == pytest.approx(expected, abs=1e-6)
+    assert make_thinker(level, after("b2"))._effort() == (1000, None)
 
 
 def test_without_a_network_uct_thinks():

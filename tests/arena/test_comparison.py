@@ -41,8 +41,11 @@ def test_the_verdict_and_what_counts_do_not_depend_on_the_number_of_workers():
     assert compare(workers=1).to_dict() == compare(workers=5).to_dict()
 
 
-def test_no_pair_counts_after_the_one_that_decides(tmp_path):
-    ended = compare(tmp_path, workers=4)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_pair_counts_after_the_one_that_decides(seed, tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK", 10)
+    ended = compare(tmp_path, workers=2, seed=seed)
+    assert ended.games % 20  # it was decided within a chunk
     assert ended.verdict is not Verdict.OPEN
     lines = (tmp_path / "games.jsonl").read_text().splitlines()
     records = {(record := json.loads(line))["number"]: record for line in lines}

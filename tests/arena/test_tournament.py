@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,7 @@ def test_a_players_own_object_is_asked_by_one_worker_at_a_time():
     def careful(position):
         assert inside.acquire(blocking=False), "two workers at once"
         try:
+            time.sleep(1e-4)  # lets another thread in
             return int(position.legal_actions[0])
         finally:
             inside.release()
