@@ -35,6 +35,7 @@ from ludarium.training.evaluation import (
 from .knobs import knobs_at, strongest
 from .ladder import RANDOM_STRENGTH, Ladder, Level, Meeting
 from .level import LevelAgent
+from .match_log import MatchLog
 
 #: Score of each level against the one below that is aimed at.
 TARGET_SCORE = 0.65
@@ -73,17 +74,27 @@ class _Bench:
     games: int
     seed: int
     say: Say
+    log: MatchLog | None
     played: int = field(default=0, init=False)
 
     def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
         """A match between two strengths; `RANDOM_STRENGTH` is random play."""
+        seed = _seed_of(self.seed, self.played)
+        self.played += 1
+        match = [upper, lower, games, seed]
+        tally = None if self.log is None else self.log.find(match)
+        if tally is None:
+            tally = self._play(upper, lower, games, seed, title)
+            if self.log is not None:
+                self.log.add(match, tally)
+        return tally
+
+    def _play(self, upper: float, lower: float, games: int, seed: int, title: str) -> Tally:
         self.upper.adjust(knobs_at(upper, self.simulations))
         opponent: Agent = self.random
         if lower > RANDOM_STRENGTH:
             self.lower.adjust(knobs_at(lower, self.simulations))
             opponent = self.lower
-        seed = _seed_of(self.seed, self.played)
-        self.played += 1
         result = play_match(
             self.game,
             self.upper,
@@ -104,6 +115,7 @@ def calibrate(
     levels: int | None = None,
     seed: int = 1,
     say: Say = lambda *_: None,
+    log: MatchLog | None = None,
 ) -> Ladder:
     """Measure a ladder of levels.
 
@@ -117,9 +129,11 @@ def calibrate(
             `TARGET_SCORE` fit in, and at least 8.
         seed: of all games; the same arguments give the same ladder.
         say: called with what is going on.
+        log: takes the matches, and gives those of a calibration that was stopped.
 
     Raises:
-        ValueError: an argument is out of range, or the checkpoint does not fit the game.
+        ValueError: an argument is out of range, the checkpoint does not fit the game, or the levels
+            come out in the wrong order.
     """
     top = strongest(simulations)
     if games < 4 or games % 4:
@@ -138,11 +152,18 @@ def calibrate(
         games,
         seed,
         say,
+        log,
     )
     survey = _survey(bench, top)
     step = _step(survey, levels)
     strengths, steps = _place(bench, survey, top, step, levels)
     meetings = [*steps, *_other_meetings(bench, strengths)]
+    rated = _rated(strengths, meetings, simulations)
+    if any(b.rating.elo <= a.rating.elo for a, b in pairwise(rated)) or rated[0].rating.elo <= 0:
+        raise ValueError(
+            "the levels do not get stronger one by one: try more games, or an agent that is better "
+            "than random play"
+        )
     return Ladder(
         game=game.name,
         version=game.version,
@@ -152,7 +173,7 @@ def calibrate(
         seed=seed,
         seconds=round(perf_counter() - started, 1),
         simulations=simulations,
-        levels=_rated(strengths, meetings, simulations),
+        levels=rated,
         meetings=tuple(meetings),
     )
 

@@ -48,7 +48,8 @@ position's value they lose: a weak level often loses a little, and seldom everyt
   ludarium levels corso --show --check --seed 2    play each level against the one below again
   ludarium levels corso --show --picture mistakes.svg    what their moves lose
 
-The same arguments give the same ladder on the same machine."""
+The same arguments give the same ladder on the same machine. If it is stopped, the same command goes
+on from the last match."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -147,23 +148,36 @@ def run(given: argparse.Namespace) -> int:
 
 def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     from ludarium.arena.calibration import calibrate
+    from ludarium.arena.match_log import MatchLog
 
     output = given.output or Path(ladder_beside(path).name)
     if output.is_dir():
         raise ValueError(f"--output {output} is a folder: name a file in it")
-    checkpoint = _checkpoint(path)
+    checkpoint, digest = _checkpoint(path), digest_of(path)
+    log = MatchLog(
+        output.with_name(output.name + ".matches"),
+        {
+            "game": game.name,
+            "version": game.version,
+            "options": game.options,
+            "agent": digest,
+            "simulations": given.simulations,
+        },
+    )
     with status("getting ready") as say:
         ladder = calibrate(
             game,
             checkpoint,
-            digest_of(path),
+            digest,
             given.simulations,
             given.games,
             given.levels,
             given.seed,
             _progress(say, "games"),
+            log,
         )
     save_ladder(ladder, output)
+    log.remove()
     for meeting in ladder.steps:
         if given.levels is None and not 0.6 <= meeting.score <= 0.7:
             warn(

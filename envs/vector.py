@@ -27,8 +27,9 @@ class VectorBoardGameEnv(VectorEnv):
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         num_envs: how many games, N.
         opponent: ``"random"``; a function from observations [K, ...] and masks [K, A] of the
-            games where it is to move to K legal actions; the name of an agent, which is
-            asked game by game; or `Opponents`, which may differ from game to game.
+            games where it is to move to K legal actions; an agent or its name, which
+            is told of every game's begin and end; or `Opponents`, which may differ from game to
+            game.
         seat: the player that the agent is: 0, 1, ``"random"`` or ``"alternate"`` (game after
             game; after a reset, 0 in the games with even numbers).
         illegal: an illegal action loses its game (``"lose"``), or is a ``ValueError`` that

@@ -25,6 +25,7 @@ from ludarium.arena.ladder import (
     shipped_ladders,
 )
 from ludarium.arena.level import LevelAgent, choice_probabilities, choose
+from ludarium.arena.match_log import MatchLog
 from ludarium.arena.mistakes import draw_losses, losses_of
 from ludarium.cli import main
 from ludarium.configs.schema import Network
@@ -364,8 +365,11 @@ def test_as_many_levels_as_asked_for_fill_the_range() -> None:
     assert np.diff(elo).max() < 1.4 * np.diff(elo).min()  # 4 % of the score are 55 points here
 
 
-def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoint) -> None:
+def test_a_calibration_is_repeated_by_its_seed_and_goes_on_after_a_stop(
+    game: Game, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
     titles: list[str] = []
+    log = MatchLog(tmp_path / "matches", {"of": "this"})
     first, second = (
         calibrate(
             game,
@@ -376,14 +380,22 @@ def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoin
             levels=3,
             seed=2,
             say=lambda title, *_: titles.append(title),
+            log=each,
         )
-        for _ in range(2)
+        for each in (None, log)
     )
     assert replace(first, seconds=0) == replace(second, seconds=0)
     assert first.fits(game)
     assert first.levels[-1].strength == strongest(16)
     assert [(each.upper, each.lower) for each in first.steps] == [(2, 1), (3, 2)]
     assert len(set(titles)) > 5
+    content = log.path.read_text()
+    log.path.write_text(content[:-5])  # as a kill leaves it
+    cut = MatchLog(log.path, {"of": "this"})
+    *known, last = [json.loads(line)[0] for line in content.splitlines()[1:]]
+    assert all(cut.find(match) is not None for match in known)
+    assert cut.find(last) is None
+    assert MatchLog(log.path, {"of": "another"}).find(known[0]) is None
 
 
 def test_bad_arguments_of_a_calibration_are_refused(game: Game, checkpoint: Checkpoint) -> None:
@@ -472,8 +484,8 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     assert all(level.knobs.sees_wins for level in ladder.levels[3:])
 
 
-def test_every_game_has_levels_for_its_default_agent() -> None:
-    assert {path.name for path in SHIPPED} >= {f"{name}.levels.json" for name in GAMES}
+def test_levels_ship() -> None:
+    assert {path.name.partition(".")[0] for path in SHIPPED} >= {"corso", "obelisk", "onyx"}
 
 
 def test_levels_of_the_shipped_agent_play_by_name() -> None:
