@@ -485,7 +485,7 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
 
 
 def test_levels_ship() -> None:
-    assert {path.name.partition(".")[0] for path in SHIPPED} >= {"corso", "obelisk", "onyx"}
+    assert {path.name.partition(".")[0] for path in SHIPPED} >= {"corso", "obelisk", "obsidio", "onyx"}
 
 
 def test_levels_of_the_shipped_agent_play_by_name() -> None:
