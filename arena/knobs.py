@@ -13,11 +13,12 @@ MOST_SIMULATIONS = 10_000
 MOST_TEMPERATURE = 1000.0
 
 # The path of `knobs_at`: at which strength searches begin to deepen; the bound of the loss and the
-# blur, in temperatures; from which temperature on wins at once are overlooked.
+# blur, in temperatures; the temperatures from which on some wins at once are overlooked, and all.
 _DEEPER = 5.0
 _BOUND = 3.0
 _BLUR = 8.0
-_OVERLOOKS_WINS = 0.7
+_OVERLOOKS_SOME_WINS = 0.5
+_OVERLOOKS_ALL_WINS = 0.9
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Knobs:
         bound: largest loss of a move that is chosen.
         blur: scale of the Gumbel noise on the network's logits, which decides what moves the
             search looks at; 0 takes the favourites, large values any.
-        sees_wins: whether a move that wins at once is always found, by either player.
+        sees_wins: the share of decisions in which a move that wins at once, of either player, is
+            always found.
 
     Raises:
         ValueError: a knob is out of its range; the message names it.
@@ -41,7 +43,7 @@ class Knobs:
     temperature: float = 0.0
     bound: float = 2.0
     blur: float = 0.0
-    sees_wins: bool = True
+    sees_wins: float = 1.0
 
     def __post_init__(self) -> None:
         simulations = self.simulations
@@ -55,8 +57,8 @@ class Knobs:
                 raise ValueError(
                     f"{name} is a number from 0 to {MOST_TEMPERATURE:g}, not {quoted(value)}"
                 )
-        if type(self.sees_wins) is not bool:
-            raise ValueError(f"sees_wins is true or false, not {quoted(self.sees_wins)}")
+        if type(self.sees_wins) not in (int, float) or not 0 <= self.sees_wins <= 1:
+            raise ValueError(f"sees_wins is a number from 0 to 1, not {quoted(self.sees_wins)}")
 
 
 def knobs_at(strength: float, most_simulations: int) -> Knobs:
@@ -74,12 +76,13 @@ def knobs_at(strength: float, most_simulations: int) -> Knobs:
     strength = min(strength, top)
     temperature = float(2.0 ** (1 - strength) - 2.0 ** (1 - top))
     doublings = max(0.0, strength - _DEEPER)
+    overlooked = (temperature - _OVERLOOKS_SOME_WINS) / (_OVERLOOKS_ALL_WINS - _OVERLOOKS_SOME_WINS)
     return Knobs(
         simulations=min(round(FEWEST_SIMULATIONS * 2**doublings), most_simulations),
         temperature=round(min(temperature, MOST_TEMPERATURE), 5),
         bound=round(min(_BOUND * temperature, 2.0), 5),
         blur=round(min(_BLUR * temperature, MOST_TEMPERATURE), 5),
-        sees_wins=temperature < _OVERLOOKS_WINS,
+        sees_wins=round(1 - min(max(overlooked, 0.0), 1.0), 5),
     )
 
 

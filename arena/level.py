@@ -89,11 +89,7 @@ class LevelAgent(Agent):
     def adjust(self, knobs: Knobs) -> None:
         """Change the strength, to at most the simulations that the agent was made for."""
         self.knobs = knobs
-        self._search.use(
-            SearchSettings(
-                simulations=knobs.simulations, prove=knobs.sees_wins, temperature_plies=0
-            )
-        )
+        self._set_search(sees_wins=True)
 
     def evaluator(self) -> Evaluator:
         """What a `TreeSearch` with the network asks; analyses have its full strength."""
@@ -103,15 +99,25 @@ class LevelAgent(Agent):
         """A move for each position, mistakes included; see `Agent.actions`."""
         states = self._check(states)
         chosen = np.full(len(states), -1, np.int64)
-        lots = self._random.random((len(states), 1 + self.game.num_actions))
+        lots = self._random.random((len(states), 2 + self.game.num_actions))
         open_games = np.flatnonzero(states["outcome"] == ONGOING)
         if len(open_games):
-            result = self._look(states[open_games], lots[open_games, 1:])
-            chosen[open_games] = choose(result, self.knobs, lots[open_games, 0])
+            sees_wins = lots[open_games, 1] < self.knobs.sees_wins
+            for sees, games in ((True, open_games[sees_wins]), (False, open_games[~sees_wins])):
+                if len(games):
+                    result = self._look(states[games], lots[games, 2:], sees)
+                    chosen[games] = choose(result, self.knobs, lots[games, 0])
         return chosen
 
-    def _look(self, states: np.ndarray, lots: np.ndarray) -> SearchResult:
+    def _set_search(self, sees_wins: bool) -> None:
+        simulations = self.knobs.simulations
+        self._search.use(
+            SearchSettings(simulations=simulations, prove=sees_wins, temperature_plies=0)
+        )
+
+    def _look(self, states: np.ndarray, lots: np.ndarray, sees_wins: bool) -> SearchResult:
         """Search positions, with noise from uniform ``lots`` [N, A] on what is looked at."""
+        self._set_search(sees_wins)
         noise = None
         if self.knobs.blur:
             gumbel = -np.log(-np.log(np.clip(lots, 1e-12, 1 - 1e-12)))

@@ -121,7 +121,8 @@ def test_the_path_goes_from_random_play_to_the_whole_agent() -> None:
         {"temperature": float("nan")},
         {"bound": True},
         {"blur": "1"},
-        {"sees_wins": 1},
+        {"sees_wins": 1.5},
+        {"sees_wins": True},
     ],
 )
 def test_knobs_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
@@ -485,7 +486,12 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
 
 
 def test_levels_ship() -> None:
-    assert {path.name.partition(".")[0] for path in SHIPPED} >= {"corso", "obelisk", "obsidio", "onyx"}
+    assert {path.name.partition(".")[0] for path in SHIPPED} >= {
+        "corso",
+        "obelisk",
+        "obsidio",
+        "onyx",
+    }
 
 
 def test_levels_of_the_shipped_agent_play_by_name() -> None:
