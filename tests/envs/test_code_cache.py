@@ -96,6 +96,7 @@ def test_damaged_files_are_compiled_anew(filled: tuple[Path, str], tmp_path: Pat
     assert play(copies) == (output, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
 def test_a_process_killed_while_it_compiles_leaves_nothing_that_matters(
     filled: tuple[Path, str], tmp_path: Path

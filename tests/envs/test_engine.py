@@ -214,6 +214,7 @@ def test_the_second_process_starts_without_compiling(tmp_path: Path) -> None:
     assert first.stdout == second.stdout
 
 
+@pytest.mark.slow
 def test_code_cached_by_several_processes_is_linked_to_its_own_parts(tmp_path: Path) -> None:
     """Records of the same rules, of different sizes, each compiled in a process of its own."""
     code = (

@@ -58,6 +58,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
 
 
+@pytest.mark.slow
 def test_games_and_searches_are_those_of_python(tictactoe: Path) -> None:
     assert "agree" in compare(TicTacToe(), tictactoe, games=200, positions=10)
 
@@ -80,6 +81,7 @@ def test_a_random_start_is_that_of_python(tmp_path: Path) -> None:
     assert "agree" in compare(game, path, games=200, positions=2)
 
 
+@pytest.mark.slow
 def test_the_engine_in_javascript(tictactoe: Path) -> None:
     run = subprocess.run(
         ["node", "--test", str(ENGINE_TESTS)],
@@ -91,6 +93,7 @@ def test_the_engine_in_javascript(tictactoe: Path) -> None:
     assert run.returncode == 0, run.stdout
 
 
+@pytest.mark.slow
 def test_the_manifest_beside_a_module_is_the_one_in_it(tictactoe: Path) -> None:
     manifest = read_module(tictactoe).manifest
     assert json.loads(tictactoe.with_suffix(".json").read_text()) == manifest
@@ -99,6 +102,7 @@ def test_the_manifest_beside_a_module_is_the_one_in_it(tictactoe: Path) -> None:
     assert manifest["exports"]["game_observe"] == ["player", "canonical"]
 
 
+@pytest.mark.slow
 def test_a_stale_module_is_told(tictactoe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game, module = TicTacToe(), read_module(tictactoe)
     require_current(module.manifest)
@@ -185,6 +189,7 @@ def test_a_missing_linker_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         build_module(TicTacToe())
 
 
+@pytest.mark.slow
 def test_what_has_not_changed_is_left(tictactoe: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = tictactoe.stat().st_mtime_ns
     assert build.main(["tictactoe", "--output", str(tictactoe.parent)]) == 0
