@@ -37,6 +37,7 @@ SETTINGS = SearchSettings(simulations=256, prove=False)
 def native_plies(game: Game, seconds: float) -> float:
     """Plies/s of random games in numba's code."""
     states, rng, counts = game.new_states(1), seed_rng(1)[0], np.zeros(5, np.int64)
+    game.kernels.random_games(game.tables, states, rng, game.num_actions, 1, counts)  # compiles
     plies, games = 0, 16
     began = time.process_time()
     while time.process_time() - began < seconds:
