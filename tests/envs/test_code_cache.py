@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from numba import njit
@@ -152,8 +153,8 @@ def test_a_home_that_nobody_has_is_no_folder(monkeypatch: pytest.MonkeyPatch) ->
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
-    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", no_home)
     folders = list(code_cache.cache_folders(__file__))
     assert folders[-1] == Path(__file__).parent / "__pycache__"
