@@ -536,19 +536,12 @@ def analyse_position(
 
 def default_agent(game: Game) -> Agent:
     """The shipped agent that fits a game and its options; where there is none, ``uct``."""
-    from ludarium.training.agents.checkpoints import ShippedAgent, check_fits, shipped_agent
+    from ludarium.training.agents.checkpoints import ShippedAgent
 
-    path = shipped_agent(game.name, game.options)
-    if path is not None:
-        from ludarium.models import load_checkpoint
-
-        try:
-            check_fits(load_checkpoint(path), game, game.name)
-        except ValueError:
-            pass  # trained for another board
-        else:
-            return ShippedAgent(name=game.name, simulations=None).make(game)
-    return make_agent("uct", game)
+    try:
+        return ShippedAgent(name=game.name, simulations=None).make(game)
+    except (FileNotFoundError, ValueError):  # there is none, or for another board
+        return make_agent("uct", game)
 
 
 def _check(agent: Agent, position: Position) -> None:

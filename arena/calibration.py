@@ -316,7 +316,7 @@ def _next_below(
 
 def _error(tally: Tally, target: float) -> float:
     """How far a score is from the target."""
-    return abs(tally.points / tally.games - target)
+    return abs(tally.score - target)
 
 
 def _estimate(

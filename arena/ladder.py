@@ -23,7 +23,7 @@ from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents.checkpoints import shipped_agent
-from ludarium.training.evaluation import Rating, Tally, wilson_interval
+from ludarium.training.evaluation import Rating, Tally
 from ludarium.training.runs.files import write_file
 
 from .knobs import FEWEST_SIMULATIONS, MOST_SIMULATIONS, Knobs
@@ -78,12 +78,12 @@ class Meeting:
     @property
     def score(self) -> float:
         """Points per game of the upper level; a draw is half a point."""
-        return self.tally.points / self.tally.games
+        return self.tally.score
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the score (Wilson)."""
-        return wilson_interval(self.tally.points, self.tally.games)
+        return self.tally.interval
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ludarium.training.evaluation import BradleyTerry, Rating, Score, Tally, wilson_interval
+from ludarium.training.evaluation import BradleyTerry, Rating, Score, Tally
 
 from .folder import FinishedGame
 
@@ -37,7 +37,7 @@ class Standing:
     @property
     def score(self) -> float:
         """Points per game."""
-        return self.tally.points / self.tally.games
+        return self.tally.score
 
 
 class Standings:
@@ -127,8 +127,8 @@ class Standings:
             "draw_parameter_nu": self._model.nu,
             "first_player": {
                 **_counts(first),
-                "score": first.points / first.games,
-                "score_interval_95": list(wilson_interval(first.points, first.games)),
+                "score": first.score,
+                "score_interval_95": list(first.interval),
                 **_elo(self.advantage, "advantage_elo"),
             },
             "agents": [
@@ -147,8 +147,8 @@ class Standings:
                     "second": other,
                     "games": tally.games,
                     **_counts(tally),
-                    "score": tally.points / tally.games,
-                    "score_interval_95": list(wilson_interval(tally.points, tally.games)),
+                    "score": tally.score,
+                    "score_interval_95": list(tally.interval),
                     "as_player_0": _counts(self.as_player_0(one, other)),
                     "as_player_1": _counts(_turned(self.as_player_0(other, one))),
                 }

@@ -113,7 +113,7 @@ def _cells(standings: Standings) -> tuple[list[str], list[list[str]]]:
 
 
 def _percent(tally: Tally) -> str:
-    return f"{100 * tally.points / tally.games:.0f}" if tally.games else ""
+    return f"{100 * tally.score:.0f}" if tally.games else ""
 
 
 def _remarks(standings: Standings) -> list[str]:
@@ -122,7 +122,7 @@ def _remarks(standings: Standings) -> list[str]:
     share = first.draws / first.games
     lines = [
         f"player_0, who moves first: {first.wins}-{first.draws}-{first.losses}, "
-        f"{first.points / first.games:.1%}; an advantage of {advantage.elo:+.0f} Elo "
+        f"{first.score:.1%}; an advantage of {advantage.elo:+.0f} Elo "
         f"({advantage.low:+.0f}..{advantage.high:+.0f})",
         f"{standings.games} games, {first.draws} drawn ({share:.1%}), "
         f"{standings.mean_plies:.1f} plies on average",

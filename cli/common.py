@@ -41,6 +41,15 @@ def warn(text: str) -> None:
     print(f"ludarium: warning: {text}", file=sys.stderr)
 
 
+def add_opening_plies(parser: argparse.ArgumentParser) -> None:
+    """Add ``--opening-plies``, for commands that play matches."""
+    parser.add_argument(
+        "--opening-plies",
+        type=int,
+        help="random plies at the start of each game; default: 0 to 3, varied",
+    )
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add ``--option``, for the options of the game."""
     parser.add_argument(

@@ -16,7 +16,16 @@ from ludarium.arena.sprt import SPRT
 from ludarium.arena.tables import comparison_line, comparison_table
 from ludarium.envs.engine.game import Game
 
-from .common import AGENTS_HELP, add_json, add_options, game_of, print_json, read_options, warn
+from .common import (
+    AGENTS_HELP,
+    add_json,
+    add_opening_plies,
+    add_options,
+    game_of,
+    print_json,
+    read_options,
+    warn,
+)
 from .progress import status
 
 _STOPPED = 130  # exit status after Ctrl-C
@@ -65,11 +74,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--folder", metavar="DIR", help="keep the games there, go on there")
     parser.add_argument("--seed", type=int, help="of openings and agents (default 1)")
-    parser.add_argument(
-        "--opening-plies",
-        type=int,
-        help="random plies at the start of each game; default: 0 to 3, varied",
-    )
+    add_opening_plies(parser)
     parser.add_argument("--workers", type=int, help="cores to play on; default: all")
     add_options(parser)
     add_json(parser)

@@ -12,6 +12,7 @@ from ludarium.training.evaluation import play_match, table
 from .common import (
     AGENTS_HELP,
     add_json,
+    add_opening_plies,
     add_options,
     game_and_agent,
     print_json,
@@ -62,11 +63,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         f"(default {DEFAULT_SIMULATIONS})",
     )
     parser.add_argument("--seed", type=int, default=1, help="of openings and agents (default 1)")
-    parser.add_argument(
-        "--opening-plies",
-        type=int,
-        help="random plies at the start of each game; default: 0 to 3, varied",
-    )
+    add_opening_plies(parser)
     parser.add_argument("--game", help="the game, for an AGENT that is not trained")
     add_options(parser)
     add_json(parser)

@@ -13,7 +13,15 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_game
 
-from .common import AGENTS_HELP, add_json, add_options, print_json, read_options, warn
+from .common import (
+    AGENTS_HELP,
+    add_json,
+    add_opening_plies,
+    add_options,
+    print_json,
+    read_options,
+    warn,
+)
 from .progress import bars
 
 _DEFAULT_GAMES = 100
@@ -62,11 +70,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--folder", metavar="DIR", help="keep the games there, go on there")
     parser.add_argument("--show", action="store_true", help="show --folder, play nothing")
     parser.add_argument("--seed", type=int, help="of openings and agents (default 1)")
-    parser.add_argument(
-        "--opening-plies",
-        type=int,
-        help="random plies at the start of each game; default: 0 to 3, varied",
-    )
+    add_opening_plies(parser)
     parser.add_argument("--workers", type=int, help="cores to play on; default: all")
     parser.add_argument(
         "--anchor",

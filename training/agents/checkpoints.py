@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_SIMULATIONS = 64
 
 #: Settings in the name of an agent with a network; see `network.network_agent`.
-NETWORK_SETTINGS = {
+_NETWORK_SETTINGS: dict[str, Callable[[str], Any]] = {
     "simulations": read_number,
     "time": read_duration,
     "temperature": read_real,
@@ -130,18 +130,22 @@ class CheckpointAgent(TrainedAgent):
 
 
 def read_network_settings(
-    settings: Mapping[str, str], simulations: str | None = None
+    settings: Mapping[str, str],
+    simulations: str | None = None,
+    others: Mapping[str, Callable[[str], Any]] | None = None,
 ) -> dict[str, Any]:
     """The settings of an agent with a network; ``simulations`` is ``None`` where not given.
 
     Args:
         settings: texts by key.
         simulations: what follows the colon, which stands for them.
+        others: further keys that are accepted, and how they are read.
 
     Raises:
         ValueError: see `read_settings`; or both simulations and a time are given.
     """
-    given = read_settings(settings, NETWORK_SETTINGS, simulations, "simulations")
+    known = {**_NETWORK_SETTINGS, **(others or {})}
+    given = read_settings(settings, known, simulations, "simulations")
     if "time" in given and "simulations" in given:
         raise ValueError("give simulations or a time for each move, not both")
     return {"simulations": None, **given}

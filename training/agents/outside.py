@@ -23,8 +23,8 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 
 from .agent import Agent, AgentFactory, Seed
-from .checkpoints import DEFAULT_SIMULATIONS, NETWORK_SETTINGS
-from .settings import read_flag, read_settings
+from .checkpoints import DEFAULT_SIMULATIONS, read_network_settings
+from .settings import read_flag
 
 if TYPE_CHECKING:
     from ludarium.training.search import Evaluator
@@ -224,9 +224,7 @@ def read_object(argument: str | None, settings: Mapping[str, str]) -> AgentFacto
     except Exception as error:  # a user's module may raise anything
         reason = shortened(f"{type(error).__name__}: {error}")
         raise ValueError(f"python:{argument} cannot be imported ({reason})") from error
-    given = read_settings(settings, {**NETWORK_SETTINGS, "canonical": read_flag})
-    if "time" in given and "simulations" in given:
-        raise ValueError("give simulations or a time for each move, not both")
+    given = read_network_settings(settings, others={"canonical": read_flag})
     return _OutsideAgent(player, f"python:{argument}", given)
 
 

@@ -46,6 +46,16 @@ class Tally:
         """A win is one point, a draw half a point."""
         return self.wins + self.draws / 2
 
+    @property
+    def score(self) -> float:
+        """Points per game, from 0 to 1; there must be games."""
+        return self.points / self.games
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % confidence interval of the score (Wilson); a draw counts as half a win."""
+        return wilson_interval(self.points, self.games)
+
 
 @dataclass(frozen=True)
 class PlayedGame:
@@ -130,7 +140,7 @@ class MatchResult:
     @property
     def score(self) -> float:
         """Points per game, from 0 to 1; a draw is half a point."""
-        return self.total.points / self.total.games
+        return self.total.score
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -140,7 +150,7 @@ class MatchResult:
         two of a pair share their opening: where an opening favours one seat, the interval is
         wider than it need be; where it suits one agent from both seats, it is too narrow.
         """
-        return wilson_interval(self.total.points, self.total.games)
+        return self.total.interval
 
     @property
     def repeats_one_pair(self) -> bool:

@@ -96,8 +96,10 @@ class Search:
                 f"this search has room for {simulations} simulations and {considered - 1} "
                 f"considered actions, not {settings.simulations} and {settings.max_considered}"
             )
+        schedule = settings.simulations, settings.max_considered
+        if schedule != (self.settings.simulations, self.settings.max_considered):
+            write_considered_visits(settings, self.tree.considered_visits)
         self.settings = settings
-        write_considered_visits(settings, self.tree.considered_visits)
 
     def forget(self) -> None:
         """Empty the cache."""
