@@ -25,6 +25,7 @@ from typing import Any
 
 from ludarium.configs.loading import read_yaml
 from ludarium.envs import GAMES, Game
+from ludarium.envs.board.scene import describe_scene
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_game
 from ludarium.training.runs.files import write_file
@@ -50,12 +51,14 @@ def read_game(text: str) -> Game:
     return make_game(name, **options)
 
 
-def write_module(folder: Path, module: Module) -> Path:
-    """Write a module and its manifest; returns the module's path."""
+def write_module(folder: Path, game: Game, module: Module) -> Path:
+    """Write a game's module, its manifest and its scene; returns the module's path."""
     folder.mkdir(parents=True, exist_ok=True)
     name = module.manifest["name"]
     manifest = json.dumps(module.manifest, indent=1, ensure_ascii=False) + "\n"
+    scene = json.dumps(describe_scene(game), ensure_ascii=False, separators=(",", ":")) + "\n"
     write_file(folder / f"{name}.json", manifest.encode())
+    write_file(folder / f"{name}.scene.json", scene.encode())
     write_file(folder / f"{name}.wasm", module.content)
     return folder / f"{name}.wasm"
 
@@ -68,7 +71,7 @@ def is_current(folder: Path, game: Game, limits: Limits) -> bool:
         require_current(module.manifest)
     except (FileNotFoundError, ValueError):
         return False
-    is_told = path.with_suffix(".json").is_file()
+    is_told = all(path.with_suffix(end).is_file() for end in (".json", ".scene.json"))
     return is_told and module.manifest["search"].get("limits") == asdict(limits)
 
 
@@ -95,7 +98,7 @@ def _build(folder: Path, game: Game, limits: Limits, force: bool) -> None:
     began = time.monotonic()
     print(f"{name}: compiling, about half a minute", flush=True)
     module = build_module(game, limits)
-    path = write_module(folder, module)
+    path = write_module(folder, game, module)
     sizes = [len(module.content), len(gzip.compress(module.content))]
     plain, packed = (f"{size / _KILOBYTE:.0f} KB" for size in sizes)
     print(f"{path}: {plain}, {packed} with gzip, in {time.monotonic() - began:.0f} s")

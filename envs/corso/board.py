@@ -10,18 +10,18 @@ import numpy as np
 from ..board.grid import cell_name, draw_frame, orthogonal_neighbours, read_cell, square_symmetries
 from ..board.picture import (
     LIGHT,
-    game_document,
     last_mark,
     outlined,
     round_piece,
     svg_gradients,
     taken_mark,
 )
+from ..board.scene import Role, Scene
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
 from ..engine.rule import table_record
-from . import rules
+from . import rules, view
 from .rules import DYE, MARBLE, NUM_PLANES, OPEN
 
 _PLANE_NAMES = ("own marbles", "other marbles", "own dye", "other dye", "open cells")
@@ -48,6 +48,7 @@ class Corso(Game):
     option_list = (Option("size", 5, range(2, 10), "cells on a side of the square board"),)
     notation = "with ! behind it where the action expands a marble: c3!"
     rules: ClassVar = rules
+    view: ClassVar = view
 
     def setup(self) -> None:
         size: int = self.options["size"]
@@ -68,10 +69,8 @@ class Corso(Game):
         self.max_plies = 2 * cells
         self.has_owners = True
         self.event_names = _EVENTS
-
-    def action_to_text(self, state: np.record, action: int) -> str:
-        mark = "" if state.cells[action] == OPEN else "!"
-        return cell_name(action, self.size) + mark
+        self.words = [*self.action_names, *(f"{name}!" for name in self.action_names)]
+        self.has_points = True
 
     def text_to_action(self, state: np.record, text: str) -> int:
         match = re.fullmatch(r"([a-z][0-9]+)(!?)", text)
@@ -124,10 +123,6 @@ class Corso(Game):
     def marks(self, state: np.record, player: int) -> str:
         return ", ".join(_TEXT_SYMBOLS[content + player] for content in (MARBLE, DYE))
 
-    def tally(self, state: np.record) -> tuple[int, int]:
-        owners = self.tables[0].owner[state.cells]
-        return int((owners == 1).sum()), int((owners == -1).sum())
-
     def symmetries(self) -> Symmetries:
         cells = square_symmetries(self.size)
         planes = np.arange(NUM_PLANES)[None, :, None] * self.num_actions
@@ -140,30 +135,16 @@ class Corso(Game):
         frame = draw_frame(self.size, self.size, _BOARD)
         return np.array([frame.place(cell) for cell in range(self.num_actions)])
 
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
+    def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)
-        elements = [_GRADIENTS, *frame.elements]
-        for cell, content in enumerate(state.cells.tolist()):
-            x, y = frame.place(cell)
-            fill = _DYE_COLOURS[content - DYE] if content >= DYE else _CELL
-            elements.append(_square(x, y, 0.92 * frame.unit) + f' fill="{fill}"/>')
-            if content in (MARBLE, MARBLE + 1):
-                elements.append(_marble(x, y, 0.34 * frame.unit, content - MARBLE))
-            if cell == last_action:
-                elements += last_mark(_square(x, y, 0.84 * frame.unit))
-            elif before is not None and content != before.cells[cell]:
-                elements += _reached(x, y, frame.unit, int(before.cells[cell]), content)
-        return game_document(
-            *(self, state, elements, frame.bottom),
-            pieces=(_marble(0, 0, 24, 0), _marble(0, 0, 24, 1)),
-            roles=_NAMES,
-            last_action=last_action,
-            before=before,
+        places = [frame.place(cell) for cell in range(self.num_actions)]
+        contents = [_contents(x, y, frame.unit) for x, y in places]
+        marks = [_marks(x, y, frame.unit) for x, y in places]
+        return Scene(
+            bottom=frame.bottom,
+            ground=[_GRADIENTS, *frame.elements],
+            slots=[*contents, *marks],
+            roles=[Role(name, _marble(0, 0, 24, player)) for player, name in enumerate(_NAMES)],
         )
 
 
@@ -179,9 +160,16 @@ def _marble(x: float, y: float, radius: float, player: int) -> str:
     return round_piece(x, y, radius, f"url(#marble{player})", _MARBLE_COLOURS[player][2])
 
 
-def _reached(x: float, y: float, unit: float, old: int, new: int) -> list[str]:
-    """The marks of a cell that an expansion dyed; what it took from the other player is crossed."""
-    elements = outlined(_square(x, y, 0.56 * unit), LIGHT, unit / 60)
-    if old != OPEN and (old - MARBLE) % 2 != (new - DYE) % 2:
-        elements += taken_mark(x, y, 0.12 * unit)
-    return elements
+def _contents(x: float, y: float, unit: float) -> list[str]:
+    """What a cell can hold, as the rules number it."""
+    square = _square(x, y, 0.92 * unit)
+    open_cell = f'{square} fill="{_CELL}"/>'
+    marbles = [open_cell + _marble(x, y, 0.34 * unit, player) for player in (0, 1)]
+    return [open_cell, *marbles, *(f'{square} fill="{colour}"/>' for colour in _DYE_COLOURS)]
+
+
+def _marks(x: float, y: float, unit: float) -> list[str]:
+    """The marks of a cell, as the view numbers them; what an expansion took is crossed."""
+    last = "".join(last_mark(_square(x, y, 0.84 * unit)))
+    dyed = "".join(outlined(_square(x, y, 0.56 * unit), LIGHT, unit / 60))
+    return ["", last, dyed, dyed + "".join(taken_mark(x, y, 0.12 * unit))]

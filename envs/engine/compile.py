@@ -57,11 +57,14 @@ _COMPILE: dict[str, Callable] = {
 
 
 @cache
-def specialise(templates: ModuleType, rules: ModuleType) -> SimpleNamespace:
+def specialise(
+    templates: ModuleType, rules: ModuleType, view: ModuleType | None = None
+) -> SimpleNamespace:
     """Compiled copies of all kernels of ``templates`` for one game's ``rules`` module.
 
     Templates may import parts from other template modules; those are copied along. Optional
-    rule functions that the game lacks are filled in from `engine.rule.DEFAULTS`.
+    rule functions that the game lacks are filled in from `engine.rule.DEFAULTS`. Templates that
+    show positions need the game's ``view`` module too, whose functions they find in ``rules``.
 
     Returns:
         One attribute per template function. Compilation happens at the first call with new
@@ -70,9 +73,9 @@ def specialise(templates: ModuleType, rules: ModuleType) -> SimpleNamespace:
     """
     _announce_compilation()
     modules = _template_modules(templates)
-    filled_in = _fill_in(rules)
+    filled_in = _fill_in(rules, view)
     game = rules.__name__.replace(".", "_")
-    sources = sources_of(templates, rules)
+    sources = sources_of(templates, rules, view)
     compiled: dict[FunctionType, Callable] = {}
     namespaces = []
     for module in modules:
@@ -98,14 +101,20 @@ def specialise(templates: ModuleType, rules: ModuleType) -> SimpleNamespace:
     )
 
 
-def _fill_in(rules: ModuleType) -> ModuleType:
+_RULES = ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end")
+_VIEWS = ("show", "word", "task", "role", "points")
+
+
+def _fill_in(rules: ModuleType, view: ModuleType | None) -> ModuleType:
     """The rule module with every optional function present, each compiled as a `leaf`."""
     filled_in = ModuleType(rules.__name__)
-    vars(filled_in).update(rule_module.DEFAULTS | vars(rules))
-    for name in ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end"):
+    shown = {} if view is None else {name: getattr(view, name, None) for name in _VIEWS}
+    given = vars(rules) | {name: value for name, value in shown.items() if value is not None}
+    vars(filled_in).update(rule_module.DEFAULTS | given)
+    for name in (*_RULES, *_VIEWS):
         function = getattr(filled_in, name)
         plain = getattr(function, "py_func", function)
-        setattr(filled_in, name, _COMPILE["leaf"](plain))
+        setattr(filled_in, name, _COMPILE["leaf" if name in _RULES else "part"](plain))
     return filled_in
 
 
@@ -129,7 +138,7 @@ def _template_modules(templates: ModuleType) -> list[ModuleType]:
     return modules
 
 
-def sources_of(templates: ModuleType, rules: ModuleType) -> str:
+def sources_of(templates: ModuleType, rules: ModuleType, view: ModuleType | None = None) -> str:
     """Digest of everything that the kernels of ``templates`` for one game's ``rules`` are made of.
 
     That is the source of each module with functions that it may call, and the numbers that
@@ -138,7 +147,8 @@ def sources_of(templates: ModuleType, rules: ModuleType) -> str:
     digest = hashlib.sha256()
     for path in (__file__, codegen.__file__, numba_private.__file__):
         digest.update(Path(path).read_bytes())
-    for module in _compiled_modules([*_template_modules(templates), rules, rule_module]):
+    views = [] if view is None else [view]
+    for module in _compiled_modules([*_template_modules(templates), rules, rule_module, *views]):
         digest.update(Path(str(module.__file__)).read_bytes())
         for name, value in sorted(vars(module).items()):
             if isinstance(value, int | float | tuple | np.generic):

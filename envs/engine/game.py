@@ -10,21 +10,30 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from types import ModuleType, SimpleNamespace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from . import kernels as kernel_templates
+from . import views as view_templates
 from .check import check_description, check_rules
 from .codec import CanonicalTurn
 from .compile import specialise
 from .messages import quoted
 from .options import Option, check_options
 from .position import Position
-from .rule import extended_record
+from .rule import extended_record, table_record
 from .text import GameText
+from .views import NUM_FACTS, POINTS, TASK
+
+if TYPE_CHECKING:
+    from ..board.scene import Scene
+
+
+_NOTHING = table_record(nothing=0)
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,18 @@ class Game(GameText):
             game ends it: searches then need not try each action for a win.
             The last three may be left out: no score, a board that is never turned, and a game
             that may end at any time.
+        view: module with the functions that tell what people see, written and compiled like rule
+            functions, so that a page shows what Python shows:
+            ``show(tables, view, before, state, action, shown)`` writes for each slot of `scene`
+            the number of the choice that it shows, int32[slots]; ``action`` led from ``before``
+            to ``state``, or is -1, and ``before`` is then ``state`` once more; ``view`` is the
+            record of ``view_tables``;
+            ``word(tables, state, action) -> int``, which of the ``words`` is the text of an action
+            (default: its number);
+            ``task(tables, state) -> int``, which of the ``tasks`` the mover has (default: 0);
+            ``role(tables, state, player) -> int``, which of the scene's roles a player has
+            (default: its number);
+            ``points(tables, state, player) -> int``, where ``has_points``.
 
     Instance attributes:
         options: every option with its value.
@@ -140,6 +161,10 @@ class Game(GameText):
             planes over the board, in games without a canonical turn.
         event_names: the rules whose use `events` counts, for reports on the game, such as
             ``capture``, the most striking first; none by default.
+        words: texts of actions, see ``view``; ``action_names`` by default.
+        tasks: what a mover may have to do, each after "to".
+        has_points: the players have points, whose difference is ``score``.
+        view_tables: from ``rule.table_record``, what ``show`` looks up besides the ``tables``.
     """
 
     name: ClassVar[str]
@@ -151,6 +176,7 @@ class Game(GameText):
     notation: ClassVar[str] = ""
     upright: ClassVar[str | None] = None
     rules: ClassVar[ModuleType]
+    view: ClassVar[ModuleType | None] = None
 
     #: Observation shape as the rules see it: (planes, cells), or (1, features).
     planes_shape: tuple[int, int]
@@ -172,10 +198,15 @@ class Game(GameText):
     log_fields: tuple[str, ...] = ()
     has_owners: bool = False
     event_names: Sequence[str] = ()
+    words: Sequence[str] = ()
+    tasks: Sequence[str] = ("move",)
+    has_points: bool = False
+    view_tables: np.ndarray = _NOTHING
 
     def __init__(self, /, **options: Any) -> None:
         self.options = check_options(self.name, self.option_list, options)
         self.setup()
+        self.words = self.words or self.action_names
         self._check()
         first, *board = self.observation_shape
         self.planes_shape = (first, prod(board)) if board else (1, first)
@@ -217,14 +248,6 @@ class Game(GameText):
         """Set the instance attributes from ``self.options``."""
 
     @abstractmethod
-    def action_to_text(self, state: np.record, action: int) -> str:
-        """Notation of ``action`` in the position ``state``, lower case.
-
-        Messages and tools ask for illegal actions and in finished games too: there any text
-        will do that a person recognises, such as the action's name.
-        """
-
-    @abstractmethod
     def text_to_action(self, state: np.record, text: str) -> int:
         """Action number of ``text``, read in either case, legal in ``state`` or not.
 
@@ -235,20 +258,8 @@ class Game(GameText):
         """
 
     @abstractmethod
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
-        """The position as an SVG document; ``board.picture.game_document`` draws most of it.
-
-        Args:
-            state: the position.
-            last_action: the action that led to it, which is marked.
-            before: the position in which it was played; what it changed is then marked too,
-                such as captured stones.
-        """
+    def scene(self) -> Scene:
+        """What the picture is made of; which of it a position shows is up to its ``view``."""
 
     @abstractmethod
     def symmetries(self) -> Symmetries:
@@ -292,6 +303,81 @@ class Game(GameText):
         return None
 
     # What the engine adds.
+
+    def action_to_text(self, state: np.record, action: int) -> str:
+        """Notation of ``action`` in the position ``state``, lower case.
+
+        Messages and tools ask for illegal actions and in finished games too: there it is any text
+        that a person recognises, such as the action's name.
+        """
+        return self.words[self.word(state, action)]
+
+    def word(self, state: np.record, action: int) -> int:
+        """Number of the text of ``action``, among the ``words``."""
+        return int(self._views.word(self.tables, self._alone(state), action))
+
+    def to_do(self, state: np.record) -> str:
+        """The next task of the player to move, such as ``place the second token``."""
+        return self.tasks[self.facts(state)[TASK]]
+
+    def tally(self, state: np.record) -> tuple[int, int] | None:
+        """Points of both players, of which ``score`` is the difference; None: there are none."""
+        if not self.has_points:
+            return None
+        facts = self.facts(state)
+        return int(facts[POINTS]), int(facts[POINTS + 1])
+
+    def facts(self, state: np.record) -> np.ndarray:
+        """What people are told of a position, int32[5]: see `engine.views`."""
+        found = np.empty(NUM_FACTS, np.int32)
+        self._views.facts(self.tables, self._alone(state), found)
+        return found
+
+    def shown(
+        self, state: np.record, last_action: int | None = None, before: np.record | None = None
+    ) -> np.ndarray:
+        """The number of the choice that each slot of the `scene` shows, int32[slots].
+
+        Args: as for `svg`.
+        """
+        shown = np.zeros(len(self.drawn_scene.slots), np.int32)
+        there = self._alone(state)
+        action = -1 if last_action is None else last_action
+        since = there if before is None else self._alone(before)
+        self._views.show(self.tables, self.view_tables, since, there, action, shown)
+        return shown
+
+    def svg(
+        self,
+        state: np.record,
+        last_action: int | None = None,
+        before: np.record | None = None,
+    ) -> str:
+        """The position as an SVG document.
+
+        Args:
+            state: the position.
+            last_action: the action that led to it, which is marked.
+            before: the position in which it was played; what it changed is then marked too,
+                such as captured stones.
+        """
+        from ..board.scene import scene_document  # the games' drawing stands on the engine
+
+        return scene_document(self, state, last_action, before)
+
+    @cached_property
+    def drawn_scene(self) -> Scene:
+        """The `scene`, made once."""
+        return self.scene()
+
+    @cached_property
+    def _views(self) -> SimpleNamespace:
+        """The compiled functions of ``engine.views`` for this game."""
+        return specialise(view_templates, self.rules, self.view)
+
+    def _alone(self, state: np.record) -> np.ndarray:
+        """A record as an array of one."""
+        return np.asarray(state, self.state_dtype).reshape(1)
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())

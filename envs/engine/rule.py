@@ -133,5 +133,39 @@ def _at_any_time(tables, state):
     return True
 
 
-#: Rule functions that a game may leave out, see `engine.game.Game`.
-DEFAULTS = {"score": _no_score, "is_turned": _never_turned, "may_end": _at_any_time}
+@rule
+def _show_nothing(tables, view, before, state, action, shown):
+    return None
+
+
+@rule
+def _by_number(tables, state, action):
+    return action
+
+
+@rule
+def _first_task(tables, state):
+    return 0
+
+
+@rule
+def _own_role(tables, state, player):
+    return player
+
+
+@rule
+def _no_points(tables, state, player):
+    return 0
+
+
+#: Functions that a game's rules and its view may leave out, see `engine.game.Game`.
+DEFAULTS = {
+    "score": _no_score,
+    "is_turned": _never_turned,
+    "may_end": _at_any_time,
+    "show": _show_nothing,
+    "word": _by_number,
+    "task": _first_task,
+    "role": _own_role,
+    "points": _no_points,
+}

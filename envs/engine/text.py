@@ -45,13 +45,13 @@ class GameText(ABC):
         """How `board_text` shows what belongs to ``player``, such as ``O, o``; or nothing."""
         return ""
 
+    @abstractmethod
     def tally(self, state: np.record) -> tuple[int, int] | None:
         """Points of both players, of which ``score`` is the difference; None: there are none."""
-        return None
 
+    @abstractmethod
     def to_do(self, state: np.record) -> str:
         """The next task of the player to move, such as ``place the second token``."""
-        return "move"
 
     def terminal_text(self, state: np.record) -> str:
         """The text before each move of a person: `board_text`, or a shorter text.

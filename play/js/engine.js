@@ -266,6 +266,30 @@ export class Game {
     return turn && this.#functions.game_is_turned(this.mover) ? turn.actions[action] : action;
   }
 
+  /**
+   * What people see and are told of the position; the scene (NAME.scene.json) says what it means.
+   * @returns {{shown: Int32Array, task: number, roles: number[], points: number[]}} the choice that
+   *   each slot shows, the mover's task, and each player's role and points, by number.
+   */
+  view() {
+    const last = this.#actions.length ? this.#actions[this.#actions.length - 1] : -1;
+    if (last >= 0) this.#memory.bytes("game_before").set(this.#past[this.#past.length - 1]);
+    this.#functions.game_view(last);
+    const [task, role0, role1, points0, points1] = this.#memory.array("game_facts");
+    return {
+      shown: this.#memory.array("game_shown").slice(),
+      task,
+      roles: [role0, role1],
+      points: [points0, points1],
+    };
+  }
+
+  /** Number of the text of an action, among the `words` of the scene. */
+  word(action) {
+    checkWhole("action", action, 0, this.numActions - 1);
+    return this.#functions.game_word(action);
+  }
+
   /** A legal action drawn uniformly, or -1 when the game is over. */
   randomAction() {
     return this.#functions.game_random_action();

@@ -68,7 +68,7 @@ def compile_object(game: Game, templates: ModuleType, memory: Mapping[str, Any])
     machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(
         opt=3, reloc="static", features=_FEATURES
     )
-    kernels = specialise(templates, game.rules)
+    kernels = specialise(templates, game.rules, game.view)
     exports = _Exports(memory)
     parts: dict[Any, None] = {}
     for name, template in exported_kernels(templates).items():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.envs.engine import kernels as engine
+from ludarium.envs.engine import views
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import observe_as, random_action, random_playout, show
 from ludarium.envs.engine.rule import ONGOING
@@ -28,6 +29,9 @@ score_of = engine.score
 turned = engine.is_turned
 count_sequences = engine.perft
 play_random_games = engine.random_games
+show_scene = views.show
+tell_facts = views.facts
+find_word = views.word
 begin = simulate.begin
 advance = simulate.advance
 results = simulate.results
@@ -159,6 +163,23 @@ def game_perft(game, depth):
     game.line[0] = game.states[0]
     count = game.mask.shape[0]
     return count_sequences(game.tables, game.line[: depth + 1], game.next_action, count)
+
+
+@kernel
+def game_view(game, action):
+    """Write what the picture shows and what people are told of the position.
+
+    ``action`` led to it from the position in ``game.before``; -1 if there is none.
+    """
+    since = game.states if action < 0 else game.before
+    show_scene(game.tables, game.view_tables, since, game.states, action, game.shown)
+    tell_facts(game.tables, game.states, game.facts)
+
+
+@kernel
+def game_word(game, action):
+    """Number of the text of an action, among the ``words``."""
+    return find_word(game.tables, game.states, action)
 
 
 # The search.

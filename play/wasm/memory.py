@@ -8,6 +8,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import record_dtype
+from ludarium.envs.engine.views import NUM_FACTS
 from ludarium.training.search.cache import Cache, new_cache
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import Tree, new_tree
@@ -29,6 +30,10 @@ class GameMemory(NamedTuple):
         rngs: int64 [1, 2], of a random start and of random actions.
         mask: int8 [A], legal actions of the mover.
         planes: float32 [planes, cells], an observation.
+        view_tables: the constants of the view, structured [1].
+        before: the position before the last action, structured [1], where a picture marks that.
+        shown: int32 [slots], the choice that each slot of the scene shows.
+        facts: int32 [5], see `ludarium.envs.engine.views`.
         counts: int64 [5], outcomes of random games.
         line, next_action: what perft works with.
         pool: int64 [5], what seeding works with.
@@ -39,6 +44,10 @@ class GameMemory(NamedTuple):
     rngs: np.ndarray
     mask: np.ndarray
     planes: np.ndarray
+    view_tables: np.ndarray
+    before: np.ndarray
+    shown: np.ndarray
+    facts: np.ndarray
     counts: np.ndarray
     line: np.ndarray
     next_action: np.ndarray
@@ -84,6 +93,10 @@ def game_memory(game: Game) -> GameMemory:
         rngs=np.ones((1, 2), np.int64),
         mask=np.zeros(game.num_actions, np.int8),
         planes=np.zeros(game.planes_shape, np.float32),
+        view_tables=game.view_tables,
+        before=game.new_states(1),
+        shown=np.zeros(len(game.drawn_scene.slots), np.int32),
+        facts=np.zeros(NUM_FACTS, np.int32),
         counts=np.zeros(_OUTCOMES, np.int64),
         line=game.new_states(DEEPEST_PERFT + 1),
         next_action=np.zeros(DEEPEST_PERFT + 1, np.int64),

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ludarium.envs.board.scene import describe_scene
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.files import load_json, read_regular_file
@@ -145,12 +146,13 @@ def digest_of(game: Game) -> str:
 
     The versions of the tools are not in it. With ``NUMBA_DISABLE_JIT=1`` it is another.
     """
-    digest = hashlib.sha256(sources_of(kernels, game.rules).encode())
+    digest = hashlib.sha256(sources_of(kernels, game.rules, game.view).encode())
     for name in _MAKERS:
         digest.update(Path(__file__).with_name(name).read_bytes())
     digest.update(_as_json(describe_game(game)))
     digest.update(repr((game.state_dtype, game.tables.dtype)).encode())
-    digest.update(game.tables.tobytes())
+    digest.update(game.tables.tobytes() + game.view_tables.tobytes())
+    digest.update(_as_json(describe_scene(game)))
     return digest.hexdigest()
 
 

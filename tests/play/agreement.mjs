@@ -47,10 +47,13 @@ function digestOfGames(first, end) {
         digest.update(game.observation({ player, canonical: true }));
       }
       digest.update(Int32Array.of(game.score, ...game.rewards));
+      const { shown, task, roles, points } = game.view();
+      digest.update(shown);
+      digest.update(Int32Array.of(task, ...roles, ...points));
       if (game.isOver) break;
       const legal = game.legalActions;
       const action = legal[draws.below(legal.length)];
-      digest.update(Int32Array.of(action, game.toCanonical(action)));
+      digest.update(Int32Array.of(action, game.toCanonical(action), game.word(action)));
       game.play(action);
       plies += 1;
     }

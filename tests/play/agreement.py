@@ -56,6 +56,7 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
     for seed in range(first, end):
         draws = Draws(seed)
         position = Position(game, seed)
+        before, action = None, None
         while True:
             digest.update(contents_of(position.states))
             digest.update(position.mask.tobytes())
@@ -64,11 +65,16 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
                 digest.update(position.observation(player).tobytes())
                 digest.update(position.observation(player, canonical=True).tobytes())
             digest.update(np.array([position.score, *position.rewards], np.int32).tobytes())
+            digest.update(game.shown(position.state, action, before).tobytes())
+            digest.update(game.facts(position.state).tobytes())
             if position.is_over:
                 break
             legal = position.legal_actions
             action = int(legal[draws.below(len(legal))])
-            digest.update(np.array([action, position.turned_action(action)], np.int32).tobytes())
+            word = game.word(position.state, action)
+            told = [action, position.turned_action(action), word]
+            digest.update(np.array(told, np.int32).tobytes())
+            before = position.copy().state
             position.play(action)
             plies += 1
     return {"plies": plies, "digest": digest.hexdigest()}

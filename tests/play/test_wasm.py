@@ -50,7 +50,7 @@ def tictactoe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The module of tic-tac-toe, as a file."""
     _need_tools()
     module = build_module(TicTacToe(), Limits(cache=4.0))
-    return build.write_module(tmp_path_factory.mktemp("modules"), module)
+    return build.write_module(tmp_path_factory.mktemp("modules"), TicTacToe(), module)
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_games_and_searches_are_those_of_python(tictactoe: Path) -> None:
 def test_thousands_of_games_are_those_of_python(name: str, tmp_path: Path) -> None:
     _need_tools()
     game = ALL_GAMES[name]()
-    path = build.write_module(tmp_path, build_module(game))
+    path = build.write_module(tmp_path, game, build_module(game))
     assert "agree" in compare(game, path, games=10_000, positions=100)
 
 
@@ -76,7 +76,7 @@ def test_thousands_of_games_are_those_of_python(name: str, tmp_path: Path) -> No
 def test_a_random_start_is_that_of_python(tmp_path: Path) -> None:
     _need_tools()
     game = GAMES["osiron"](setup="random")
-    path = build.write_module(tmp_path, build_module(game))
+    path = build.write_module(tmp_path, game, build_module(game))
     assert path.name == "osiron-setup=random.wasm"
     assert "agree" in compare(game, path, games=200, positions=2)
 
@@ -199,6 +199,6 @@ def test_what_has_not_changed_is_left(tictactoe: Path, capsys: pytest.CaptureFix
 
 def test_a_module_is_written_with_its_manifest(tmp_path: Path) -> None:
     module = Module(EMPTY, {"name": "corso-size=3"})
-    path = build.write_module(tmp_path / "new", module)
+    path = build.write_module(tmp_path / "new", TicTacToe(), module)
     assert path.read_bytes() == EMPTY
     assert json.loads((tmp_path / "new/corso-size=3.json").read_text()) == module.manifest

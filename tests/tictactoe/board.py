@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ludarium.envs.board.grid import cell_name, draw_frame, read_cell, square_symmetries
-from ludarium.envs.board.picture import game_document, last_mark, svg_text
+from ludarium.envs.board.picture import last_mark, svg_text
+from ludarium.envs.board.scene import Role, Scene
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.rule import table_record
 
-from . import rules
+from . import rules, view
 from .rules import CELLS, MARK, NUM_PLANES
 
 _SIDE = 3
@@ -30,6 +31,7 @@ class TicTacToe(Game):
     summary = "three in a row"
     credit = "traditional"
     rules = rules
+    view = view
 
     def setup(self) -> None:
         self.state_dtype = rules.state_dtype()
@@ -42,9 +44,6 @@ class TicTacToe(Game):
         self.action_places = np.arange(CELLS)
         self.binary_observation = True
         self.max_plies = CELLS
-
-    def action_to_text(self, state: np.record, action: int) -> str:
-        return self.action_names[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         return read_cell(text, _SIDE, _SIDE)
@@ -72,28 +71,15 @@ class TicTacToe(Game):
         frame = draw_frame(_SIDE, _SIDE, _PAPER)
         return np.array([frame.place(cell) for cell in range(CELLS)])
 
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
+    def scene(self) -> Scene:
         frame = draw_frame(_SIDE, _SIDE, _PAPER)
-        elements, side = frame.elements, frame.unit
+        ground, slots, side = frame.elements, [], frame.unit
         for cell in range(CELLS):
             x, y = frame.place(cell)
             square = f'<rect x="{x - side / 2:g}" y="{y - side / 2:g}" '
             square += f'width="{side:g}" height="{side:g}"'
-            elements.append(f'{square} fill="{_CELL}" stroke="{_INK}"/>')
-            symbol = _SYMBOLS[int(state.cells[cell])]
-            if symbol != ".":
-                elements.append(svg_text(x, y, symbol, 0.7 * side, _INK))
-            if cell == last_action:
-                elements += last_mark(square)
-        samples = [svg_text(0, 0, _SYMBOLS[MARK + player], 50, _INK) for player in (0, 1)]
-        return game_document(
-            *(self, state, elements, frame.bottom),
-            pieces=(samples[0], samples[1]),
-            last_action=last_action,
-            before=before,
-        )
+            ground.append(f'{square} fill="{_CELL}" stroke="{_INK}"/>')
+            slots.append(["", *(svg_text(x, y, symbol, 0.7 * side, _INK) for symbol in "XO")])
+            slots.append(["", "".join(last_mark(square))])
+        roles = [Role("", svg_text(0, 0, symbol, 50, _INK)) for symbol in "XO"]
+        return Scene(frame.bottom, ground, slots, roles)

@@ -1,0 +1,44 @@
+"""What people see of a position of Corso.
+
+Each cell has a slot for what lies on it and one for its mark. View tables: none.
+"""
+
+from ..engine.rule import rule
+from .rules import DYE, MARBLE, OPEN
+
+#: Choices of a cell: what it holds, as the rules number that.
+#: Choices of a mark: none, the last action, dyed by it, dyed and taken from the other player.
+NO_MARK, LAST, DYED, TAKEN = range(4)
+
+
+@rule
+def show(tables, view, before, state, action, shown):
+    """What each cell holds, and what the last action did there."""
+    cells = len(state.cells)
+    for cell in range(cells):
+        old = int(before.cells[cell])
+        new = int(state.cells[cell])
+        mark = NO_MARK
+        if cell == action:
+            mark = LAST
+        elif new != old:
+            was_others = (old != OPEN) & ((old - MARBLE) % 2 != (new - DYE) % 2)
+            mark = TAKEN if was_others else DYED
+        shown[cell] = new
+        shown[cells + cell] = mark
+
+
+@rule
+def word(tables, state, action):
+    """An expansion is written with an exclamation mark: the second half of the words."""
+    return action + len(state.cells) * int(state.cells[action] != OPEN)
+
+
+@rule
+def points(tables, state, player):
+    """Cells that the player controls."""
+    sign = 1 - 2 * player
+    count = 0
+    for cell in range(len(state.cells)):
+        count += tables.owner[state.cells[cell]] == sign
+    return count

@@ -1,0 +1,37 @@
+"""What a position shows, computed: the choices of its picture, its texts by number.
+
+Template functions (see `compile`): ``rules`` is one game's rule module with the functions of its
+view, see `Game`. Programs without Python run the same functions from the game's WebAssembly module.
+"""
+
+from typing import Any
+
+from .compile import kernel
+
+rules: Any = None  # one game's rule module and view, filled in by `specialise`
+
+# Entries of `facts`.
+TASK, ROLE, POINTS = 0, 1, 3
+NUM_FACTS = 5
+
+
+@kernel
+def show(tables, view, before, states, action, shown):
+    """Write the number of the choice that each slot of the picture shows into ``shown``."""
+    rules.show(tables[0], view[0], before[0], states[0], action, shown)
+
+
+@kernel
+def facts(tables, states, found):
+    """Write the mover's task, and each player's role and points, into ``found`` [5]."""
+    table, state = tables[0], states[0]
+    found[TASK] = rules.task(table, state)
+    for player in range(2):
+        found[ROLE + player] = rules.role(table, state, player)
+        found[POINTS + player] = rules.points(table, state, player)
+
+
+@kernel
+def word(tables, states, action):
+    """Number of the text of an action in this position, among the game's ``words``."""
+    return int(rules.word(tables[0], states[0], action))
