@@ -11,11 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from ..board.grid import cell_name, read_cell
+from ..board.scene import Scene
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
 from ..engine.rule import ONGOING, table_record
-from . import picture, rules, terminal
+from . import picture, rules, terminal, view
 from .blocks import HEIGHT, SIDE, Catalogue, Cube, accept_blocks, catalogue
 from .placements import (
     COLUMNS,
@@ -30,7 +31,6 @@ from .placements import (
 from .rules import (
     ACTIONS_AFTER_TYPES,
     BLACK,
-    BLACK_PASSIVE,
     CHOOSE_FIRST,
     CHOOSE_SECOND,
     DECLINE,
@@ -46,15 +46,12 @@ from .rules import (
 _FAR_ABOVE, _FAR_BELOW = 100, -100  # columns that a placement does not cover
 _HOURGLASS_CAP = 400
 _PLIES_OF_A_TURN = 7  # two chosen, one picked, two placed, two answers to flats
-_DOES = {
-    CHOOSE_FIRST: "choose the first block",
-    CHOOSE_SECOND: "choose the second block",
-    PICK: "pick a block",
-    PLACE_ACTIVE: "place a block",
-    PLACE_PASSIVE: "place a block",
-    rules.BLACK_ACTIVE: "place a black block or decline",
-    BLACK_PASSIVE: "place a black block or decline",
-}
+# By phase.
+_TASKS = (
+    *("choose the first block", "choose the second block", "pick a block"),
+    *("place a block", "place a block"),
+    *("place a black block or decline", "place a black block or decline"),
+)
 _PHASES = (
     *("choose first", "choose second", "pick", "place active", "place passive"),
     *("black active", "black passive"),
@@ -112,6 +109,7 @@ class Obelisk(Game):
     notation = "after pick, the block's id instead of first or second"
     terminal_commands = terminal.COMMANDS
     rules: ClassVar = rules
+    view: ClassVar = view
 
     def setup(self) -> None:
         self.catalogue = catalogue(self.options["blocks"])
@@ -126,6 +124,9 @@ class Obelisk(Game):
             *(f"black {cell_name(column, SIDE)}" for column in range(COLUMNS)),
             *("decline", "timeout"),
         ]
+        self.words = [*self.action_names, *(f"pick {block.id}" for block in types)]
+        self.tasks = _TASKS
+        self.has_points = True
         self.max_score = _largest_lead(self.catalogue)
         self.binary_observation = True
         self.max_plies = self._ply_cap(turns)
@@ -151,6 +152,7 @@ class Obelisk(Game):
             topple=int(self.options["scoring"] == "topple"),
             max_plies=self.max_plies,
         )
+        self.view_tables = picture.view_tables(self)
         self.observation_names = self._feature_names()
         self.observation_shape = (len(self.observation_names),)
 
@@ -194,14 +196,6 @@ class Obelisk(Game):
         return masks
 
     # Notation.
-
-    def action_to_text(self, state: np.record, action: int) -> str:
-        types = self.catalogue.types
-        if PICK_FIRST <= action - len(types) < PLACE:
-            block = int(state.zone[action - len(types) - PICK_FIRST])
-            if block != NO_BLOCK:
-                return f"pick {types[block].id}"
-        return self.action_names[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         types = len(self.catalogue.types)
@@ -285,9 +279,6 @@ class Obelisk(Game):
         """What the game waits for, as a sentence."""
         return f"player_{int(state.mover)} has to {self.to_do(state)}"
 
-    def to_do(self, state: np.record) -> str:
-        return _DOES[int(state.phase)]
-
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         kinds = actions - len(self.catalogue.types)
         black = (kinds >= BLACK) & (kinds < DECLINE)
@@ -308,9 +299,6 @@ class Obelisk(Game):
 
     def marks(self, state: np.record, player: int) -> str:
         return ("left tower", "right tower")[player]
-
-    def tally(self, state: np.record) -> tuple[int, int]:
-        return int(state.points[0]), int(state.points[1])
 
     def board_text(self, state: np.record) -> str:
         types = self.catalogue.types
@@ -341,13 +329,8 @@ class Obelisk(Game):
     def action_spots(self) -> np.ndarray:
         return picture.action_spots(self)
 
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
-        return picture.draw(self, state, last_action, before)
+    def scene(self) -> Scene:
+        return picture.scene(self)
 
     # Symmetries.
 

@@ -1,15 +1,17 @@
 """The picture of Obelisk: both towers from a corner and from above, what is in play, the pile.
 
-In the middle are the blocks to choose from, or where the mover's block would come to rest. The
-cubes of the towers are rebuilt from the position's log. A cube ``(x, y, z)`` is seen from
-the corner of column a1: x goes to the right and back, y to the left and back, z upwards.
+In the middle are the blocks to choose from, or where the mover's block would come to rest. A cube
+``(x, y, z)`` is seen from the corner of column a1: x goes to the right and back, y to the left and
+back, z upwards. Cubes are drawn whole, the nearest last; nearer ones hide what is not seen.
+
+A cube stands once among the definitions of the picture, in each colour, and is used wherever it is
+drawn. The name of a definition tells all that it contains: pictures on one page may share them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,25 +28,15 @@ from ..board.picture import (
     WIDTH,
     file_letter,
     fitted_text,
-    game_document,
     last_mark,
     svg_text,
 )
-from ..engine.rule import ONGOING
+from ..board.scene import Role, Scene
+from ..engine.rule import table_record
 from .blocks import COLOURS, HEIGHT, SIDE, Block, Cube
 from .placements import COLUMNS, ORIENTATIONS, PLACEMENTS, orientation_text, oriented
-from .rest import come_to_rest
-from .rules import (
-    BLACK,
-    BLACK_ACTIVE,
-    BLACK_PASSIVE,
-    DECLINE,
-    NO_BLOCK,
-    PICK_FIRST,
-    PLACE,
-    PLACE_ACTIVE,
-    PLACE_PASSIVE,
-)
+from .rules import BLACK, DECLINE, PICK_FIRST, PLACE
+from .view import MOST_HOLES, SHADES
 
 if TYPE_CHECKING:
     from .board import Obelisk
@@ -65,60 +57,78 @@ _TILE_HEIGHT = 136.0  # of an orientation
 _REST_UNIT = 36.0  # side of a landing place
 _PILE_COLUMNS, _PILE_ROW = 8, 134.0
 
+# The sides of a cube: the step to the cube beyond each. The first three can be seen, and are light
+# to this degree, with their corners in a circle.
+_STEPS: tuple[Cube, ...] = (
+    *((0, 0, 1), (-1, 0, 0), (0, -1, 0)),
+    *((1, 0, 0), (0, 1, 0), (0, 0, -1)),
+)
+_SEEN: tuple[tuple[float, tuple[Cube, ...]], ...] = (
+    (1.0, ((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))),
+    (0.82, ((0, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1))),
+    (0.64, ((0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1))),
+)
+# The edges of a cube that can be seen: the sides that meet there, see `view`.
+_EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (0, 4), (1, 4), (1, 5), (2, 3), (2, 5))
 
-@dataclass(frozen=True)
-class _Placed:
-    """A block on a tower: its place in the log, and where its cubes are."""
-
-    number: int
-    block: Block
-    owner: int
-    cubes: frozenset[Cube]
-
-
-def placed_blocks(game: Obelisk, state: np.record) -> list[_Placed]:
-    """All blocks on the towers in the order in which they were put there."""
-    blocks: list[_Placed] = []
-    heights = {(owner, x, y): 0 for owner in (0, 1) for x in range(SIDE) for y in range(SIDE)}
-    for number in range(int(state.logged)):
-        rest, owner = divmod(int(state.log[number]), 2)
-        kind, placement = divmod(rest, PLACEMENTS)
-        cubes = game.placements[kind][placement]
-        low = max(heights[owner, x, y] - z for x, y, z in cubes)
-        there = frozenset((x, y, z + low) for x, y, z in cubes)
-        for x, y, z in there:
-            heights[owner, x, y] = max(heights[owner, x, y], z + 1)
-        blocks.append(_Placed(number, game.catalogue.everything[kind], owner, there))
-    return blocks
+_HOLES = ("#ffffff", "#e9dfc6", "#d9c9a2", "#c8b27e", "#b79c60")
 
 
-def draw(game: Obelisk, state: np.record, last_action: int | None, before: np.record | None) -> str:
-    """The SVG document of a position, as for `Game.svg`."""
-    blocks = placed_blocks(game, state)
-    types = len(game.catalogue.types)
-    newest = None
-    if last_action is not None and types + PLACE <= last_action < types + DECLINE:
-        newest = len(blocks) - 1
-    bottom = _pile_top(game) + _pile_height(game) + _GAP
-    elements: list[str] = []
+def view_tables(game: Obelisk) -> np.ndarray:
+    """What the game's view looks up, see `view`."""
+    colours = _colours(game)
+    ranks = np.zeros((_levels(game), COLUMNS), np.int16)
+    for rank, (x, y, z) in enumerate(_all_cubes(game)):
+        ranks[z, SIDE * y + x] = rank
+    filled = np.zeros((len(game.placements), PLACEMENTS, COLUMNS), np.int16)
+    for block, places in enumerate(game.placements):
+        for place, cubes in places.items():
+            for x, y, z in cubes:
+                filled[block, place, SIDE * y + x] |= 1 << z
+    numbers = [colours.index(block.colour) for block in game.catalogue.everything]
+    return table_record(
+        filled=filled,
+        rank=ranks,
+        colour=np.array(numbers, np.int8),
+        is_dark=np.array([_lightness(COLOURS[colour]) <= 120 for colour in colours], np.int8),
+        step=np.array(_STEPS, np.int8),
+        edge=np.array(_EDGES, np.int8),
+    )
+
+
+def scene(game: Obelisk) -> Scene:
+    """What the picture is made of; the slots are in the order that `view` tells."""
+    ground = [_definitions(game)]
+    from_above: list[list[str]] = []
+    heights: list[list[str]] = []
     for player in (0, 1):
         left = _GAP + player * (_HALF + _GAP)
-        tower = [block for block in blocks if block.owner == player]
-        elements += _panel(left, HEAD, _HALF, _tower_height(game))
-        elements += _tower(left + 128, HEAD + _tower_height(game) - 42, tower, newest)
-        elements += _seen_from_above(left + 240, HEAD + 62, tower)
-        elements += _facts(game, state, player, left + 240 + 1.5 * _MAP_UNIT, last_action)
-    elements += _in_play(game, state, last_action)
-    elements += _pile(game, state)
-    roles = ["active" if state.active == player else "passive" for player in (0, 1)]
-    if state.outcome != ONGOING:
-        roles = ["", ""]
-    return game_document(
-        *(game, state, elements, bottom),
-        pieces=(_sample(0), _sample(1)),
-        roles=(roles[0], roles[1]),
-        last_action=last_action,
-        before=before,
+        ground += _panel(left, HEAD, _HALF, _tower_height(game))
+        ground += _behind_tower(_tower_corner(game, player))
+        ground += _around_map(left + 240, HEAD + 62)
+        from_above += _highest_cubes(game, left + 240, HEAD + 62)
+        heights += _heights(game, left + 240, HEAD + 62)
+    ground += _panel(_GAP, _band_top(game), WIDTH - 2 * _GAP, _BAND)
+    ground += _panel(_GAP, _pile_top(game), WIDTH - 2 * _GAP, _pile_height(game))
+    ground.append(_text_at_right(_pile_top(game) + 22, "in circles: points", 20, FAINT))
+    words = ("active", "active", "passive", "passive", "", "")
+    return Scene(
+        bottom=_pile_top(game) + _pile_height(game) + _GAP,
+        ground=ground,
+        slots=[
+            *_band(game),
+            *_pile(game),
+            *([["", *_standing(player)] for player in (0, 1)]),
+            *([["", *_hands(game, player)] for player in (0, 1)]),
+            *([["", _hand_mark(player)] for player in (0, 1)]),
+            *from_above,
+            *heights,
+            *_cubes(game, 0),
+            *_cubes(game, 1),
+            ["".join(_limit(_tower_corner(game, player), (2, 3, 0)) for player in (0, 1))],
+            *_types_left(game),
+        ],
+        roles=[Role(word, _sample(number % 2)) for number, word in enumerate(words)],
     )
 
 
@@ -183,6 +193,27 @@ def _pile_place(game: Obelisk, number: int) -> tuple[float, float]:
     return _GAP + (column + 0.5) * width, _pile_top(game) + 44 + row * _PILE_ROW + 42
 
 
+def _facts_place(player: int) -> tuple[float, float]:
+    """Below the map of a tower: the middle, and the top of what is told of the player."""
+    left = _GAP + player * (_HALF + _GAP)
+    return left + 240 + 1.5 * _MAP_UNIT, HEAD + 62 + SIDE * _MAP_UNIT
+
+
+def _tower_corner(game: Obelisk, player: int) -> tuple[float, float]:
+    """Where the corner under column a1 of a tower is drawn."""
+    return _GAP + player * (_HALF + _GAP) + 128, HEAD + _tower_height(game) - 42
+
+
+def _levels(game: Obelisk) -> int:
+    """The most levels that a tower can have: one block may stand on a full one."""
+    return HEIGHT + max(block.height for block in game.catalogue.everything)
+
+
+def _colours(game: Obelisk) -> list[str]:
+    """The colours of the blocks, as the view numbers them."""
+    return list(dict.fromkeys(block.colour for block in game.catalogue.everything))
+
+
 # The parts.
 
 
@@ -203,120 +234,155 @@ def _panel(left: float, top: float, width: float, height: float) -> list[str]:
     ]
 
 
-def _facts(
-    game: Obelisk, state: np.record, player: int, centre: float, last_action: int | None
-) -> Iterator[str]:
-    """What is known of a player besides the tower: the block in hand, the end of the tower."""
-    top = HEAD + 62 + SIDE * _MAP_UNIT
-    heights = set(state.heights[player].tolist())
-    if state.over[player]:
-        yield svg_text(centre, top + 60, "over the top", 24, INK)
-    elif len(heights) == 1 and heights != {0}:
-        yield svg_text(centre, top + 60, "flat", 24, INK)
-    if state.hand[player] != NO_BLOCK:
-        block = game.catalogue.types[state.hand[player]]
-        yield svg_text(centre, top + 96, "to be placed:", SMALL_TEXT, INK)
-        yield from _alone(centre, top + 236, block.cubes, block.colour, 18, 116)
-        yield _value(centre + 56, top + 138, block)
-        yield fitted_text(centre, top + 254, block.id, 20, INK, 136)
-        picks = range(len(game.catalogue.types) + PICK_FIRST, len(game.catalogue.types) + PLACE)
-        if last_action in picks and state.active != player:
-            slot = f'<rect x="{centre - 76:g}" y="{top + 112:g}" width="152" height="160" rx="8"'
-            yield from last_mark(slot)
+def _text_at_left(y: float, text: str, size: float) -> str:
+    return svg_text(_GAP + 14, y, text, size, INK, "start")
 
 
-def _in_play(game: Obelisk, state: np.record, last_action: int | None) -> Iterator[str]:
+def _text_at_right(y: float, text: str, size: float, fill: str) -> str:
+    return svg_text(WIDTH - _GAP - 14, y, text, size, fill, "end")
+
+
+def _standing(player: int) -> list[str]:
+    """What is told of a tower."""
+    centre, top = _facts_place(player)
+    return [svg_text(centre, top + 60, words, 24, INK) for words in ("over the top", "flat")]
+
+
+def _hands(game: Obelisk, player: int) -> Iterator[str]:
+    """The block that a player has to place, of each type."""
+    centre, top = _facts_place(player)
+    for block in game.catalogue.types:
+        yield (
+            svg_text(centre, top + 96, "to be placed:", SMALL_TEXT, INK)
+            + _defined(centre, top + 236, block, 18, 116)
+            + _value(centre + 56, top + 138, block)
+            + fitted_text(centre, top + 254, block.id, 20, INK, 136)
+        )
+
+
+def _hand_mark(player: int) -> str:
+    centre, top = _facts_place(player)
+    return "".join(
+        last_mark(f'<rect x="{centre - 76:g}" y="{top + 112:g}" width="152" height="160" rx="8"')
+    )
+
+
+def _band(game: Obelisk) -> list[list[str]]:
     """The band between towers and pile: the building zone, or landing places."""
-    phase = int(state.phase)
-    yield from _panel(_GAP, _band_top(game), WIDTH - 2 * _GAP, _BAND)
-    ongoing = state.outcome == ONGOING
-    if ongoing and phase in (PLACE_ACTIVE, PLACE_PASSIVE):
-        block = game.catalogue.types[state.hand[state.mover]]
-        yield from _landing_places(game, state, int(state.mover), block)
-    elif ongoing and phase in (BLACK_ACTIVE, BLACK_PASSIVE):
-        black = game.catalogue.black
-        yield from _landing_places(game, state, 1 - int(state.mover), black)
-    else:
-        yield from _zone(game, state, last_action)
+    top, black = _band_top(game), game.catalogue.black
+    places = range(PLACEMENTS)
+    left = [
+        _text_at_right(top + 24, f"black blocks left: {count}", SMALL_TEXT, INK)
+        for count in range(black.count + 1)
+    ]
+    return [
+        [_empty_zone(game), _legend(game, 0), _legend(game, 1)],
+        ["", *left],
+        *([["", *_chosen_blocks(game, place)] for place in (0, 1)]),
+        *([["", "".join(last_mark(_zone_slot(game, place)))] for place in (0, 1)]),
+        *([["", *_tiles(game, orientation)] for orientation in range(ORIENTATIONS)]),
+        *([["", *_landings(*_landing_place(game, place))] for place in places]),
+        *([["", *_reached(game, place)] for place in places]),
+    ]
 
 
-def _zone(game: Obelisk, state: np.record, last_action: int | None) -> Iterator[str]:
-    """The two blocks in the building zone, and the black ones beside."""
-    top, types = _band_top(game), game.catalogue.types
-    yield svg_text(_GAP + 14, top + 24, "building zone", 24, INK, "start")
-    left = f"black blocks left: {int(state.black_left)}"
-    yield svg_text(WIDTH - _GAP - 14, top + 24, left, SMALL_TEXT, INK, "end")
-    chosen = [int(number) for number in state.zone if number != NO_BLOCK]
-    for place in (0, 1):
-        x, y = _zone_place(game, place)
-        slot = f'<rect x="{x - _HALF / 2 + 10:g}" y="{top + 48:g}" '
-        slot += f'width="{_HALF - 20:g}" height="{_BAND - 60:g}" rx="10"'
-        yield f'{slot} fill="none" stroke="{LINE}" stroke-dasharray="6 6"/>'
-        if place < len(chosen):
-            block = types[chosen[place]]
-            yield from _alone(x, y, block.cubes, block.colour, 34, 160)
-            yield _value(x + _HALF / 2 - 34, top + 74, block)
-            points = f"{block.id}, {len(block.cubes)} cubes"
-            yield fitted_text(x, y + 32, points, 24, INK, _HALF - 40)
-            if last_action is not None and last_action < len(types) and place == len(chosen) - 1:
-                yield from last_mark(slot)
+def _zone_slot(game: Obelisk, place: int) -> str:
+    """The beginning of the element around a block in the building zone."""
+    x, _ = _zone_place(game, place)
+    return (
+        f'<rect x="{x - _HALF / 2 + 10:g}" y="{_band_top(game) + 48:g}" '
+        f'width="{_HALF - 20:g}" height="{_BAND - 60:g}" rx="10"'
+    )
 
 
-def _landing_places(game: Obelisk, state: np.record, owner: int, block: Block) -> Iterator[str]:
-    """Each orientation of a block, and how high it would reach wherever it can be put."""
-    number = game.catalogue.everything.index(block)
-    top = _band_top(game)
-    title = f"heights reached (player_{owner}'s tower)"
-    yield svg_text(_GAP + 14, top + 24, title, SMALL_TEXT, INK, "start")
-    legend = WIDTH - _GAP - 14
-    yield svg_text(legend, top + 24, "shaded: holes, black: over", SMALL_TEXT, FAINT, "end")
-    found = game.placements[number]
-    for orientation in range(ORIENTATIONS):
-        places = [place for place in found if place // COLUMNS == orientation]
-        left, tile_top = _tile(game, orientation)
-        if not places:
+def _empty_zone(game: Obelisk) -> str:
+    slots = [
+        f'{_zone_slot(game, place)} fill="none" stroke="{LINE}" stroke-dasharray="6 6"/>'
+        for place in (0, 1)
+    ]
+    return "".join([_text_at_left(_band_top(game) + 24, "building zone", 24), *slots])
+
+
+def _chosen_blocks(game: Obelisk, place: int) -> Iterator[str]:
+    """A block in the building zone, of each type."""
+    x, y = _zone_place(game, place)
+    for block in game.catalogue.types:
+        yield (
+            _defined(x, y, block, 34, 160)
+            + _value(x + _HALF / 2 - 34, _band_top(game) + 74, block)
+            + fitted_text(x, y + 32, f"{block.id}, {len(block.cubes)} cubes", 24, INK, _HALF - 40)
+        )
+
+
+def _legend(game: Obelisk, owner: int) -> str:
+    """What is above the landing places on a player's tower."""
+    y = _band_top(game) + 24
+    return _text_at_left(
+        y, f"heights reached (player_{owner}'s tower)", SMALL_TEXT
+    ) + _text_at_right(y, "shaded: holes, black: over", SMALL_TEXT, FAINT)
+
+
+def _tiles(game: Obelisk, orientation: int) -> Iterator[str]:
+    """An orientation of each block; nothing where it looks like a lower one."""
+    left, top = _tile(game, orientation)
+    for block, found in zip(game.catalogue.everything, game.placements, strict=True):
+        if all(place // COLUMNS != orientation for place in found):
+            yield ""
             continue
         cubes = oriented(block.cubes, orientation)
-        yield from _alone(left + 42, tile_top + 84, cubes, block.colour, 18, 62)
-        name = orientation_text(orientation) if block.id != game.catalogue.black.id else "black"
-        yield svg_text(left + 42, tile_top + 104, name, SMALL_TEXT, INK)
-        for place in places:
-            x, y = _landing_place(game, place)
-            yield from _landing(x, y, state.heights[owner], found[place])
+        name = orientation_text(orientation) if block != game.catalogue.black else "black"
+        yield (
+            f"<g {_fitted(left + 42, top + 84, cubes, 18, 62)}>{_drawn(cubes, block.colour)}</g>"
+            + svg_text(left + 42, top + 104, name, SMALL_TEXT, INK)
+        )
 
 
-def _landing(x: float, y: float, heights: np.ndarray, cubes: frozenset[Cube]) -> Iterator[str]:
-    """One landing place: the height reached; dark where it is too high, shaded over holes."""
-    rest = come_to_rest(heights, cubes)
-    fill = DARK if rest.above else "#ffffff" if not rest.lost else _HOLES[min(rest.lost, 4) - 1]
-    yield (
+def _landings(x: float, y: float) -> list[str]:
+    """A landing place by what is below: shaded over holes, dark where it is too high."""
+    square = (
         f'<rect x="{x - _REST_UNIT / 2:g}" y="{y - _REST_UNIT / 2:g}" width="{_REST_UNIT:g}" '
-        f'height="{_REST_UNIT:g}" fill="{fill}" stroke="{FAINT}"/>'
+        f'height="{_REST_UNIT:g}"'
     )
-    yield svg_text(x, y, str(rest.high), 24, LIGHT if rest.above else INK)
+    fills = (*_HOLES[: MOST_HOLES + 1], DARK)
+    return [f'{square} fill="{fill}" stroke="{FAINT}"/>' for fill in fills]
 
 
-_HOLES = ("#e9dfc6", "#d9c9a2", "#c8b27e", "#b79c60")
+def _reached(game: Obelisk, place: int) -> list[str]:
+    """The height reached at a landing place."""
+    x, y = _landing_place(game, place)
+    return [
+        svg_text(x, y, str(height), 24, LIGHT if height > HEIGHT else INK)
+        for height in range(1, _levels(game) + 1)
+    ]
 
 
-def _pile(game: Obelisk, state: np.record) -> Iterator[str]:
-    """The common pile: each type with its value and how many are left of it."""
-    top, width = _pile_top(game), (WIDTH - 2 * _GAP) / _PILE_COLUMNS
-    yield from _panel(_GAP, top, WIDTH - 2 * _GAP, _pile_height(game))
-    title = f"common pile: {int(state.pile_blocks)} blocks"
-    yield svg_text(_GAP + 14, top + 22, title, 24, INK, "start")
-    yield svg_text(WIDTH - _GAP - 14, top + 22, "in circles: points", 20, FAINT, "end")
+def _pile(game: Obelisk) -> list[list[str]]:
+    """How many blocks are in the common pile."""
+    y, most = _pile_top(game) + 22, game.catalogue.pile_size
+    return [[_text_at_left(y, f"common pile: {count} blocks", 24) for count in range(most + 1)]]
+
+
+def _types_left(game: Obelisk) -> list[list[str]]:
+    """Each type in the pile with its value, then how many are left of it."""
+    width = (WIDTH - 2 * _GAP) / _PILE_COLUMNS
+    blocks, counts = [], []
     for number, block in enumerate(game.catalogue.types):
         x, y = _pile_place(game, number)
-        left = int(state.pile[number])
-        ink = INK if left else LINE
-        for line, words in enumerate(_in_lines(block.id)):
-            yield fitted_text(x, y + 46 + 17 * line, words, 17, ink, width - 4)
-        if left:
-            yield from _alone(x - 4, y + 30, block.cubes, block.colour, 15, 58)
-            yield _value(x + width / 2 - 18, y - 22, block)
-        if left > 1:
-            yield svg_text(x - width / 2 + 4, y - 24, f"{left}x", SMALL_TEXT, INK, "start")
+        none, some = (
+            "".join(
+                fitted_text(x, y + 46 + 17 * line, words, 17, ink, width - 4)
+                for line, words in enumerate(_in_lines(block.id))
+            )
+            for ink in (LINE, INK)
+        )
+        some += _defined(x - 4, y + 30, block, 15, 58) + _value(x + width / 2 - 18, y - 22, block)
+        blocks.append([none, some])
+        several = [
+            svg_text(x - width / 2 + 4, y - 24, f"{left}x", SMALL_TEXT, INK, "start")
+            for left in range(2, block.count + 1)
+        ]
+        counts.append(["", "", *several])
+    return [*blocks, *counts]
 
 
 def _in_lines(name: str) -> list[str]:
@@ -339,31 +405,49 @@ def _value(x: float, y: float, block: Block) -> str:
     )
 
 
-def _seen_from_above(left: float, top: float, tower: Sequence[_Placed]) -> Iterator[str]:
-    """The heights of the columns, each in the colour of its highest cube."""
+# Towers from above.
+
+
+def _around_map(left: float, top: float) -> Iterator[str]:
+    """The names of the columns."""
     unit = _MAP_UNIT
-    highest: dict[tuple[int, int], tuple[int, Block]] = {}
-    for placed in tower:
-        for x, y, z in placed.cubes:
-            if z + 1 > highest.get((x, y), (0, None))[0]:
-                highest[x, y] = z + 1, placed.block
     yield svg_text(left + 1.5 * unit, top - 28, "from above", SMALL_TEXT, FAINT)
-    for x in range(SIDE):
+    for step in range(SIDE):
         below = top + SIDE * unit + 14
-        yield svg_text(left + (x + 0.5) * unit, below, file_letter(x), SMALL_TEXT, FAINT)
-        for y in range(SIDE):
-            height, block = highest.get((x, y), (0, None))
-            fill = COLOURS[block.colour] if block else PAPER
-            ink = DARK if block is None or _lightness(fill) > 120 else "#ffffff"
-            corner = top + (SIDE - 1 - y) * unit
-            yield (
-                f'<rect x="{left + x * unit:g}" y="{corner:g}" width="{unit:g}" '
-                f'height="{unit:g}" fill="{fill}" stroke="{INK}"/>'
-            )
-            yield svg_text(left + (x + 0.5) * unit, corner + unit / 2, str(height), 28, ink)
-    for y in range(SIDE):
-        corner = top + (SIDE - 0.5 - y) * unit
-        yield svg_text(left - 12, corner, str(y + 1), SMALL_TEXT, FAINT)
+        yield svg_text(left + (step + 0.5) * unit, below, file_letter(step), SMALL_TEXT, FAINT)
+        middle = top + (SIDE - 0.5 - step) * unit
+        yield svg_text(left - 12, middle, str(step + 1), SMALL_TEXT, FAINT)
+
+
+def _map_places(left: float, top: float) -> list[tuple[float, float]]:
+    """The upper left corners of the columns."""
+    columns = [divmod(column, SIDE) for column in range(COLUMNS)]
+    return [(left + x * _MAP_UNIT, top + (SIDE - 1 - y) * _MAP_UNIT) for y, x in columns]
+
+
+def _highest_cubes(game: Obelisk, left: float, top: float) -> list[list[str]]:
+    """Each column in the colour of its highest cube; of none, first."""
+    fills = [PAPER, *(COLOURS[colour] for colour in _colours(game))]
+    return [
+        [
+            f'<rect x="{x:g}" y="{y:g}" width="{_MAP_UNIT:g}" height="{_MAP_UNIT:g}" '
+            f'fill="{fill}" stroke="{INK}"/>'
+            for fill in fills
+        ]
+        for x, y in _map_places(left, top)
+    ]
+
+
+def _heights(game: Obelisk, left: float, top: float) -> list[list[str]]:
+    """The heights of the columns in dark letters, then in light ones."""
+    return [
+        [
+            svg_text(x + _MAP_UNIT / 2, y + _MAP_UNIT / 2, str(height), 28, ink)
+            for ink in (DARK, "#ffffff")
+            for height in range(_levels(game) + 1)
+        ]
+        for x, y in _map_places(left, top)
+    ]
 
 
 def _lightness(colour: str) -> float:
@@ -375,111 +459,19 @@ def _lightness(colour: str) -> float:
 # Cubes seen from a corner.
 
 
-@dataclass(frozen=True)
-class _View:
-    """Where the corner under column a1 is drawn, and how large a cube is."""
-
-    x: float
-    y: float
-    unit: float
-
-    def point(self, x: float, y: float, z: float) -> tuple[float, float]:
-        """Where a point of space is drawn."""
-        return (
-            self.x + (x * _X_ASIDE + y * _Y_ASIDE) * self.unit,
-            self.y - (x * _X_UP + y * _Y_UP + z) * self.unit,
-        )
-
-    def line(
-        self,
-        begin: tuple[float, float, float],
-        end: tuple[float, float, float],
-        colour: str,
-        width: float,
-        more: str = "",
-    ) -> str:
-        """A line between two points of space."""
-        (x1, y1), (x2, y2) = self.point(*begin), self.point(*end)
-        return (
-            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
-            f'stroke-width="{width:g}" stroke-linecap="round"{more}/>'
-        )
+def _point(x: float, y: float, z: float) -> tuple[float, float]:
+    """Where a point of space is drawn, from the corner under column a1."""
+    aside, up = x * _X_ASIDE + y * _Y_ASIDE, x * _X_UP + y * _Y_UP + z
+    return aside * _TOWER_UNIT, -up * _TOWER_UNIT
 
 
-# The faces that can be seen: which way the face looks, how light it is, its corners in a
-# circle, and for each side of that circle the step to the cube beyond that side.
-_FACES: tuple[tuple[Cube, float, tuple[Cube, ...], tuple[Cube, ...]], ...] = (
-    (
-        (0, 0, 1),
-        1.0,
-        ((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)),
-        ((0, -1, 0), (1, 0, 0), (0, 1, 0), (-1, 0, 0)),
-    ),
-    (
-        (-1, 0, 0),
-        0.82,
-        ((0, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1)),
-        ((0, 0, -1), (0, 1, 0), (0, 0, 1), (0, -1, 0)),
-    ),
-    (
-        (0, -1, 0),
-        0.64,
-        ((0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)),
-        ((0, 0, -1), (1, 0, 0), (0, 0, 1), (-1, 0, 0)),
-    ),
-)
-
-
-def _tower(x: float, y: float, tower: Sequence[_Placed], newest: int | None) -> Iterator[str]:
-    """A tower with its rods, the column names at its foot and a scale of heights."""
-    view = _View(x, y, _TOWER_UNIT)
-    corners = [view.point(i, j, 0) for i, j in ((0, 0), (SIDE, 0), (SIDE, SIDE), (0, SIDE))]
-    yield f'<polygon points="{_points(corners)}" fill="#d6cfbe" stroke="{FAINT}"/>'
-    for step in range(1, SIDE):
-        yield view.line((step, 0, 0), (step, SIDE, 0), FAINT, 0.7)
-        yield view.line((0, step, 0), (SIDE, step, 0), FAINT, 0.7)
-    for step in range(SIDE):
-        yield svg_text(*view.point(step + 0.5, -0.6, 0), file_letter(step), SMALL_TEXT, FAINT)
-        yield svg_text(*view.point(-0.6, step + 0.5, 0), str(step + 1), SMALL_TEXT, FAINT)
-    for level in range(1, HEIGHT + 1):
-        tick_x, tick_y = view.point(0, SIDE, level)
-        colour = INK if level == HEIGHT else FAINT
-        yield (
-            f'<line x1="{tick_x - 14:g}" y1="{tick_y:g}" x2="{tick_x - 8:g}" y2="{tick_y:g}" '
-            f'stroke="{colour}"/>'
-        )
-        yield svg_text(tick_x - 26, tick_y, str(level), SMALL_TEXT, colour)
-    dashed = ' stroke-dasharray="4 5"'
-    limit = [(0, SIDE, HEIGHT), (SIDE, SIDE, HEIGHT), (SIDE, 0, HEIGHT), (0, 0, HEIGHT)]
-    for begin, end in ((0, 1), (1, 2)):
-        yield view.line(limit[begin], limit[end], INK, 1.5, dashed)
-    cubes = {cube: placed for placed in tower for cube in placed.cubes}
-    empty = {
-        (i, j, k) for i in range(SIDE) for j in range(SIDE) for k in range(HEIGHT)
-    } - cubes.keys()
-    for cube in sorted(cubes.keys() | empty, key=_nearness):
-        if cube in empty:
-            i, j, k = cube
-            yield view.line((i + 0.5, j + 0.5, k), (i + 0.5, j + 0.5, k + 1), _ROD, 2)
-        else:
-            yield from _cube(view, cube, cubes, cubes[cube].number == newest)
-    for begin, end in ((2, 3), (3, 0)):
-        yield view.line(limit[begin], limit[end], INK, 1.5, dashed)
-
-
-@lru_cache(maxsize=2048)  # most of a picture: the blocks of the pile stay where they are
-def _alone(
-    x: float, y: float, block_cubes: tuple[Cube, ...], colour: str, unit: float, room: float
-) -> tuple[str, ...]:
-    """Cubes by themselves, standing at y and centred on x; smaller if they would not fit."""
-    width, depth, height = (1 + max(cube[axis] for cube in block_cubes) for axis in range(3))
-    aside = width * _X_ASIDE - depth * _Y_ASIDE
-    unit = min(unit, room / (height + width * _X_UP + depth * _Y_UP), 1.2 * room / aside)
-    view = _View(x - (width * _X_ASIDE + depth * _Y_ASIDE) / 2 * unit, y, unit)
-    block = Block("", colour, 0, 1, block_cubes)
-    cubes = dict.fromkeys(block_cubes, _Placed(0, block, 0, frozenset(block_cubes)))
-    nearest_last = sorted(block_cubes, key=_nearness)
-    return tuple(part for cube in nearest_last for part in _cube(view, cube, cubes, False))
+def _line(begin: Sequence[float], end: Sequence[float], colour: str, width: float) -> str:
+    """A line between two points of space."""
+    (x1, y1), (x2, y2) = _point(*begin), _point(*end)
+    return (
+        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
+        f'stroke-width="{width:g}" stroke-linecap="round"/>'
+    )
 
 
 def _nearness(cube: Cube) -> tuple[int, Cube]:
@@ -491,30 +483,136 @@ def _nearness(cube: Cube) -> tuple[int, Cube]:
     return z - x - y, cube
 
 
-def _cube(view: _View, cube: Cube, cubes: Mapping[Cube, _Placed], is_marked: bool) -> Iterator[str]:
-    """The faces of a cube that no neighbour hides, with lines where its block ends."""
-    placed = cubes[cube]
-    colour = _shade(COLOURS[placed.block.colour], 1 - 0.07 * (placed.number % 3))
-    for way, light, corners, steps in _FACES:
-        if _next_to(cube, way) in cubes:
-            continue
-        at = [_next_to(cube, corner) for corner in corners]
-        fill = _shade(colour, light)
-        points = _points([view.point(*corner) for corner in at])
+def _all_cubes(game: Obelisk) -> list[Cube]:
+    """Where a tower can have cubes, the nearest last."""
+    levels = range(_levels(game))
+    cubes = [(x, y, z) for x in range(SIDE) for y in range(SIDE) for z in levels]
+    return sorted(cubes, key=_nearness)
+
+
+def _edge(sides: tuple[int, int]) -> tuple[Cube, Cube]:
+    """The ends of the edge in which two sides of a cube meet."""
+    corners = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    for side in sides:
+        for axis, way in enumerate(_STEPS[side]):
+            if way:
+                corners = [corner for corner in corners if corner[axis] == (way > 0)]
+    begin, end = corners
+    return begin, end
+
+
+def _definitions(game: Obelisk) -> str:
+    """What is drawn many times: cubes, their edges, a piece of rod, the types of blocks."""
+    edges = list(enumerate(map(_edge, _EDGES)))
+    parts = [
+        *(_whole_cube(colour, shade) for colour in _colours(game) for shade in range(SHADES)),
+        *(f'<g id="ob-e{n}">{_line(*ends, INK, _TOWER_UNIT / 22)}</g>' for n, ends in edges),
+        *(
+            f'<g id="ob-n{n}">{_line(*ends, DARK, _TOWER_UNIT / 4)}'
+            f"{_line(*ends, 'currentColor', _TOWER_UNIT / 8)}</g>"
+            for n, ends in edges
+        ),
+        f'<g id="ob-rod">{_line((0.5, 0.5, 0), (0.5, 0.5, 1), _ROD, 2)}</g>',
+        *(
+            f'<g id="{_shape_name(block)}">{_drawn(block.cubes, block.colour)}</g>'
+            for block in game.catalogue.types
+        ),
+    ]
+    return f"<defs>{''.join(dict.fromkeys(parts))}</defs>"
+
+
+def _whole_cube(colour: str, shade: int) -> str:
+    """The definition of a cube; neighbouring blocks of one colour have different shades."""
+    sides = []
+    for light, corners in _SEEN:
+        fill = _shade(_shade(COLOURS[colour], 1 - 0.07 * shade), light)
+        points = _points([_point(*corner) for corner in corners])
         inner = _shade(fill, 0.86)
-        yield f'<polygon points="{points}" fill="{fill}" stroke="{inner}" stroke-width="0.6"/>'
-        for side, step in enumerate(steps):
-            if cubes.get(_next_to(cube, step)) is not placed:
-                ends = at[side], at[(side + 1) % 4]
-                if is_marked:
-                    yield view.line(*ends, DARK, view.unit / 4)
-                    yield view.line(*ends, LIGHT, view.unit / 8)
-                else:
-                    yield view.line(*ends, INK, view.unit / 22)
+        sides.append(
+            f'<polygon points="{points}" fill="{fill}" stroke="{inner}" stroke-width="0.6"/>'
+        )
+    return f'<g id="ob-{colour}{shade}">{"".join(sides)}</g>'
 
 
-def _next_to(cube: Cube, step: Cube) -> Cube:
-    return cube[0] + step[0], cube[1] + step[1], cube[2] + step[2]
+def _use(name: str, x: float, y: float, more: str = "") -> str:
+    return f'<use href="#ob-{name}" x="{x:.1f}" y="{y:.1f}"{more}/>'
+
+
+def _cubes(game: Obelisk, player: int) -> Iterator[list[str]]:
+    """What each cube of a tower and its edges can show, the nearest last."""
+    left, bottom = _tower_corner(game, player)
+    names = [f"{colour}{shade}" for colour in _colours(game) for shade in range(SHADES)]
+    for cube in _all_cubes(game):
+        aside, up = _point(*cube)
+        x, y = left + aside, bottom + up
+        yield ["", _use("rod", x, y), *(_use(name, x, y) for name in names)]
+        for edge in range(len(_EDGES)):
+            yield ["", _use(f"e{edge}", x, y), _use(f"n{edge}", x, y, f' color="{LIGHT}"')]
+
+
+def _shape_name(block: Block) -> str:
+    """The name of a block's drawing, which tells its cubes."""
+    return f"ob-{block.colour}-" + "".join(f"{x}{y}{z}" for x, y, z in block.cubes)
+
+
+def _drawn(cubes: Sequence[Cube], colour: str) -> str:
+    """A block alone, with lines where two of its sides meet."""
+    parts = []
+    for cube in sorted(cubes, key=_nearness):
+        x, y = _point(*cube)
+        parts.append(_use(f"{colour}0", x, y))
+        beyond = [tuple(map(add, cube, step)) for step in _STEPS]
+        for number, sides in enumerate(_EDGES):
+            if all(beyond[side] not in cubes for side in sides):
+                parts.append(_use(f"e{number}", x, y))
+    return "".join(parts)
+
+
+def _fitted(x: float, y: float, cubes: Sequence[Cube], unit: float, room: float) -> str:
+    """How a drawing is moved to stand at y, centred on x; smaller if it would not fit."""
+    width, depth, height = (1 + max(cube[axis] for cube in cubes) for axis in range(3))
+    aside = width * _X_ASIDE - depth * _Y_ASIDE
+    unit = min(unit, room / (height + width * _X_UP + depth * _Y_UP), 1.2 * room / aside)
+    left = x - (width * _X_ASIDE + depth * _Y_ASIDE) / 2 * unit
+    return f'transform="translate({left:.1f} {y:.1f}) scale({unit / _TOWER_UNIT:.3f})"'
+
+
+def _defined(x: float, y: float, block: Block, unit: float, room: float) -> str:
+    """A block of the pile in orientation 0, as `_fitted` places it."""
+    return f'<use href="#{_shape_name(block)}" {_fitted(x, y, block.cubes, unit, room)}/>'
+
+
+def _behind_tower(corner: tuple[float, float]) -> Iterator[str]:
+    """What stands behind a tower: its foot, the column names, a scale of heights."""
+    left, bottom = corner
+    yield f'<g transform="translate({left:g} {bottom:g})">'
+    corners = [_point(i, j, 0) for i, j in ((0, 0), (SIDE, 0), (SIDE, SIDE), (0, SIDE))]
+    yield f'<polygon points="{_points(corners)}" fill="#d6cfbe" stroke="{FAINT}"/>'
+    for step in range(1, SIDE):
+        yield _line((step, 0, 0), (step, SIDE, 0), FAINT, 0.7)
+        yield _line((0, step, 0), (SIDE, step, 0), FAINT, 0.7)
+    for step in range(SIDE):
+        yield svg_text(*_point(step + 0.5, -0.6, 0), file_letter(step), SMALL_TEXT, FAINT)
+        yield svg_text(*_point(-0.6, step + 0.5, 0), str(step + 1), SMALL_TEXT, FAINT)
+    for level in range(1, HEIGHT + 1):
+        x, y = _point(0, SIDE, level)
+        colour = INK if level == HEIGHT else FAINT
+        yield f'<path d="M{x - 14:.1f} {y:.1f}h6" stroke="{colour}"/>'
+        yield svg_text(round(x - 26, 1), round(y, 1), str(level), SMALL_TEXT, colour)
+    yield "</g>"
+    yield _limit(corner, (0, 1, 2))
+
+
+def _limit(corner: tuple[float, float], ends: Sequence[int]) -> str:
+    """The height of the rods: a dashed line along these corners of a tower."""
+    left, bottom = corner
+    around = ((0, SIDE), (SIDE, SIDE), (SIDE, 0), (0, 0))
+    points = [_point(*around[end], HEIGHT) for end in ends]
+    return (
+        f'<g transform="translate({left:g} {bottom:g})"><polyline points="{_points(points)}" '
+        f'fill="none" stroke="{INK}" stroke-width="1.5" stroke-linecap="round" '
+        'stroke-dasharray="4 5"/></g>'
+    )
 
 
 def _points(corners: Sequence[tuple[float, float]]) -> str:

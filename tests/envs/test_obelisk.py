@@ -29,7 +29,6 @@ from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED
 from ludarium.envs.obelisk import Obelisk, rules
 from ludarium.envs.obelisk import __file__ as room
-from ludarium.envs.obelisk.picture import placed_blocks
 from ludarium.envs.obelisk.placements import mirror_types, oriented, own_orientations, placements
 from tests.games import random_game, slow_but
 from tests.references.agreement import assert_same, play_beside

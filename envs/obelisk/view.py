@@ -1,0 +1,277 @@
+"""What people see of a position of Obelisk.
+
+The slots of the picture, in the order in which they are drawn (T types of blocks, L levels):
+
+    BAND                what the band in the middle shows: the building zone, or landing places
+    BLACK_LEFT          0, or 1 + the black blocks that are left
+    ZONE, ZONE_MARK     [2] the blocks of the building zone, 1 + type; the last action
+    TILE                [8] orientations of the block to be placed, 1 + block
+    LANDING, REACHED    [72] what is below the block at a placement, and the height that it reaches
+    PILE                the blocks in the pile
+    STANDING            [2] whether a tower is over the top, or flat
+    HAND, HAND_MARK     [2] the block that each player has to place, 1 + type; the last action
+    HIGHEST, HEIGHT     [2, 9] of the columns from above: 1 + colour of the highest cube; the
+                        height, and L + 1 more where it is written in light
+    CUBES               [2, 9 L, 10] a cube and its edges, farther cubes first
+    LEFT                [T] whether any block of a type is left, after one slot for what is always
+                        before the towers
+    COUNT               [T] how many
+
+View tables: ``filled`` [T+1, 72, 9], the cubes of a placement over each column: bit ``z`` is the
+cube at height ``z``; ``rank`` [L, 9], the place of a cube among those of its tower in the order of
+drawing; ``colour`` [T+1], the number of a block's colour, and ``is_dark`` [colours]; ``step``
+[6, 3], from a cube to the one beyond each of its sides, and ``edge`` [9, 2], the sides that meet
+in an edge: first those that have two visible sides, then those with the visible one first.
+"""
+
+from ..engine.rule import ONGOING, rule
+from .rules import (
+    BLACK_ACTIVE,
+    COLUMNS,
+    DECLINE,
+    NO_BLOCK,
+    PICK_FIRST,
+    PLACE,
+    PLACE_ACTIVE,
+    PLACEMENTS,
+    RODS,
+    is_flat,
+)
+
+_SIDE = 3
+_ORIENTATIONS = 8
+
+BAND = 0
+BLACK_LEFT = 1
+ZONE = 2
+ZONE_MARK = ZONE + 2
+TILE = ZONE_MARK + 2
+LANDING = TILE + _ORIENTATIONS
+REACHED = LANDING + PLACEMENTS
+PILE = REACHED + PLACEMENTS
+STANDING = PILE + 1
+HAND = STANDING + 2
+HAND_MARK = HAND + 2
+HIGHEST = HAND_MARK + 2
+HEIGHT = HIGHEST + 2 * COLUMNS
+CUBES = HEIGHT + 2 * COLUMNS
+
+# Choices of ``LANDING`` where a block can be placed: 1 + the holes, or that it is over the top.
+MOST_HOLES = 4  # that are told apart
+OVER_THE_TOP = MOST_HOLES + 2
+
+# Choices of ``STANDING``.
+OVER, FLAT = 1, 2
+
+# The slots of a cube: its sides (nothing, a piece of rod, then colour by colour in the shades that
+# tell neighbouring blocks of one colour apart), then its edges (none, drawn, the newest block's).
+ROD = 1
+FIRST_COLOUR = 2
+SHADES = 3
+EDGES = 9
+CUBE_SLOTS = 1 + EDGES
+INNER_EDGES = 3  # between two visible sides
+
+
+@rule
+def show(tables, view, before, state, action, shown):
+    """Every slot, from the position alone; the action only tells what is marked."""
+    for slot in range(len(shown)):
+        shown[slot] = 0
+    kind = action - len(state.pile)
+    _show_pile(view, state, shown)
+    _show_hands(state, kind, shown)
+    _build_towers(tables, view, state, shown)
+    if (state.outcome == ONGOING) & (state.phase >= PLACE_ACTIVE):
+        _show_landing_places(tables, view, state, shown)
+    else:
+        _show_zone(state, action, shown)
+    newest = int(state.logged) if (kind >= PLACE) & (kind < DECLINE) else 0
+    _draw_outlines(view, shown, newest)
+    _paint(view, state, shown)
+
+
+@rule
+def word(tables, state, action):
+    """A picked block is called by its name: these words follow those by number."""
+    types = len(state.pile)
+    picked = action - types - PICK_FIRST
+    if (picked >= 0) & (picked < PLACE) and state.zone[picked] != NO_BLOCK:
+        return len(state.open) + int(state.zone[picked])
+    return action
+
+
+@rule
+def task(tables, state):
+    """The tasks are numbered as the phases."""
+    return int(state.phase)
+
+
+@rule
+def role(tables, state, player):
+    """Active, passive or neither, each for the left and for the right tower."""
+    if state.outcome != ONGOING:
+        return 4 + player
+    return 2 * int(state.active != player) + player
+
+
+@rule
+def points(tables, state, player):
+    """As the rules count them."""
+    return int(state.points[player])
+
+
+@rule
+def _show_pile(view, state, shown):
+    shown[PILE] = state.pile_blocks
+    types = len(state.pile)
+    for block in range(types):
+        shown[_after_cubes(view) + 1 + block] = int(state.pile[block] > 0)
+        shown[_after_cubes(view) + 1 + types + block] = state.pile[block]
+
+
+@rule
+def _after_cubes(view):
+    """The slot of what is before the towers."""
+    return CUBES + 2 * COLUMNS * len(view.rank) * CUBE_SLOTS
+
+
+@rule
+def _show_hands(state, kind, shown):
+    """What each player has to place, and how the tower stands."""
+    is_pick = (kind >= PICK_FIRST) & (kind < PLACE)
+    for player in range(2):
+        held = int(state.hand[player])
+        if state.over[player]:
+            shown[STANDING + player] = OVER
+        elif is_flat(state, player):
+            shown[STANDING + player] = FLAT
+        shown[HAND + player] = held - NO_BLOCK
+        shown[HAND_MARK + player] = int(
+            is_pick & (held != NO_BLOCK) & (state.active != player),
+        )
+
+
+@rule
+def _show_zone(state, action, shown):
+    """The chosen blocks, and the black ones beside."""
+    shown[BLACK_LEFT] = 1 + int(state.black_left)
+    chosen = 0
+    for place in range(2):
+        shown[ZONE + place] = int(state.zone[place]) - NO_BLOCK
+        chosen += int(state.zone[place] != NO_BLOCK)
+    if (chosen > 0) & (action >= 0) & (action < len(state.pile)):
+        shown[ZONE_MARK + chosen - 1] = 1
+
+
+@rule
+def _show_landing_places(tables, view, state, shown):
+    """How the mover's block, or a black one, would come to rest wherever it can be put."""
+    owner = int(state.mover)
+    block = int(state.hand[owner])
+    if state.phase >= BLACK_ACTIVE:
+        owner = 1 - owner
+        block = len(state.pile)
+    shown[BAND] = 1 + owner
+    for placement in range(PLACEMENTS):
+        rest = _rest(tables, shown, owner, block, placement)
+        reached = 0
+        holes = 0
+        for column in range(COLUMNS):
+            if view.filled[block, placement, column]:
+                below = shown[HEIGHT + COLUMNS * owner + column]
+                reached = max(reached, rest + int(tables.top[block, placement, column]))
+                holes += rest + int(tables.underside[block, placement, column]) - below
+        if reached > 0:
+            is_over = reached > RODS
+            shown[TILE + placement // COLUMNS] = 1 + block
+            shown[LANDING + placement] = OVER_THE_TOP if is_over else 1 + min(holes, MOST_HOLES)
+            shown[REACHED + placement] = reached
+
+
+@rule
+def _rest(tables, shown, owner, block, placement):
+    """The height at which a block comes to rest; columns are as high as their slots say."""
+    rest = 0
+    for column in range(COLUMNS):
+        height = int(shown[HEIGHT + COLUMNS * owner + column])
+        rest = max(rest, height - int(tables.underside[block, placement, column]))
+    return rest
+
+
+@rule
+def _build_towers(tables, view, state, shown):
+    """Put the blocks of the log on the towers, in order.
+
+    The first slot of each cube then has the number of its block in the log, from 1 on, or 0; the
+    columns have their heights and the colours of their highest cubes.
+    """
+    for number in range(int(state.logged)):
+        owner = int(state.log[number]) % 2
+        placement = int(state.log[number]) // 2 % PLACEMENTS
+        block = int(state.log[number]) // 2 // PLACEMENTS
+        rest = _rest(tables, shown, owner, block, placement)
+        for column in range(COLUMNS):
+            filled = int(view.filled[block, placement, column])
+            for z in range(RODS):
+                if filled >> z & 1:
+                    shown[_cube(view, owner, rest + z, column)] = number + 1
+                    shown[HEIGHT + COLUMNS * owner + column] = rest + z + 1
+                    shown[HIGHEST + COLUMNS * owner + column] = 1 + int(view.colour[block])
+
+
+@rule
+def _cube(view, owner, level, column):
+    """The first slot of a cube."""
+    rank = COLUMNS * len(view.rank) * owner + int(view.rank[level, column])
+    return CUBES + CUBE_SLOTS * rank
+
+
+@rule
+def _draw_outlines(view, shown, newest):
+    """Draw the edges where a visible side of a block ends, from the numbers of the blocks."""
+    for owner in range(2):
+        for level in range(len(view.rank)):
+            for column in range(COLUMNS):
+                first = _cube(view, owner, level, column)
+                own = shown[first]
+                if own > 0:
+                    for edge in range(EDGES):
+                        one = _beyond(view, shown, owner, level, column, view.edge[edge, 0])
+                        other = _beyond(view, shown, owner, level, column, view.edge[edge, 1])
+                        ends = (one == 0) & (other != own)
+                        if edge < INNER_EDGES:
+                            ends |= (other == 0) & (one != own)
+                        shown[first + 1 + edge] = int(ends) * (1 + int(own == newest))
+
+
+@rule
+def _beyond(view, shown, owner, level, column, side):
+    """The number of the block beyond a side of a cube, 0 if there is none."""
+    x = column % _SIDE + int(view.step[side, 0])
+    y = column // _SIDE + int(view.step[side, 1])
+    z = level + int(view.step[side, 2])
+    inside = (min(x, y, z) >= 0) & (max(x, y) < _SIDE) & (z < len(view.rank))
+    if inside:
+        return int(shown[_cube(view, owner, z, _SIDE * y + x)])
+    return 0
+
+
+@rule
+def _paint(view, state, shown):
+    """Turn the numbers of blocks into colours, and write heights so that they can be read."""
+    for owner in range(2):
+        for column in range(COLUMNS):
+            for level in range(len(view.rank)):
+                cube = _cube(view, owner, level, column)
+                number = int(shown[cube]) - 1
+                if number >= 0:
+                    block = int(state.log[number]) // 2 // PLACEMENTS
+                    colour = SHADES * int(view.colour[block]) + number % SHADES
+                    shown[cube] = FIRST_COLOUR + colour
+                elif level < RODS:
+                    shown[cube] = ROD
+            column_slot = COLUMNS * owner + column
+            colour = int(shown[HIGHEST + column_slot]) - 1
+            if colour >= 0 and view.is_dark[colour]:
+                shown[HEIGHT + column_slot] += len(view.rank) + 1
