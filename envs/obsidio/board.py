@@ -10,17 +10,17 @@ from ..board import picture
 from ..board.grid import cell_name, draw_frame, read_cell, square_symmetries
 from ..board.picture import (
     GOLD,
-    game_document,
     last_mark,
     open_mark,
     outlined,
     round_piece,
     svg_gradients,
 )
+from ..board.scene import Role, Scene
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.rule import table_record
-from . import rules
+from . import rules, view
 from .rules import (
     CLAIMING,
     CONTROL,
@@ -31,7 +31,6 @@ from .rules import (
     LIGHT,
     NEEDED,
     NUM_PLANES,
-    PLAYABLE,
     SECOND,
     START,
     TARGET,
@@ -58,6 +57,12 @@ _EVENTS = (
 _DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 _DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0), *_DIAGONALS)
 
+#: What a mover may have to do, as the view numbers it.
+_TASKS = (
+    *("move", "move or swap"),
+    *("place the second light token", "claim on, or write done"),
+)
+
 _BOARD = "#b9ae97"
 _CELL_COLOURS = {DARK: "#8d8272", LIGHT: "#efe9db", TARGET: "#6a5a48"}
 _HOLLOW, _RING = "#463a2d", "#c9a227"
@@ -83,6 +88,7 @@ class Obsidio(Game):
         Option("swap_rule", True, (True, False), "whether player_1 may swap colours"),
     )
     rules: ClassVar = rules
+    view: ClassVar = view
 
     def setup(self) -> None:
         size: int = self.options["size"]
@@ -117,6 +123,8 @@ class Obsidio(Game):
         self.max_plies = cells + 2 * len(self.targets) + 1
         self.has_owners = True
         self.event_names = _EVENTS[: None if self.options["swap_rule"] else -1]
+        self.tasks = _TASKS
+        self.has_points = True
 
     def _runs(self) -> np.ndarray:
         """Cells in each direction before a target or the edge, uint8[cells + 1, 8]."""
@@ -155,9 +163,6 @@ class Obsidio(Game):
 
     def _is_inside(self, rank: int, file: int) -> bool:
         return 0 <= rank < self.size and 0 <= file < self.size
-
-    def action_to_text(self, state: np.record, action: int) -> str:
-        return self.action_names[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         if text in ("done", "swap"):
@@ -265,17 +270,6 @@ class Obsidio(Game):
         influence, control = _TEXT_SYMBOLS[INFLUENCE + colour], _TEXT_SYMBOLS[CONTROL + colour]
         return f"{_COLOURS[colour]}: {influence}, {control}"
 
-    def tally(self, state: np.record) -> tuple[int, int]:
-        black = int(state.black)
-        return int(state.claims[black]), int(state.claims[1 - black])
-
-    def to_do(self, state: np.record) -> str:
-        if state.stage == SECOND:
-            return "place the second light token"
-        if state.stage == CLAIMING:
-            return "claim on, or write done"
-        return "move or swap" if state.open[self.swap] & PLAYABLE else "move"
-
     def symmetries(self) -> Symmetries:
         cells = square_symmetries(self.size)
         others = np.broadcast_to(np.array([self.done, self.swap], np.int32), (len(cells), 2))
@@ -290,36 +284,22 @@ class Obsidio(Game):
         nowhere = [(np.nan, np.nan)] * (self.num_actions - self.cells)
         return np.array([*(frame.place(cell) for cell in range(self.cells)), *nowhere])
 
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
+    def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)
-        unit = frame.unit
-        elements = [_GRADIENTS, *frame.elements]
-        for cell, content in enumerate(state.cells.tolist()):
+        ground, contents, marks = [_GRADIENTS, *frame.elements], [], []
+        for cell, kind in enumerate(self.kinds.tolist()):
             x, y = frame.place(cell)
-            elements += _draw_cell(x, y, unit, int(self.kinds[cell]))
-            if content >= CONTROL:
-                elements += _draw_control(x, y, 0.34 * unit, content - CONTROL)
-            elif content >= INFLUENCE:
-                elements.append(_draw_token(x, y, 0.36 * unit, content - INFLUENCE))
-            elif state.open[cell] & PLAYABLE and not state.outcome:
-                elements.append(open_mark(x, y, 0.12 * unit))
-            if cell == state.last and not state.outcome:
-                elements.append(_draw_diamond(x, y, 0.16 * unit))
-            if cell == last_action:
-                elements += last_mark(_square(x, y, 0.86 * unit))
-        colours = [player ^ int(state.black) for player in (0, 1)]
-        return game_document(
-            *(self, state, elements, frame.bottom),
-            pieces=(_draw_token(0, 0, 24, colours[0]), _draw_token(0, 0, 24, colours[1])),
-            roles=(_COLOURS[colours[0]], _COLOURS[colours[1]]),
-            last_action=last_action,
-            before=before,
-            note="" if state.outcome or state.last >= self.cells else "diamond: last token",
+            ground += _draw_cell(x, y, frame.unit, kind)
+            contents.append(_contents(x, y, frame.unit, kind))
+            marks.append(_marks(x, y, frame.unit))
+        return Scene(
+            bottom=frame.bottom,
+            ground=ground,
+            slots=[*contents, *marks],
+            roles=[
+                Role(name, _draw_token(0, 0, 24, number)) for number, name in enumerate(_COLOURS)
+            ],
+            note="diamond: last token",
         )
 
 
@@ -348,6 +328,22 @@ def _draw_cell(x: float, y: float, unit: float, kind: int) -> list[str]:
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{0.26 * unit:g}" fill="none" '
         f'stroke="{_RING}" stroke-width="{unit / 16:g}"/>',
     ]
+
+
+def _contents(x: float, y: float, unit: float, kind: int) -> list[str]:
+    """What a cell can show, as the view numbers it; only targets take control."""
+    is_open = open_mark(x, y, 0.12 * unit)
+    if kind == TARGET:
+        stacks = ["".join(_draw_control(x, y, 0.34 * unit, colour)) for colour in (0, 1)]
+        return ["", "", "", *stacks, is_open]
+    return ["", *(_draw_token(x, y, 0.36 * unit, colour) for colour in (0, 1)), "", "", is_open]
+
+
+def _marks(x: float, y: float, unit: float) -> list[str]:
+    """The marks of a cell, as the view adds them up."""
+    diamond = _draw_diamond(x, y, 0.16 * unit)
+    last = "".join(last_mark(_square(x, y, 0.86 * unit)))
+    return ["", diamond, last, diamond + last]
 
 
 def _draw_token(x: float, y: float, radius: float, colour: int) -> str:

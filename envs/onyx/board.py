@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from itertools import pairwise
 from math import cos, radians, tan
 from typing import ClassVar
@@ -12,22 +11,22 @@ import numpy as np
 
 from ..board.grid import Frame, cell_name, draw_frame, orthogonal_neighbours
 from ..board.picture import (
+    DARK,
     GOLD,
     file_letter,
-    game_document,
     last_mark,
     open_mark,
-    outlined,
     round_piece,
     svg_gradients,
     taken_mark,
 )
+from ..board.scene import Role, Scene
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
-from ..engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, table_record
-from . import rules
+from ..engine.rule import table_record
+from . import rules, view
 from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V
 
 _LETTERS = "VH"  # of the colours
@@ -73,6 +72,7 @@ class Onyx(Game):
     )
     upright = "plays V"
     rules: ClassVar = rules
+    view: ClassVar = view
 
     def setup(self) -> None:
         size: int = self.options["size"]
@@ -109,11 +109,9 @@ class Onyx(Game):
         self.action_places = np.append(self.places, -1).astype(np.int32)
         self.binary_observation = True
         self.event_names = _EVENTS[: None if self.options["swap_rule"] else -1]
+        self.tasks = ("move", "move or swap")
 
     # Text.
-
-    def action_to_text(self, state: np.record, action: int) -> str:
-        return self.action_names[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         if text == "swap":
@@ -169,9 +167,6 @@ class Onyx(Game):
     def marks(self, state: np.record, player: int) -> str:
         return _LETTERS[player ^ int(state.v_player)]
 
-    def to_do(self, state: np.record) -> str:
-        return "move or swap" if state.open[self.swap] else "move"
-
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         stones = [((states["board"] & STONES) != EMPTY).sum(1) for states in (before, after)]
         swaps = actions == self.swap
@@ -212,50 +207,55 @@ class Onyx(Game):
         at = _coordinates(draw_frame(self.size, self.size, _BOARD))
         return np.vstack([at[self.places], [np.nan, np.nan]])
 
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
+    def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)
         at, unit = _coordinates(frame), frame.unit / cos(_TILT)
-        elements = [_GRADIENTS, *frame.elements, *self._drawn_board]
-        stones, spots = _stones(state), [(float(x), float(y)) for x, y in at]
-        open_places = self.places[np.flatnonzero(state.open[: self.points])]
-        midpoints = open_places[open_places >= self.size**2]
-        elements += [open_mark(*spots[int(place)], 0.06 * unit) for place in midpoints]
-        for place, stone in enumerate(stones):
-            if stone != EMPTY:
-                elements.append(_stone(*spots[place], 0.3 * unit, stone >> 1))
-            elif before is not None and before.board[place] & STONES:
-                colour = (int(before.board[place]) & STONES) >> 1
-                ghost = _stone(*spots[place], 0.3 * unit, colour)
-                elements += [
-                    f'<g opacity="0.4">{ghost}</g>',
-                    *taken_mark(*spots[place], 0.14 * unit),
-                ]
-        if chain := self._winning_chain(state):
-            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in at[chain])
-            elements += outlined(f'<polyline points="{points}"', GOLD, 0.1 * unit)
-        if last_action not in (None, self.swap):
-            x, y = at[self.places[last_action]]
-            elements += last_mark(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{0.3 * unit:g}"')
-        colours = [player ^ int(state.v_player) for player in (0, 1)]
-        first, second = (f"{_NAMES[colour]}, {_GOALS[colour]}" for colour in colours)
-        return game_document(
-            *(self, state, elements, frame.bottom),
-            pieces=(_stone(0, 0, 24, colours[0]), _stone(0, 0, 24, colours[1])),
-            roles=(first, second),
-            last_action=last_action,
-            before=before,
+        spots = [(float(x), float(y)) for x, y in at]
+        marks = [_last_mark(*spots[place], 0.3 * unit) for place in self.places]
+        return Scene(
+            bottom=frame.bottom,
+            ground=[_GRADIENTS, *frame.elements, *self._drawn_board(frame)],
+            slots=[
+                *(self._contents(place, *spots[place], unit) for place in range(len(spots))),
+                *self._links(at, DARK, 0.2 * unit),
+                *self._links(at, GOLD, 0.1 * unit),
+                ["", *marks, ""],
+            ],
+            roles=[
+                Role(f"{_NAMES[colour]}, {_GOALS[colour]}", _stone(0, 0, 24, colour))
+                for colour in (V, H)
+            ],
         )
 
-    @cached_property
-    def _drawn_board(self) -> list[str]:
-        """Squares, triangles, lines, and the edges in their colours: most of a picture."""
+    def _contents(self, place: int, x: float, y: float, unit: float) -> list[str]:
+        """What a place can show, as the view numbers it: only corners lose stones."""
+        if place not in self.places:
+            return [""]
+        stones = [_stone(x, y, 0.3 * unit, colour) for colour in (V, H)]
+        if place >= self.size**2:
+            return ["", *stones, "", "", open_mark(x, y, 0.06 * unit)]
+        cross = "".join(taken_mark(x, y, 0.14 * unit))
+        return ["", *stones, *(f'<g opacity="0.4">{stone}</g>{cross}' for stone in stones)]
+
+    def _links(self, at: np.ndarray, colour: str, width: float) -> list[list[str]]:
+        """For each place nothing, or a line to one of its neighbours, the place itself being none.
+
+        A line is the same text from both of its ends.
+        """
+        return [
+            [
+                "",
+                *(
+                    "" if near == place else _line(*at[sorted((place, near))], colour, width)
+                    for near in neighbours
+                ),
+            ]
+            for place, neighbours in enumerate(self.tables[0].neighbours.tolist())
+        ]
+
+    def _drawn_board(self, frame: Frame) -> list[str]:
+        """Squares, triangles, lines, and the edges in their colours."""
         size, elements = self.size, []
-        frame = draw_frame(size, size, _BOARD)
         at, unit = _coordinates(frame), frame.unit / cos(_TILT)
         for cell in filter(lambda cell: _is_cell(cell, size), range(size**2)):
             outline = " ".join(f"{x:.2f},{y:.2f}" for x, y in at[_around(cell, size)])
@@ -270,27 +270,6 @@ class Onyx(Game):
                 for one, other in pairwise(edge):
                     elements.append(_line(at[one], at[other], _EDGE_COLOURS[colour], unit / 9))
         return elements
-
-    def _winning_chain(self, state: np.record) -> list[int]:
-        """The places of a shortest chain that won the game; empty if there is none."""
-        if state.outcome not in (PLAYER_0_WINS, PLAYER_1_WINS):
-            return []
-        tables = self.tables[0]
-        colour = int(state.outcome == PLAYER_1_WINS) ^ int(state.v_player)
-        own = np.flatnonzero(state.board & (STONE << colour)).tolist()
-        came_from = {place: place for place in own if tables.edges[colour, place] & FIRST}
-        waiting = list(came_from)
-        for place in waiting:  # in order of distance; the list grows
-            if tables.edges[colour, place] & LAST:
-                chain = [place]
-                while came_from[chain[-1]] != chain[-1]:
-                    chain.append(came_from[chain[-1]])
-                return chain
-            for near in tables.neighbours[place].tolist():
-                if near not in came_from and state.board[near] & (STONE << colour):
-                    came_from[near] = place
-                    waiting.append(near)
-        return []
 
 
 # The board by its corners and unit cells: a cell has the number of its lower left corner.
@@ -458,3 +437,7 @@ def _line(one: np.ndarray, other: np.ndarray, colour: str, width: float) -> str:
 
 def _stone(x: float, y: float, radius: float, colour: int) -> str:
     return round_piece(x, y, radius, f"url(#stone{colour})", _STONE_COLOURS[colour][2])
+
+
+def _last_mark(x: float, y: float, radius: float) -> str:
+    return "".join(last_mark(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"'))

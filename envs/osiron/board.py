@@ -21,19 +21,19 @@ from ..board.picture import (
     LIGHT,
     SMALL_TEXT,
     WIDTH,
-    game_document,
     last_mark,
     outlined,
     svg_gradients,
     svg_text,
 )
+from ..board.scene import Role, Scene
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
-from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, table_record
-from . import rules
-from .rules import ALL_SPACES, CELLS, CIRCLES, NO_PAIR, NUM_PLANES, PAIRS, SPACES
+from ..engine.rule import DRAW, table_record
+from . import rules, view
+from .rules import ALL_SPACES, CELLS, CIRCLES, NUM_PLANES, PAIRS, SPACES
 
 Point = tuple[int, int]
 
@@ -171,6 +171,7 @@ class Osiron(Game):
     notation = "with the mover's own space first"
     upright = "is light"
     rules: ClassVar = rules
+    view: ClassVar = view
 
     def setup(self) -> None:
         self.max_plies = self.options["max_plies"]
@@ -213,12 +214,9 @@ class Osiron(Game):
         self.action_places = _action_places()
         self.binary_observation = True
         self.event_names = _EVENTS
-
-    def action_to_text(self, state: np.record, action: int) -> str:
-        lower, higher = PAIR_ENDS[action]
-        is_light = int(state.light) >> lower & 1
-        first, second = (higher, lower) if is_light == state.mover else (lower, higher)
-        return f"{NAMES[first]}-{NAMES[second]}"
+        backwards = [f"{NAMES[higher]}-{NAMES[lower]}" for lower, higher in PAIR_ENDS]
+        self.words = [*self.action_names, *backwards]
+        self.tasks = [*(f"move, but not {name}" for name in self.action_names), "move"]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         names = text.split("-")
@@ -255,12 +253,6 @@ class Osiron(Game):
 
     def marks(self, state: np.record, player: int) -> str:
         return ("light: L", "dark: D")[player]
-
-    def to_do(self, state: np.record) -> str:
-        if state.forbidden == NO_PAIR:
-            return "move"
-        lower, higher = PAIR_ENDS[int(state.forbidden)]
-        return f"move, but not {NAMES[lower]}-{NAMES[higher]}"
 
     def symmetries(self) -> Symmetries:
         """The symmetries of the hexagon that keep each player's excluded circles in place."""
@@ -309,36 +301,25 @@ class Osiron(Game):
         middles = np.array([_middle(space) for space in range(SPACES)])
         return middles[np.array(PAIR_ENDS)].mean(axis=1)
 
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
-        is_over = state.outcome != ONGOING
-        elements = _board(
-            light=int(state.light),
-            marked=() if last_action is None else PAIR_ENDS[last_action],
-            forbidden=() if is_over or state.forbidden == NO_PAIR else PAIR_ENDS[state.forbidden],
-            won=self._won_circles(state),
-            excluded=self.excluded_circles,
+    def scene(self) -> Scene:
+        studs = [
+            _stud(CENTRES[circle], player)
+            for player, circles in enumerate(self.excluded_circles)
+            for circle in circles
+        ]
+        return Scene(
+            bottom=_BOTTOM,
+            ground=_ground(),
+            slots=[
+                *(_gilded(circle) for circle in range(CIRCLES)),
+                *(_pieces(space) for space in range(SPACES)),
+                ["".join(studs)],
+                *(_ring(circle) for circle in range(CIRCLES)),
+                [*(_no_entry(*ends) for ends in PAIR_ENDS), ""],
+            ],
+            roles=[Role(name, _sample(player)) for player, name in enumerate(("light", "dark"))],
+            note="crossed: circle does not count" if studs else "",
         )
-        return game_document(
-            *(self, state, elements, _BOTTOM),
-            pieces=(_sample(0), _sample(1)),
-            roles=("light", "dark"),
-            last_action=last_action,
-            before=before,
-            note="crossed: circle does not count" if any(self.excluded_circles) else "",
-        )
-
-    def _won_circles(self, state: np.record) -> list[int]:
-        """The circles with which the game was won."""
-        if state.outcome not in (PLAYER_0_WINS, PLAYER_1_WINS):
-            return []
-        winner = int(state.outcome) - PLAYER_0_WINS
-        held = _circles_of(int(state.light), winner)
-        return [circle for circle in held if circle not in self.excluded_circles[winner]]
 
 
 def _circles_of(light: int, player: int) -> list[int]:
@@ -459,45 +440,46 @@ def _triangle(space: int, size: float) -> str:
     return _arcs(corners, size * _UNIT, sweep=0)
 
 
-def _board(
-    light: int,
-    marked: tuple[int, ...],
-    forbidden: tuple[int, ...],
-    won: list[int],
-    excluded: list[list[int]],
-) -> list[str]:
-    """The board with its pieces, the two ``marked`` ones and the circles ``won`` set off."""
-    elements = [_GRADIENTS]
-    elements += [_circle(centre, _UNIT + 12, f'fill="{_RIM}"') for centre in CENTRES]
-    elements += [_circle(centre, _UNIT, f'fill="{_DISC}"') for centre in CENTRES]
-    elements += [_petal(side, _PETAL) for side in _sides(CORNERS)]
-    gilded = [CORNERS[space] for circle in won for space in CIRCLE_SPACES[circle]]
-    elements += [_petal(side, _WIN) for side in _sides(gilded)]
+def _ground() -> list[str]:
+    """The board without its pieces."""
+    return [
+        _GRADIENTS,
+        *(_circle(centre, _UNIT + 12, f'fill="{_RIM}"') for centre in CENTRES),
+        *(_circle(centre, _UNIT, f'fill="{_DISC}"') for centre in CENTRES),
+        *(_petal(side, _PETAL) for side in _sides(CORNERS)),
+        *_circle_lines(),
+    ]
+
+
+def _circle_lines() -> list[str]:
     line = f'fill="none" stroke="{_LINE}" stroke-width="2"'
-    elements += [_circle(centre, _UNIT, line) for centre in CENTRES]
-    for space in range(SPACES):
-        elements += _piece(space, 1 - (light >> space & 1), space in marked)
-    for player, circles in enumerate(excluded):
-        elements += [element for circle in circles for element in _stud(CENTRES[circle], player)]
-    for circle in won:
-        x, y = _place(CENTRES[circle])
-        elements += outlined(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_UNIT:g}"', GOLD, 7)
-    if forbidden:
-        elements += _no_entry(*forbidden)
-    return elements
+    return [_circle(centre, _UNIT, line) for centre in CENTRES]
 
 
-def _no_entry(lower: int, higher: int) -> list[str]:
+def _gilded(circle: int) -> list[str]:
+    """Nothing, or the petals of a circle in gold, and on them again the lines."""
+    sides = _sides(CORNERS[space] for space in CIRCLE_SPACES[circle])
+    return ["", "".join([*(_petal(side, _WIN) for side in sides), *_circle_lines()])]
+
+
+def _ring(circle: int) -> list[str]:
+    """Nothing, or a gold ring."""
+    x, y = _place(CENTRES[circle])
+    ring = outlined(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_UNIT:g}"', GOLD, 7)
+    return ["", "".join(ring)]
+
+
+def _no_entry(lower: int, higher: int) -> str:
     """A crossed-out circle between two pieces that must not be exchanged back."""
     (x1, y1), (x2, y2) = _middle(lower), _middle(higher)
     x, y, radius = (x1 + x2) / 2, (y1 + y2) / 2, 15
     slant = 0.7 * radius
-    return [
+    return (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{LIGHT}" stroke="{DARK}" '
-        'stroke-width="4"/>',
+        'stroke-width="4"/>'
         f'<path d="M{x - slant:.1f} {y - slant:.1f}l{2 * slant:.1f} {2 * slant:.1f}" '
-        f'stroke="{DARK}" stroke-width="4"/>',
-    ]
+        f'stroke="{DARK}" stroke-width="4"/>'
+    )
 
 
 def _sample(player: int) -> str:
@@ -525,27 +507,29 @@ def _petal(side: list[Point], fill: str) -> str:
     return f'<path d="{path}" fill="{fill}"/>'
 
 
-def _stud(centre: Point, player: int) -> list[str]:
+def _stud(centre: Point, player: int) -> str:
     """A crossed stud in the middle of a circle that does not count for a player."""
     x, y = _place(centre)
     fill, _, edge = _PIECES[player]
     arm = 8
     cross = f"M{x - arm:.1f} {y - arm:.1f}l{2 * arm:g} {2 * arm:g}m0 {-2 * arm:g}"
-    return [
-        _circle(centre, 14, f'fill="{fill}" stroke="{edge}" stroke-width="2"'),
+    return _circle(centre, 14, f'fill="{fill}" stroke="{edge}" stroke-width="2"') + (
         f'<path d="{cross}l{-2 * arm:g} {2 * arm:g}" stroke="{(DARK, LIGHT)[player]}" '
-        'stroke-width="3.4"/>',
-    ]
+        'stroke-width="3.4"/>'
+    )
 
 
-def _piece(space: int, player: int, is_marked: bool) -> list[str]:
+def _pieces(space: int) -> list[str]:
+    """What a space can show, as the view numbers it."""
+    return [_piece(space, player, is_marked) for is_marked in (False, True) for player in (0, 1)]
+
+
+def _piece(space: int, player: int, is_marked: bool) -> str:
     x, y = _middle(space)
     shape = f'<path d="{_triangle(space, _INSET)}"'
-    elements = [
-        f'{shape} fill="url(#piece{player})" stroke="{_PIECES[player][2]}" stroke-width="1.5" '
-        'stroke-linejoin="round"/>'
-    ]
-    if is_marked:
-        elements += last_mark(shape)
+    mark = "".join(last_mark(shape)) if is_marked else ""
     label = svg_text(round(x, 1), round(y, 1), NAMES[space], SMALL_TEXT, _LABELS[player])
-    return [*elements, label]
+    return (
+        f'{shape} fill="url(#piece{player})" stroke="{_PIECES[player][2]}" stroke-width="1.5" '
+        f'stroke-linejoin="round"/>{mark}{label}'
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -88,10 +89,11 @@ def test_onyx_shows_captured_stones_and_the_winning_chain() -> None:
     columns = [f"{file}{rank}" for rank in range(1, 7) for file in "da"]
     _, action, won = played(game, *columns[:-1])
     assert won.rewards == (1, -1)
-    chains = [line for line in won.svg().splitlines() if "<polyline" in line]
-    assert len(chains) == 2  # the line and its edges
-    assert GOLD in chains[1]
-    assert chains[0].split('points="')[1].split('"')[0].count(",") == 6
+    gold = re.findall(
+        rf'<line x1="(.*?)" y1="(.*?)" x2="(.*?)" y2="(.*?)" stroke="{GOLD}"', won.svg()
+    )
+    column = [tuple(f"{x:.2f}" for x in game.action_spots()[3 + 6 * rank]) for rank in range(6)]
+    assert gold == [(*one, *other) for one, other in pairwise(column)]
 
 
 def test_obelisk_shows_where_a_block_comes_to_rest() -> None:

@@ -1,0 +1,99 @@
+"""What people see of a position of Onyx.
+
+There are four runs of slots, the first three with one slot for each place, as the rules number
+places: what lies there; the dark edge of the line from there to the next place of the winning
+chain; and that line itself, apart so that it runs on over all edges. The last slot is the mark of
+the last action. View tables: none.
+"""
+
+from ..engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, rule
+from .rules import EMPTY, FIRST, LAST, STONE, STONES
+
+#: Choices of a place: nothing, or the stone (1 and 2, as the rules have them); a captured stone,
+#: added to what it was; a midpoint that may be taken.
+GHOST = 2
+MIDPOINT = 5
+#: Choices of a line and its edge: none, or LINK + the number of the neighbour that it leads to.
+LINK = 1
+#: Choices of the last mark: none, or MARK + the action; the swap has none.
+MARK = 1
+
+
+@rule
+def show(tables, view, before, state, action, shown):
+    """Stones and what was captured, the midpoints that may be taken, the chain that won."""
+    places = len(state.board)
+    swap = len(state.open) - 1
+    for place in range(places):
+        stone = int(state.board[place]) & STONES
+        taken = int(before.board[place]) & STONES
+        shown[place] = taken + GHOST if (stone == EMPTY) & (taken != EMPTY) else stone
+        shown[places + place] = 0
+        shown[2 * places + place] = 0
+    for midpoint in range(places // 2, swap):
+        if state.open[midpoint]:
+            shown[tables.places[midpoint]] = MIDPOINT
+    if (state.outcome == PLAYER_0_WINS) | (state.outcome == PLAYER_1_WINS):
+        winner = int(state.outcome == PLAYER_1_WINS)
+        _show_chain(tables, state, winner ^ int(state.v_player), shown)
+    shown[3 * places] = MARK + action
+
+
+@rule
+def task(tables, state):
+    """Whether sides may be swapped."""
+    return int(state.open[len(state.open) - 1])
+
+
+@rule
+def role(tables, state, player):
+    """The colour."""
+    return player ^ int(state.v_player)
+
+
+@rule
+def _show_chain(tables, state, colour, shown):
+    """Show a shortest chain that joins the edges of a colour, found from the first to the last.
+
+    Until it is found, the slots of the lines hold 1 + the place from which each place was reached,
+    and those of their edges the places in the order in which they were.
+    """
+    places = len(state.board)
+    own = STONE << colour
+    reached = 0
+    for place in range(places):
+        is_first = (tables.edges[colour, place] & FIRST) != 0
+        if is_first and (state.board[place] & own) != 0:
+            shown[2 * places + place] = 1 + place
+            shown[places + reached] = place
+            reached += 1
+    looked_at = 0
+    end = -1
+    while looked_at < reached and end < 0:
+        place = int(shown[places + looked_at])
+        looked_at += 1
+        if (tables.edges[colour, place] & LAST) != 0:
+            end = place
+        for k in range(tables.neighbours.shape[1]):
+            near = int(tables.neighbours[place, k])
+            if (state.board[near] & own) != 0 and shown[2 * places + near] == 0:
+                shown[2 * places + near] = 1 + place
+                shown[places + reached] = near
+                reached += 1
+    _show_links(tables, shown, end, places)
+
+
+@rule
+def _show_links(tables, shown, end, places):
+    """Show the lines from ``end`` to where `_show_chain` began, and no others."""
+    for place in range(places):
+        shown[places + place] = 0
+    place = end
+    while place >= 0:
+        previous = int(shown[2 * places + place]) - 1
+        for k in range(tables.neighbours.shape[1]):
+            if tables.neighbours[place, k] == previous:
+                shown[places + place] = LINK + k
+        place = previous if previous != place else -1
+    for other in range(places):
+        shown[2 * places + other] = shown[places + other]
