@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import shlex
 import tempfile
@@ -21,7 +20,12 @@ from ludarium.analysis.thinking import make_thinker
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import check_record, make_record, read_record_file
+from ludarium.envs.engine.record import (
+    check_record,
+    make_record,
+    read_record_file,
+    record_file_content,
+)
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
@@ -54,7 +58,7 @@ _HELP = (
     ("hint", "what your opponent would play in your place"),
     ("eval", "what your opponent thinks of the position, and the best moves"),
     ("undo", "take back your last move and the answers to it"),
-    ("save FILE", "write the game so far; `--resume FILE` goes on with it"),
+    ("save FILE", "write the game so far (.txt: as text, else JSON); `--resume FILE` goes on"),
     ("resign", "give the game up"),
     ("quit", "stop (the moves are printed, so nothing is lost); Ctrl-C saves as well"),
 )
@@ -427,7 +431,7 @@ class _Table:
         self._write(Path(file))
 
     def _write(self, path: Path) -> None:
-        path.write_text(json.dumps(self.record(), indent=1) + "\n", encoding="utf-8")
+        path.write_text(record_file_content(self.record(), path), encoding="utf-8")
         self.say(f"saved; go on with: {self._command} {shlex.quote(str(path))}")
 
     def _keep(self) -> None:

@@ -1,26 +1,32 @@
 """Game records: a finished or unfinished game as a small JSON-ready dict, and back.
 
     {"game": "corso", "version": 0, "options": {"size": 5}, "seed": 7,
-     "moves": ["c3", "b3", "c3!"], "result": [0, 0]}
+     "moves": ["c3", "b3", "c3!"], "result": null}
 
-``result`` holds the rewards so far and is only read by people; ``seed`` matters where the
-start is random.
+``result`` holds the final rewards, ``None`` where the game goes on (``[0, 0]`` in older records),
+and is only read by people; ``seed`` matters where the start is random. A file holds a record as
+JSON or as text; ``record_text`` describes the text, and what else a record may have.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .files import MEGABYTE, read_json_file
+from .files import MEGABYTE, load_json, read_regular_file
 from .game import Game
 from .messages import quoted, shortened
 from .options import check_stored
 from .position import Position
+from .record_text import MOST_DEPTH, format_record, looks_like_text, parse_record
 
 #: Seeds are below this: 128 bits, as those that the system gives.
 SEED_LIMIT = 2**128
+
+#: Files with this ending are written as text, others as JSON. To read, the content decides.
+TEXT_SUFFIX = ".txt"
 
 _LARGEST_FILE = 4 * MEGABYTE
 
@@ -33,30 +39,47 @@ def make_record(game: Game, seed: int, moves: Sequence[str], position: Position)
         "options": dict(game.options),
         "seed": seed,
         "moves": list(moves),
-        "result": list(position.rewards),
+        "result": list(position.rewards) if position.is_over else None,
     }
 
 
 def read_record_file(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the mapping in a game record's file; `check_record` validates it.
+    """Read the record in a file, JSON or text; `check_record` validates it.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no JSON file of a mapping, or too large.
+        ValueError: it is neither JSON of a mapping nor a record as text, or too large.
     """
-    record = read_json_file(path, _LARGEST_FILE, "a game record")
+    name = quoted(os.fspath(path), 100)
+    content = read_regular_file(path, _LARGEST_FILE, "a game record")
+    if looks_like_text(content.decode("utf-8-sig", errors="replace")):
+        try:
+            return parse_record(content.decode("utf-8-sig"))
+        except ValueError as error:
+            raise ValueError(f"the game record in {name}, {shortened(str(error), 250)}") from None
+    record = load_json(content, f"a game record in {name}")
     if not isinstance(record, dict):
-        raise ValueError(
-            f"{quoted(os.fspath(path), 100)} holds no game record, but {_kind(record)}"
-        )
+        raise ValueError(f"{name} holds no game record, but {_kind(record)}")
     return record
+
+
+def record_file_content(record: Mapping[str, Any], path: str | os.PathLike[str]) -> str:
+    """What a file of that name holds of a record: text if it ends in `TEXT_SUFFIX`, else JSON.
+
+    Raises:
+        ValueError: the record cannot be written as text.
+    """
+    if os.fspath(path).lower().endswith(TEXT_SUFFIX):
+        return format_record(record)
+    return json.dumps(record, indent=1) + "\n"
 
 
 def check_record(record: Any, games: Mapping[str, type[Game]]) -> tuple[Game, int, list[int]]:
     """Read a record, which may come from a stranger.
 
     Returns:
-        The game with its options, the seed, and the action numbers, every one legal.
+        The game with its options, the seed, and the action numbers, every one legal. The moves
+        of variations are checked too.
 
     Raises:
         ValueError: something is missing, unknown or illegal; the message names it.
@@ -86,24 +109,73 @@ def check_record(record: Any, games: Mapping[str, type[Game]]) -> tuple[Game, in
         game = kind(**check_stored(kind.option_list, record["options"]))
     except ValueError as error:
         raise ValueError(f"the game record: {shortened(str(error), 350)}") from None
-    return game, seed, _replay(game.start(seed), moves)
+    return game, seed, _replay(game.start(seed), moves, _notes_by_move(record, len(moves)))
 
 
-def _replay(position: Position, moves: Sequence[Any]) -> list[int]:
+def _notes_by_move(record: Mapping[str, Any], moves: int) -> dict[int, Mapping[str, Any]]:
+    notes = record.get("notes", [])
+    if not isinstance(notes, list) or not all(isinstance(note, Mapping) for note in notes):
+        raise ValueError(f"notes of a game record are a list of mappings, not {quoted(notes)}")
+    by_move: dict[int, Mapping[str, Any]] = {}
+    for note in notes:
+        number = note.get("move")
+        if type(number) is not int or not 1 <= number <= moves or number in by_move:
+            raise ValueError(
+                f"a note of the game record is of move {quoted(number)}; accepted: each of 1 to "
+                f"{moves}, once"
+            )
+        by_move[number] = note
+    return by_move
+
+
+def _replay(
+    position: Position, moves: Sequence[Any], notes: Mapping[int, Mapping[str, Any]]
+) -> list[int]:
     """Play the moves; return their action numbers."""
     actions = []
     for number, text in enumerate(moves, 1):
-        if not isinstance(text, str):
-            raise ValueError(f"move {number} of the game record is {quoted(text)}, not a text")
-        try:
-            action = position.text_to_action(text)
-        except ValueError as error:
-            raise ValueError(
-                f"move {number} of the game record: {shortened(str(error), 350)}"
-            ) from None
+        where = f"move {number} of the game record"
+        if number in notes:
+            _check_note(position, notes[number], number, where, 0)
+        action = _action(position, text, where)
         position.play(action)
         actions.append(action)
     return actions
+
+
+def _check_note(
+    position: Position, note: Mapping[str, Any], number: int, where: str, depth: int
+) -> None:
+    """Check the comment and play the variations of a move that ``position`` has before it."""
+    if not isinstance(note.get("comment", ""), str):
+        raise ValueError(f"the comment of {where} is {quoted(note['comment'])}, not a text")
+    variations = note.get("variations", [])
+    if not isinstance(variations, list):
+        raise ValueError(f"variations of {where} are {quoted(variations)}, not a list")
+    if variations and depth == MOST_DEPTH:
+        raise ValueError(f"{where} is within {MOST_DEPTH} variations and has another")
+    for line in variations:
+        if not isinstance(line, list) or not line:
+            raise ValueError(f"a variation of {where} is {quoted(line)}, not a list of moves")
+        _check_variation(position.copy(), line, number, depth + 1)
+
+
+def _check_variation(position: Position, line: list[Any], first: int, depth: int) -> None:
+    for number, move in enumerate(line, first):
+        where = f"move {number} of the game record, in a variation of move {first}"
+        if not isinstance(move, Mapping):
+            raise ValueError(f"{where} is {quoted(move)}, not a mapping with a text")
+        _check_note(position, move, number, where, depth)
+        position.play(_action(position, move.get("text"), where))
+
+
+def _action(position: Position, text: Any, where: str) -> int:
+    if not isinstance(text, str):
+        raise ValueError(f"{where} is {quoted(text)}, not a text")
+    try:
+        return position.text_to_action(text)
+    except ValueError as error:
+        raise ValueError(f"{where}: {shortened(str(error), 300)}") from None
 
 
 def _kind(value: Any) -> str:

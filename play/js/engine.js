@@ -389,16 +389,22 @@ export class Search {
    * @param {AbortSignal} [run.signal] ends the search early, with what it has found by then; the
    *   network is asked once at least.
    * @param {(simulations: number) => void} [run.onProgress] called after every answer of the network.
+   * @param {ArrayLike<number>} [run.noise] root noise for each action, which a search without noise
+   *   of its own (`noise` 0 in the settings) adds to the logits.
    * @returns {Promise<object>} the results, see `results`.
    * @throws {RangeError} a setting is unknown or does not fit the memory.
    * @throws {Error} the game is over, or a search is running.
    */
-  async run(evaluate, settings = {}, { signal, onProgress } = {}) {
+  async run(evaluate, settings = {}, { signal, onProgress, noise } = {}) {
     if (this.#running) throw new Error("a search of this game is running; wait for its end");
     if (this.#game.isOver) throw new Error("there is nothing to search in a finished game");
     this.#write(settings);
-    const { shape, noise } = this.#requests();
-    noise.fill(0);
+    const { shape, room } = this.#requests();
+    if (noise && noise.length !== room.length) {
+      throw new RangeError(`the noise is of ${noise.length} actions, not ${room.length}`);
+    }
+    room.fill(0);
+    if (noise) room.set(noise);
     if (this.#functions.search_begin() < 0) throw new RangeError("the search cannot begin");
     this.#running = true;
     this.#begun = false;
@@ -453,7 +459,7 @@ export class Search {
   #requests() {
     return {
       shape: this.#game.observationShape,
-      noise: this.#memory.view("search_tree_roots", "noise"),
+      room: this.#memory.view("search_tree_roots", "noise"),
     };
   }
 

@@ -244,6 +244,17 @@ def test_a_saved_game_goes_on_in_the_same_seat(play):
         assert f"You are player_{1 - int(seat)}" in other
 
 
+def test_a_game_saved_as_text_goes_on_in_the_same_seat(play):
+    arguments = ("tictactoe", "--opponent", "random")
+    play(["b2", "save game.txt", "quit"], *arguments, "--seat", "1")
+    assert Path("game.txt").read_text().startswith('[Format "ludarium 1"]\n[Game "tictactoe"]\n')
+    out = play(["quit"], *arguments, "--resume", "game.txt")
+    assert "You are player_1" in out
+    assert "1. " in Path("game.txt").read_text()
+    Path("game.txt").write_text(Path("game.txt").read_text().replace("1. ", "2. ", 1))
+    assert main(["play", *arguments, "--resume", "game.txt"]) == 2
+
+
 def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
     record = {"game": "tictactoe", "version": 0, "options": {}, "seed": 0, "moves": ["b2"]}
     Path("game.json").write_text(json.dumps(record))

@@ -117,6 +117,17 @@ for (const algorithm of ["gumbel", "puct"]) {
   });
 }
 
+test("noise can be given", async () => {
+  const { search } = engine.newGame();
+  const noise = new Float32Array(9);
+  noise[3] = 50;
+  const settings = { simulations: 8, prove: false, max_considered: 2 };
+  const found = await search.run(evaluate, settings, { noise });
+  assert.ok(found.visits[3] >= 4);
+  assert.equal((await search.run(evaluate, settings)).visits[3], 0);
+  await assert.rejects(search.run(evaluate, {}, { noise: [1] }), /noise is of 1 actions, not 9/);
+});
+
 test("a search ends early with what it has found", async () => {
   const stop = new AbortController();
   const { search } = engine.newGame();

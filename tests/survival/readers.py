@@ -30,6 +30,7 @@ from ludarium.envs import GAMES
 from ludarium.envs.engine.files import load_json, read_json_file
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, make_record, read_record_file
+from ludarium.envs.engine.record_text import format_record
 from ludarium.envs.obelisk import __file__ as obelisk
 from ludarium.envs.obelisk.blocks import accept_blocks
 from ludarium.envs.registry import make_stored_game
@@ -114,7 +115,20 @@ def _good_records() -> list[bytes]:
     position, moves = TicTacToe().start(), ["b2", "a1", "c3", "a3", "a2"]
     for text in moves:
         position.play(position.text_to_action(text))
-    return [json.dumps(make_record(position.game, 7, moves, position)).encode()]
+    record = make_record(position.game, 7, moves, position)
+    variation = [{"text": "b1", "variations": [[{"text": "c3"}, {"text": "a1"}]]}]
+    notes = [{"move": 2, "comment": "too near", "variations": [variation]}]
+    return [json.dumps(each).encode() for each in (record, record | {"notes": notes})]
+
+
+def _good_text_records() -> list[bytes]:
+    record = json.loads(_good_records()[1])
+    others = {"players": ["a", "b"], "seat": 1, "headers": {"Date": "2026"}}
+    return [format_record(each).encode() for each in (record, record | others)]
+
+
+def _read_record(path: Path) -> object:
+    return check_record(read_record_file(path), {**GAMES, "tictactoe": TicTacToe})
 
 
 def _good_checkpoints() -> list[bytes]:
@@ -319,12 +333,8 @@ READERS = [
     Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes),
     Reader("configuration", load_config, _good_configurations, mutate_yaml),
     Reader("settings", _read_settings, _good_settings, mutate_bytes),
-    Reader(
-        "record",
-        lambda path: check_record(read_record_file(path), {**GAMES, "tictactoe": TicTacToe}),
-        _good_records,
-        mutate_json,
-    ),
+    Reader("record", _read_record, _good_records, mutate_json),
+    Reader("record as text", _read_record, _good_text_records, mutate_bytes),
     Reader("stored game", _read_stored_game, _good_stored_games, _mutate_stored_game),
     Reader("catalogue", accept_blocks, _good_catalogues, mutate_json),
     Reader(
