@@ -247,16 +247,15 @@ class _Parts:
         library = Library.pinned()
         with tempfile.TemporaryDirectory() as place:
             source = vendor or Path(place)
+
+            def make(path: Path) -> None:
+                if not library.is_whole(source):
+                    self._say(f"fetching {library.package} {library.version} with npm")
+                    library.fetch(source)
+                write_file(path, (source / path.name).read_bytes())
+
             for name in library.files:
-
-                def make(path: Path, name: str = name) -> None:
-                    if not library.is_whole(source):
-                        self._say(f"fetching {library.package} {library.version} with npm")
-                        library.fetch(source)
-                    write_file(path, (source / name).read_bytes())
-
-                address = f"{_LIBRARY}/{name}"
-                self._add_part(address, lambda path, name=name: library.is_file(name, path), make)
+                self._add_part(f"{_LIBRARY}/{name}", library.is_file, make)
         for name, content in licences().items():
             self.add(f"{_LIBRARY}/{name}", content)
 

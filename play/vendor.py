@@ -44,17 +44,17 @@ class Library:
         """The library that belongs to these sources."""
         return cls(**json.loads(_PINNED.read_text(encoding="utf-8")))
 
-    def is_file(self, name: str, path: Path) -> bool:
-        """Whether a path holds the file of this name, unchanged."""
+    def is_file(self, path: Path) -> bool:
+        """Whether a path holds the file of its name, unchanged."""
         try:
-            content = read_regular_file(path, _MOST_BYTES, name)
+            content = read_regular_file(path, _MOST_BYTES, f"a file of {self.package}")
         except (FileNotFoundError, ValueError):
             return False
-        return self._is_content(name, content)
+        return self._is_content(path.name, content)
 
     def is_whole(self, folder: Path) -> bool:
         """Whether a folder holds all of its files, unchanged."""
-        return all(self.is_file(name, folder / name) for name in self.files)
+        return all(self.is_file(folder / name) for name in self.files)
 
     def fetch(self, folder: Path) -> None:
         """Bring its files into a folder, with the npm that is installed here.
