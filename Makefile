@@ -6,6 +6,7 @@
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make lint         formatting, lint and types
 #   make modules      the games as WebAssembly modules, in build/modules (docs/wasm.md)
+#   make page         the page to play in a browser, in play/built (docs/page.md); needs npm
 #   make reports      pages about the five games, into docs/reports: long
 #   make bench        speed of the environments and of the search, beside peers
 #   make bench-quick  whether the benchmarks still run
@@ -23,7 +24,7 @@ LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 REPORTS := docs/reports
 
-.PHONY: demo test test-all test-lowest lint format modules reports bench bench-quick fuzz cuda-compile clean
+.PHONY: demo test test-all test-lowest lint format modules page reports bench bench-quick fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -60,6 +61,9 @@ format: $(VENV)/.dev
 
 modules: $(VENV)/.dev
 	$(BIN)/python -m ludarium.play.build --output build/modules
+
+page: $(VENV)/.dev
+	$(BIN)/ludarium page play/built --vendor build/vendor
 
 reports: $(VENV)/.train
 	@mkdir -p $(REPORTS)
@@ -115,5 +119,5 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist *.egg-info
+	rm -rf $(VENV) $(LOWEST) build dist play/built play/built.partial *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

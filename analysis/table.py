@@ -33,10 +33,15 @@ _LARGEST_DESCRIPTION = 2**16
 _KIND = "a table of a solved game"
 
 
-def default_path(name: str) -> Path:
-    """Default path of the table called ``name``: in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+def default_folder() -> Path:
+    """Where a user's own files of this project are kept: in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "ludarium" / f"{name}.table"
+    return (Path(cache) if cache else Path.home() / ".cache") / "ludarium"
+
+
+def default_path(name: str) -> Path:
+    """Default path of the table called ``name``."""
+    return default_folder() / f"{name}.table"
 
 
 def write_table(

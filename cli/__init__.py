@@ -24,6 +24,7 @@ _COMMANDS = (
     "ludarium.cli.levels",
     "ludarium.cli.report",
     "ludarium.cli.play",
+    "ludarium.cli.page",
     "ludarium.cli.render",
     "ludarium.cli.analyse",
     "ludarium.cli.engine",

@@ -31,10 +31,10 @@ from .common import (
     warn,
 )
 from .interrupt import stop_on_ctrl_c
-from .play import why_untrained
 from .probe import split_moves
 from .progress import bars
 from .resources import read_count
+from .terminal import why_untrained
 from .thoughts import effort, headline, table_lines
 
 _FALLBACK = "uct"  # where there is no trained agent

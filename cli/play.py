@@ -1,76 +1,71 @@
-"""``ludarium play``: a game in the terminal against an agent."""
+"""``ludarium play``: a game against an agent, in the browser or in the terminal."""
 
 from __future__ import annotations
 
 import argparse
 import random
-import shlex
+import sys
 import tempfile
-import time
-from collections.abc import Callable
+import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-from rich.console import Console
-from rich.markdown import Markdown
-from rich.text import Text
-
-from ludarium.analysis.thinking import make_thinker
-from ludarium.envs.engine.game import Game
+from ludarium.analysis.table import default_folder
+from ludarium.arena.levels import AUTO, LevelFactory
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import (
-    check_record,
-    make_record,
-    read_record_file,
-    record_file_content,
-)
 from ludarium.envs.registry import GAMES, make_game
-from ludarium.training.agents import Agent, make_agent
-from ludarium.training.agents.checkpoints import shipped_agent
+from ludarium.training.agents import AgentFactory, read_agent
+from ludarium.training.agents.checkpoints import (
+    DEFAULT_SIMULATIONS,
+    CheckpointAgent,
+    ShippedAgent,
+    TrainedAgent,
+    shipped_agents,
+)
 
-from .common import AGENTS_HELP, add_options, game_and_agent, print_json, read_options
-from .thoughts import headline, table_lines
+from .common import AGENTS_HELP, add_options, game_of, read_options
+from .terminal import FALLBACK, play_in_terminal
 
-_FALLBACK = "uct:1000"  # the opponent where there is no trained agent
+if TYPE_CHECKING:
+    from ludarium.envs.engine.game import Game
+    from ludarium.play.site import Site
+    from ludarium.play.variants import Variant
 
 _DESCRIPTION = f"""\
-Play in the terminal.
+Play in the browser, on a page that this machine serves to itself alone, or in the terminal.
 
   ludarium play corso                          play against the shipped agent
   ludarium play runs/corso --seat 1            the agent of a run, which moves first
-  ludarium play corso --opponent uct:1000      a baseline
+  ludarium play corso --opponent level:3       of a chosen strength
   ludarium play corso --simulations 4          a weaker opponent: little search
-  ludarium play corso --resume game.json       continue a saved game
+  ludarium play corso --no-browser             print the page's address, and open no browser
+  ludarium play corso --terminal               in the terminal
+  ludarium play corso --opponent uct:1000      a baseline: in the terminal
+  ludarium play corso --resume game.json       continue a saved game: in the terminal
+
+On the page one may choose another game and opponent at any time; Ctrl-C ends it. A game with
+options that the page lacks is compiled first (ziglang: pip install "ludarium[wasm]"). The terminal
+takes over where the page cannot do what is asked, is not built (make page), or where standard
+input is no terminal.
 
 {AGENTS_HELP}
 
-Where no trained agent fits the options, {_FALLBACK} plays. At the prompt: a move in the game's
-notation, or a command; `help` lists them. Ctrl-C saves the game and stops."""
+In the terminal, where no trained agent fits the options, {FALLBACK} plays. At the prompt: a move in
+the game's notation, or a command; `help` lists them. Ctrl-C saves the game and stops."""
 
-_HELP = (
-    ("a move", "in the game's notation (`moves` lists them)"),
-    ("board", "the whole position"),
-    ("moves", "all legal moves"),
-    ("history", "the moves so far, numbered"),
-    ("rules", "the rules in short"),
-    ("hint", "what your opponent would play in your place"),
-    ("eval", "what your opponent thinks of the position, and the best moves"),
-    ("undo", "take back your last move and the answers to it"),
-    ("save FILE", "write the game so far (.txt: as text, else JSON); `--resume FILE` goes on"),
-    ("resign", "give the game up"),
-    ("quit", "stop (the moves are printed, so nothing is lost); Ctrl-C saves as well"),
-)
-_MOVES_SHOWN = 5  # by eval
-_STOPPED = 130  # exit status after Ctrl-C
+_WORKER = "sw.js"  # keeps the page without a connection; from this machine it is always new
+_TEXT_BROWSERS = ("www-browser", "elinks", "links", "lynx", "w3m")
+_MOST_SIMULATIONS = 1600  # of a search on the page
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Describe the command."""
     parser = commands.add_parser(
         "play",
-        help="play against an agent in the terminal",
+        help="play against an agent, in the browser or in the terminal",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -88,369 +83,197 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="yours: 0 moves first (default: random; of a saved game, the seat that you had)",
     )
     parser.add_argument(
-        "--simulations", type=int, default=64, help="of a trained opponent, for each move"
+        "--simulations",
+        type=int,
+        default=DEFAULT_SIMULATIONS,
+        help=f"of a trained opponent, for each move (default {DEFAULT_SIMULATIONS})",
     )
-    parser.add_argument("--resume", metavar="FILE", help="go on with a saved game")
     add_options(parser)
-    parser.add_argument(
+    page = parser.add_argument_group("in the browser")
+    page.add_argument(
+        "--no-browser", action="store_true", help="print the page's address, and open no browser"
+    )
+    page.add_argument("--port", type=int, help="of the page's address (default: any that is free)")
+    terminal = parser.add_argument_group("in the terminal")
+    terminal.add_argument("--terminal", action="store_true", help="play there")
+    terminal.add_argument("--resume", metavar="FILE", help="go on with a saved game")
+    terminal.add_argument(
         "--json", action="store_true", help="the record of the game as JSON on standard output"
     )
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Play one game."""
-    options = read_options(given.option)
-    seed, saved_seat = random.SystemRandom().getrandbits(32), None
-    moves: list[int] = []
-    if given.resume is not None:
-        saved = _read_saved(given.resume)
-        name = given.opponent_or_game
-        if name in GAMES and saved["game"] != name:
-            raise ValueError(f"{given.resume} is a game of {saved['game']!r}, not of {name}")
-        recorded, seed, moves = check_record(saved, GAMES)
-        options, saved_seat = dict(recorded.options) | options, saved.get("seat")
-    game, opponent, notes = _find_opponent(given, options)
-    position = game.start(seed)
-    table = _Table(position, seed, opponent, _command_line(given), given.json)
-    for action in moves:
-        table.play(action)
-    table.seat, why = _choose_seat(given, saved_seat, table.position)
-    for note in [*notes, why]:
-        if note:
-            table.say(note)
-    status = table.run()
-    if given.json:
-        print_json(table.record())
-    return status
+    """Play, where it is asked for and possible."""
+    asked = [f"--{name}" for name in ("terminal", "resume", "json") if getattr(given, name)]
+    of_page = ["--no-browser"] * given.no_browser + ["--port"] * (given.port is not None)
+    if asked and of_page:
+        raise ValueError(f"{asked[0]} is of the terminal, {of_page[0]} of the page: leave one away")
+    if asked or not (of_page or sys.stdin.isatty()):
+        return play_in_terminal(given)
+    try:
+        if not given.no_browser:
+            _check_browser()
+        choice = _choose(given)
+        with tempfile.TemporaryDirectory(prefix="ludarium-") as folder:
+            site = _site_with(choice.variant, Path(folder))
+            return _serve(site, choice.fragment, given)
+    except _NoPageError as error:
+        if of_page:
+            raise
+        return play_in_terminal(given, [f"{error}; you play in the terminal"])
 
 
-def _find_opponent(
-    given: argparse.Namespace, options: dict[str, Any]
-) -> tuple[Game, Agent, list[str]]:
-    """The game, the opponent, and notes on the choice for the person."""
-    name, opponent = given.opponent_or_game, given.opponent
-    if name not in GAMES:
-        game, agent = game_and_agent(name, options, given.simulations)
-        return game, agent if opponent is None else make_agent(opponent, game), []
-    if opponent is not None:
-        return *game_and_agent(opponent, options, given.simulations, name), []
-    reason, notes = why_untrained(name, options)
-    if reason:
-        game = make_game(name, **options)
-        return game, make_agent(_FALLBACK, game), [f"{reason}: you play against {_FALLBACK}"]
-    return *game_and_agent(name, options, given.simulations), notes
+class _NoPageError(ValueError):
+    """The page cannot do what is asked; the message says why, and what helps."""
 
 
-def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
-    """Why no shipped agent can play a game with these options; empty if one can.
+@dataclass(frozen=True)
+class _Choice:
+    """What the page is to begin with.
 
-    If one can, the second value has notes: the options for which the agent was not trained.
+    Attributes:
+        variant: game, options and agent.
+        opponent: as the page reads it; empty for what it takes by itself.
+        seat: of the person; None where the page chooses.
+    """
+
+    variant: Variant
+    opponent: str
+    seat: int | None
+
+    @property
+    def fragment(self) -> str:
+        """The end of the page's address."""
+        asked = {"g": self.variant.game.name, "o": self.variant.id}
+        if self.seat is not None:
+            asked["seat"] = str(self.seat)
+        if self.opponent:
+            asked["opponent"] = self.opponent
+        return urlencode(asked, safe=":=@")
+
+
+def _choose(given: argparse.Namespace) -> _Choice:
+    """What the arguments ask for, if the page has it.
 
     Raises:
-        ValueError: the game does not accept the options.
+        _NoPageError: the page has no such opponent.
+        ValueError, FileNotFoundError: there is no such game, option or agent.
     """
-    path = shipped_agent(name, options)
-    if path is None:
-        make_game(name, **options)
-        return f"no trained agent of {name} comes along", []
-    from ludarium.models import checkpoint_options
-    from ludarium.training.networks import network_shape
+    from ludarium.play.variants import Variant
 
-    trained = make_game(name, **checkpoint_options(path))
-    game = make_game(name, **(trained.options | options))
-    others = [
-        f"{option}={quoted(value)}"
-        for option, value in game.options.items()
-        if value != trained.options[option]
-    ]
-    if network_shape(game) != network_shape(trained):
-        return f"no trained agent of {name} comes along for {', '.join(others)}", []
-    return "", [f"the agent was not trained for {', '.join(others)}"] * bool(others)
-
-
-def _choose_seat(
-    given: argparse.Namespace, saved: int | None, position: Position
-) -> tuple[int, str]:
-    """The person's seat, and a note where the choice is not obvious."""
-    if given.seat == "random" or (given.seat is None and given.resume is None):
-        return random.SystemRandom().randrange(2), ""
-    if given.seat is not None:
-        return int(given.seat), ""
-    if saved is not None:
-        return saved, ""
-    return position.mover, (
-        f"{given.resume} does not say which seat was yours: you take that of the player to move "
-        f"(--seat {1 - position.mover} for the other)"
+    options = read_options(given.option)
+    named = read_agent(given.opponent_or_game)
+    if not isinstance(named, ShippedAgent | CheckpointAgent):
+        raise _NoPageError(f"the page takes a game or a checkpoint, not {given.opponent_or_game}")
+    opponent = named if given.opponent is None else read_agent(given.opponent)
+    game = _game_of(named, opponent, options)
+    variant = (
+        _own_variant(opponent, game) if isinstance(opponent, CheckpointAgent) else Variant.of(game)
+    )
+    seat = random.SystemRandom().randrange(2) if given.seat == "random" else given.seat
+    return _Choice(
+        variant, _opponent(given, opponent, variant), None if seat is None else int(seat)
     )
 
 
-def _read_saved(file: str) -> dict[str, Any]:
-    """Read a saved game: a record, and the person's ``seat`` if the file has it."""
-    record = read_record_file(file)
-    if not {"game", "moves"} <= record.keys():
-        raise ValueError(f"{file} is no saved game: it does not have a game and moves")
-    seat = record.get("seat")
-    if seat is not None and (type(seat) is not int or seat not in (0, 1)):
-        raise ValueError(f"{file}: seat is {quoted(seat)}; a seat is 0 or 1")
-    return record
+def _game_of(
+    named: ShippedAgent | CheckpointAgent, opponent: AgentFactory, options: dict[str, Any]
+) -> Game:
+    """The game that the terminal would take for the same arguments."""
+    if isinstance(named, CheckpointAgent):
+        return named.choose_game(options)
+    if isinstance(opponent, CheckpointAgent):
+        return game_of([str(opponent.path)], options, named.name)
+    return (
+        named.choose_game(options)
+        if shipped_agents(named.name)
+        else make_game(named.name, **options)
+    )
 
 
-def _command_line(given: argparse.Namespace) -> str:
-    """The command that continues against the same opponent, without the file."""
-    words = ["ludarium", "play", given.opponent_or_game]
-    if given.opponent is not None:
-        words += ["--opponent", given.opponent]
-    if given.simulations != 64:
-        words += ["--simulations", str(given.simulations)]
-    return shlex.join([*words, "--resume"])
+def _own_variant(agent: CheckpointAgent, game: Game) -> Variant:
+    """A game against an agent that does not ship."""
+    from ludarium.models import load_checkpoint
+    from ludarium.play.variants import Variant
+    from ludarium.training.agents.checkpoints import check_fits
+
+    path = agent.checkpoint_path(game.options)
+    check_fits(load_checkpoint(path), game, agent.label)
+    return Variant(game, path, agent.label)
 
 
-class _Table:
-    """A person, an agent, and the game between them.
+def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant) -> str:
+    """An opponent as the page reads it: ``level:3``, ``network:64``, ``random``."""
+    if isinstance(factory, TrainedAgent) and not factory.temperature and factory.time is None:
+        if isinstance(factory, ShippedAgent) and factory.name != variant.game.name:
+            raise ValueError(
+                f"agent {given.opponent!r} plays {factory.name}, not {variant.game.name}"
+            )
+        simulations = factory.simulations or given.simulations
+        if not 1 <= simulations <= _MOST_SIMULATIONS:
+            raise _NoPageError(
+                f"a search on the page has 1 to {_MOST_SIMULATIONS} simulations, not {simulations}"
+            )
+        is_usual = given.opponent is None and simulations == DEFAULT_SIMULATIONS
+        return "" if is_usual or variant.agent is None else f"network:{simulations}"
+    if isinstance(factory, LevelFactory) and factory == LevelFactory(factory.level):
+        if factory.level != AUTO and variant.ladder is not None:
+            from ludarium.arena.ladder import load_ladder
 
-    Attributes:
-        position: as it stands.
-        seat: of the person.
-        history: each position before a move, and the move.
-        has_resigned: whether the person gave up.
+            return f"level:{load_ladder(variant.ladder).number(factory.level)}"
+    elif given.opponent == "random":
+        return "random"
+    raise _NoPageError(
+        f"the page has no opponent {quoted(given.opponent or given.opponent_or_game)}"
+    )
+
+
+def _check_browser() -> None:
+    try:
+        name = getattr(webbrowser.get(), "name", "")
+    except webbrowser.Error:
+        name = None
+    if name is None or name in _TEXT_BROWSERS:
+        raise _NoPageError(
+            "there is no browser here that could show the page (--no-browser prints its address)"
+        )
+
+
+def _site_with(variant: Variant, folder: Path) -> Site:
+    """The built page, with a variant that is made in a folder if the page lacks it.
+
+    Raises:
+        _NoPageError: it is not built, or the variant cannot be made.
     """
+    try:
+        from ludarium.play.site import BUILT, Site
 
-    seat: int
+        site = Site.read(BUILT)
+        if site.is_current(variant):
+            return site
+        kept = default_folder() / "page"
+        return site.with_variant(variant, folder, kept, lambda line: print(line, file=sys.stderr))
+    except ModuleNotFoundError as error:
+        raise _NoPageError(
+            f'the page needs more packages ({error}): pip install "ludarium[wasm]"'
+        ) from None
+    except (ValueError, OSError) as error:
+        raise _NoPageError(str(error)) from None
 
-    def __init__(
-        self, position: Position, seed: int, opponent: Agent, command: str, to_stderr: bool
-    ) -> None:
-        self.position = position
-        self.history: list[tuple[Position, str]] = []
-        self.has_resigned = False
-        self._seed = seed
-        self._opponent = opponent
-        self._command = command
-        self._console = Console(highlight=False, stderr=to_stderr)
-        self._thought: Thread | None = None
-        self._commands: dict[str, Callable[[str], object]] = {
-            "help": self._help,
-            "board": self._board,
-            "moves": self._moves,
-            "history": self._history,
-            "rules": self._rules,
-            "hint": self._hint,
-            "eval": self._eval,
-            "undo": self._undo,
-            "save": self._save,
-        }
 
-    def say(self, text: str, style: str = "") -> None:
-        """Print a text as it is, in lines as long as they are."""
-        self._console.print(Text(text, style=style), soft_wrap=True)
+def _serve(site: Site, fragment: str, given: argparse.Namespace) -> int:
+    """Serve the page until Ctrl-C."""
+    from ludarium.play.server import PageServer
 
-    def record(self) -> dict[str, Any]:
-        """The game so far, with the person's seat."""
-        moves = [text for _, text in self.history]
-        record = make_record(self.position.game, self._seed, moves, self.position)
-        if self.has_resigned:
-            record["result"] = [-1, 1] if self.seat == 0 else [1, -1]
-        return record | {"seat": self.seat}
-
-    def play(self, action: int) -> str:
-        """Play an action and return its text."""
-        text = self.position.action_to_text(action)
-        self.history.append((self.position.copy(), text))
-        self.position.play(action)
-        return text
-
-    def run(self) -> int:
-        """Play until the game is over or the person leaves; the exit status."""
-        first = "first" if self.seat == 0 else "second"
-        self.say(f"{self.position.game.title} against {self._opponent.name}", "bold")
-        self.say(f"You are {self._who(self.seat)} and move {first}; `help` explains.")
-        status = 0
+    files = {address: path for address, path in site.files.items() if address != _WORKER}
+    with PageServer(files, given.port) as server:
+        address = f"{server.address}#{fragment}"
+        print(f"{address}\nCtrl-C ends it", flush=True)
+        if not given.no_browser:
+            Thread(target=webbrowser.open, args=[address], daemon=True).start()
         try:
-            while not self.position.is_over and self._go_on():
-                pass
+            server.serve_forever()
         except KeyboardInterrupt:
-            status = _STOPPED
-            self._keep()
-        self._tell_result()
-        self.say(f"moves: {self._listed(text for _, text in self.history) or 'none'}")
-        return status
-
-    def _go_on(self) -> bool:
-        """One move of the opponent, or one line of the person's input; False when they leave."""
-        if self.position.mover == self.seat:
-            self.say("\n" + self.position.game.terminal_text(self.position.state))
-            return self._ask_until_moved()
-        try:
-            with self._console.status("thinking ..."):
-                action = self._think(lambda: self._opponent.choose(self.position))
-            self.say(f"{self._opponent.name} plays {self.play(action)}", "bold")
-        except Exception as error:  # the game goes on, whatever an agent raises
-            self.say(f"{self._opponent.name} cannot move: {_told(error)}", "red")
-            return self._ask("Enter lets it try again; or undo, save FILE, quit: ")
-        return True
-
-    def _ask_until_moved(self) -> bool:
-        """Read lines from the person until the position changes; False when they leave."""
-        played = len(self.history)
-        while len(self.history) == played:
-            to_do = self.position.game.to_do(self.position.state)
-            if not self._ask(f"you are {self._who(self.seat)}, to {to_do}: "):
-                return False
-        return True
-
-    def _ask(self, prompt: str) -> bool:
-        """Read one line from the person; False when they leave."""
-        try:
-            line = self._console.input(Text(prompt)).strip()
-        except EOFError:
-            self._console.print()
-            return False
-        word, _, rest = line.partition(" ")
-        word = word.lower()
-        if word in ("quit", "exit", "q"):
-            return False
-        if word == "resign":
-            self.has_resigned = True
-            return False
-        try:
-            if word in self._commands:
-                self._commands[word](rest.strip())
-            elif line:
-                self._answer_or_play(line)
-        except KeyboardInterrupt:
-            self._console.print()  # stops a hint or an analysis, not the game
-        except Exception as error:  # nothing that a person types ends the game
-            self.say(_told(error), "red")
-        return True
-
-    def _answer_or_play(self, line: str) -> None:
-        """Run a command of the game, or play a move."""
-        game, position = self.position.game, self.position
-        answer = game.terminal_help(position.state, line.lower().split())
-        if answer is not None:
-            self.say(answer)
-        elif position.mover != self.seat:
-            raise ValueError(f"it is not your turn, but that of {self._who(1 - self.seat)}")
-        else:
-            self.play(position.text_to_action(line))
-
-    def _who(self, player: int) -> str:
-        marks = self.position.game.marks(self.position.state, player)
-        return f"player_{player} ({marks})" if marks else f"player_{player}"
-
-    def _tell_result(self) -> None:
-        name = self._opponent.name
-        if self.has_resigned:
-            self.say(f"You resign: {name} wins.", "bold")
-        elif self.position.is_over:
-            self.say("\n" + self.position.game.terminal_text(self.position.state))
-            tally = self.position.game.tally(self.position.state)
-            points = f", {max(tally)} to {min(tally)}" if tally is not None else ""
-            results = {1: "You win", -1: f"{name} wins", 0: "A draw"}
-            self.say(f"{results[self.position.rewards[self.seat]]}{points}.", "bold")
-
-    def _think(self, function: Callable[[], Any]) -> Any:
-        """Call a function of the opponent in a thread, so that Ctrl-C works during compiled code.
-
-        An interrupted call runs to its end before the next one starts, because both would write
-        into the same memory.
-        """
-        if self._thought is not None:
-            self._thought.join()
-        result: list[Any] = []
-
-        def work() -> None:
-            try:
-                result.append(function())
-            except BaseException as error:
-                result.append(error)
-
-        self._thought = Thread(target=work, daemon=True)
-        self._thought.start()
-        self._thought.join()
-        if isinstance(result[0], BaseException):
-            raise result[0]
-        return result[0]
-
-    # Commands.
-
-    def _help(self, _: str) -> None:
-        commands = [*_HELP, *self.position.game.terminal_commands]
-        width = max(len(usage) for usage, _ in commands)
-        for usage, explanation in commands:
-            self.say(f"  {usage:<{width}}  {explanation}")
-
-    def _board(self, _: str) -> None:
-        self.say(self.position.board_text())
-
-    def _moves(self, _: str) -> None:
-        texts = [self.position.action_to_text(action) for action in self.position.legal_actions]
-        self._console.print(Text(self._listed(texts)))
-
-    def _listed(self, texts: Any) -> str:
-        """Moves in a row, with commas where they hold spaces."""
-        texts = list(texts)
-        return (", " if any(" " in text for text in texts) else " ").join(texts)
-
-    def _history(self, _: str) -> None:
-        if not self.history:
-            self.say("no move has been played")
-        for number, (before, text) in enumerate(self.history, 1):
-            who = "you" if before.mover == self.seat else self._opponent.name
-            self.say(f"{number:>3}. {text}  ({who})")
-
-    def _rules(self, _: str) -> None:
-        self._console.print(Markdown(self.position.game.rules_text()))
-
-    def _hint(self, _: str) -> None:
-        action = self._think(lambda: self._opponent.choose(self.position))
-        self.say(f"{self._opponent.name} would play {self.position.action_to_text(action)}")
-
-    def _eval(self, _: str) -> None:
-        analysis = self._think(lambda: make_thinker(self._opponent, self.position).think())
-        self.say(headline(analysis, "you"))
-        for line in table_lines(analysis, _MOVES_SHOWN):
-            self.say(f"  {line}")
-
-    def _undo(self, _: str) -> None:
-        """Back to the person's last own decision."""
-        for index in reversed(range(len(self.history))):
-            before, _ = self.history[index]
-            if before.mover == self.seat:
-                self.position = before
-                del self.history[index:]
-                return
-        self.say("there is nothing to take back")
-
-    def _save(self, file: str) -> None:
-        if not file:
-            raise ValueError("save where? write: save FILE")
-        if Path(file).exists():
-            _read_saved(file)  # nothing but a saved game is written over
-        self._write(Path(file))
-
-    def _write(self, path: Path) -> None:
-        path.write_text(record_file_content(self.record(), path), encoding="utf-8")
-        self.say(f"saved; go on with: {self._command} {shlex.quote(str(path))}")
-
-    def _keep(self) -> None:
-        """Save the game under a name of its own, here or where files may always be written."""
-        self._console.print()
-        if not self.history:
-            return
-        name = f"ludarium-{self.position.game.name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
-        for folder in (Path(), Path(tempfile.gettempdir())):
-            try:
-                self._write(folder / name)
-            except OSError as error:
-                self.say(f"not saved: {error}", "red")
-            else:
-                return
-
-
-def _told(error: Exception) -> str:
-    """An error in a line: what was foreseen speaks for itself."""
-    if isinstance(error, ValueError | OSError):
-        return str(error)
-    return f"{type(error).__name__}: {error}"
+            print("\nthe page has ended")
+    return 0

@@ -56,23 +56,33 @@ def write_module(folder: Path, game: Game, module: Module) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     name = module.manifest["name"]
     manifest = json.dumps(module.manifest, indent=1, ensure_ascii=False) + "\n"
-    scene = json.dumps(describe_scene(game), ensure_ascii=False, separators=(",", ":")) + "\n"
     write_file(folder / f"{name}.json", manifest.encode())
-    write_file(folder / f"{name}.scene.json", scene.encode())
+    write_file(folder / f"{name}.scene.json", scene_content(game))
     write_file(folder / f"{name}.wasm", module.content)
     return folder / f"{name}.wasm"
+
+
+def scene_content(game: Game) -> bytes:
+    """The content of the file with a game's scene."""
+    scene = json.dumps(describe_scene(game), ensure_ascii=False, separators=(",", ":"))
+    return f"{scene}\n".encode()
 
 
 def is_current(folder: Path, game: Game, limits: Limits) -> bool:
     """Whether a folder has a game's module, made from these sources and for these limits."""
     path = folder / f"{module_name(game)}.wasm"
+    is_told = all(path.with_suffix(end).is_file() for end in (".json", ".scene.json"))
+    return is_told and is_current_module(path, limits)
+
+
+def is_current_module(path: Path, limits: Limits) -> bool:
+    """Whether a file is a game's module, made from these sources and for these limits."""
     try:
         module = read_module(path)
         require_current(module.manifest)
     except (FileNotFoundError, ValueError):
         return False
-    is_told = all(path.with_suffix(end).is_file() for end in (".json", ".scene.json"))
-    return is_told and module.manifest["search"].get("limits") == asdict(limits)
+    return bool(module.manifest["search"].get("limits") == asdict(limits))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

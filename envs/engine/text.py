@@ -98,11 +98,24 @@ class GameText(ABC):
 
     def rules_text(self) -> str:
         """The rules in short, in Markdown: the beginning of "Rules" in the README of the game."""
-        readme = Path(inspect.getfile(type(self))).with_name("README.md")
+        readme = self._readme_path()
         if not readme.is_file():
             return f"The rules of {self.title} are not written down: there is no {readme}."
-        section = re.search(
-            r"^## Rules\n(.*?)(?=^##|\Z)", readme.read_text(encoding="utf-8"), re.DOTALL | re.M
-        )
-        rules = section[1].strip() if section else "It has no section with rules."
-        return f"{rules}\n\nMore: {readme}"
+        return f"{self.rules_section() or 'It has no section with rules.'}\n\nMore: {readme}"
+
+    def rules_section(self) -> str:
+        """What `rules_text` tells, without where it is from; empty where there are no rules."""
+        return self._readme_part(r"^## Rules\n(.*?)(?=^##|\Z)")
+
+    def origin_section(self) -> str:
+        """Whose game it is, in Markdown: what the README begins with; empty where there is none."""
+        return self._readme_part(r"\A# [^\n]*\n(.*?)(?=^##|\Z)")
+
+    def _readme_path(self) -> Path:
+        return Path(inspect.getfile(type(self))).with_name("README.md")
+
+    def _readme_part(self, pattern: str) -> str:
+        path = self._readme_path()
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        found = re.search(pattern, text, re.DOTALL | re.M)
+        return found[1].strip() if found else ""

@@ -215,6 +215,19 @@ def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | No
     return max(agents, key=agreement)
 
 
+def fitting_agent(game: Game) -> Path | None:
+    """The shipped agent that plays a game with its options best; None if none can play it."""
+    path = shipped_agent(game.name, game.options)
+    if path is None:
+        return None
+    from ludarium.models import checkpoint_options
+
+    from ..networks import network_shape
+
+    trained = make_stored_game(game.name, checkpoint_options(path))
+    return path if network_shape(trained) == network_shape(game) else None
+
+
 def telling_options(game: str) -> dict[Path, dict[str, Any]]:
     """For each shipped agent of a game, the options that select it.
 

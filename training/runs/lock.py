@@ -42,7 +42,7 @@ class FolderLock:
         except OSError as error:
             raise StorageError(
                 f"cannot write {self.path} ({error.strerror}): make it writable, or give another "
-                "--folder"
+                "folder"
             ) from error
         try:
             process, host = _holder(file)
@@ -53,7 +53,7 @@ class FolderLock:
                 who = f"process {process} on {host}" if process else "another process"
                 raise ValueError(
                     f"{self.path.parent} is in use by {who}: wait until it ends, or give another "
-                    "--folder"
+                    "folder"
                 )
             os.ftruncate(file, 0)
             os.lseek(file, 0, os.SEEK_SET)

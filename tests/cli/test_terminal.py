@@ -1,4 +1,4 @@
-"""``ludarium play`` as a person meets it, on small boards and against quick opponents."""
+"""The game in the terminal as a person meets it, on small boards, against quick opponents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.cli import main
-from ludarium.cli import play as play_module
-from ludarium.cli.play import why_untrained
+from ludarium.cli import main, terminal
+from ludarium.cli.terminal import why_untrained
 from ludarium.envs import GAMES, from_record, make_game
 from ludarium.training.agents import Agent, RandomAgent
 from tests.tictactoe import TicTacToe
@@ -63,7 +62,7 @@ def _line_of(keyboard: Typed) -> str:
 def opponent(monkeypatch, agent: type[Agent]) -> None:
     """Lets ``--opponent random`` be another agent."""
     monkeypatch.setattr(
-        play_module, "game_and_agent", lambda _, __, ___, game: _made(agent, make_game(game))
+        terminal, "game_and_agent", lambda _, __, ___, game: _made(agent, make_game(game))
     )
 
 

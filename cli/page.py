@@ -1,0 +1,80 @@
+"""``ludarium page``: the games as a folder of static files, for any web host."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ludarium.envs.registry import GAMES
+
+if TYPE_CHECKING:
+    from ludarium.play.variants import Variant
+
+_DESCRIPTION = """\
+Write the page on which people play the games in their browser: a folder of static files.
+
+  ludarium page site                     all games, each with its trained agents
+  ludarium page site corso onyx          some
+  ludarium page site 'corso?size=6'      with options; compiled where the page lacks them
+
+Copy the folder to any web host, under any path: there is no server to run, and no address in it
+needs to be changed. Rules, search and network run in the visitor's browser (Chrome 91, Firefox 89,
+Safari 16.4, or newer), and once it was open the page works without a connection. It asks no other
+site for anything. It has about 20 MB, of which 14 are the library that runs networks (4 to
+transfer, from a host that compresses); a visitor loads that and the game at hand.
+
+The page that came with the installation is copied. What that lacks is built: a module for each game
+and its options (ziglang: pip install "ludarium[wasm]"), and the library, by npm. The command may be
+repeated: it brings a folder up to date, and leaves files alone that it did not write. To look at
+the page here: ludarium play corso."""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "page",
+        help="write the page to play in a browser, for any web host",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "folder", metavar="FOLDER", type=Path, help="a new or empty one, or one with a page"
+    )
+    parser.add_argument(
+        "games",
+        nargs="*",
+        metavar="GAME[?OPTION=VALUE&...]",
+        help=f"default: all ({', '.join(GAMES)})",
+    )
+    parser.add_argument(
+        "--vendor",
+        metavar="FOLDER",
+        type=Path,
+        help="where the library is, or is put if npm has to fetch it",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the folder."""
+    try:
+        from ludarium.play.site import BUILT, write_site
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f'building the page needs more packages ({error}): pip install "ludarium[wasm]"'
+        ) from error
+
+    variants = {
+        variant.id: variant for text in given.games or GAMES for variant in _variants_of(text)
+    }
+    site = write_site(given.folder, list(variants.values()), [BUILT], given.vendor)
+    print(f"{given.folder}: {len(site.files)} files, {site.bytes / 1e6:.1f} MB")
+    return 0
+
+
+def _variants_of(text: str) -> list[Variant]:
+    from ludarium.play.build import read_game
+    from ludarium.play.variants import Variant, usual_variants
+
+    return [Variant.of(read_game(text))] if "?" in text else usual_variants(text)

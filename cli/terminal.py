@@ -1,0 +1,419 @@
+"""A game in the terminal against an agent: ``ludarium play --terminal``."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.text import Text
+
+from ludarium.analysis.thinking import make_thinker
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.record import (
+    check_record,
+    make_record,
+    read_record_file,
+    record_file_content,
+)
+from ludarium.envs.registry import GAMES, make_game
+from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents.checkpoints import (
+    DEFAULT_SIMULATIONS,
+    fitting_agent,
+    shipped_agent,
+)
+
+from .common import game_and_agent, print_json, read_options
+from .thoughts import headline, table_lines
+
+#: The opponent where there is no trained agent.
+FALLBACK = "uct:1000"
+
+_HELP = (
+    ("a move", "in the game's notation (`moves` lists them)"),
+    ("board", "the whole position"),
+    ("moves", "all legal moves"),
+    ("history", "the moves so far, numbered"),
+    ("rules", "the rules in short"),
+    ("hint", "what your opponent would play in your place"),
+    ("eval", "what your opponent thinks of the position, and the best moves"),
+    ("undo", "take back your last move and the answers to it"),
+    ("save FILE", "write the game so far (.txt: as text, else JSON); `--resume FILE` goes on"),
+    ("resign", "give the game up"),
+    ("quit", "stop (the moves are printed, so nothing is lost); Ctrl-C saves as well"),
+)
+_MOVES_SHOWN = 5  # by eval
+_STOPPED = 130  # exit status after Ctrl-C
+
+
+def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> int:
+    """Play one game; returns the exit status.
+
+    Args:
+        given: the arguments of ``ludarium play``.
+        remarks: lines that the person shall read first.
+    """
+    options = read_options(given.option)
+    seed, saved_seat = random.SystemRandom().getrandbits(32), None
+    moves: list[int] = []
+    if given.resume is not None:
+        saved = _read_saved(given.resume)
+        name = given.opponent_or_game
+        if name in GAMES and saved["game"] != name:
+            raise ValueError(f"{given.resume} is a game of {saved['game']!r}, not of {name}")
+        recorded, seed, moves = check_record(saved, GAMES)
+        options, saved_seat = dict(recorded.options) | options, saved.get("seat")
+    game, opponent, notes = _find_opponent(given, options)
+    position = game.start(seed)
+    table = _Table(position, seed, opponent, _command_line(given), given.json)
+    for action in moves:
+        table.play(action)
+    table.seat, why = _choose_seat(given, saved_seat, table.position)
+    for note in [*remarks, *notes, why]:
+        if note:
+            table.say(note)
+    status = table.run()
+    if given.json:
+        print_json(table.record())
+    return status
+
+
+def _find_opponent(
+    given: argparse.Namespace, options: dict[str, Any]
+) -> tuple[Game, Agent, list[str]]:
+    """The game, the opponent, and notes on the choice for the person."""
+    name, opponent = given.opponent_or_game, given.opponent
+    if name not in GAMES:
+        game, agent = game_and_agent(name, options, given.simulations)
+        return game, agent if opponent is None else make_agent(opponent, game), []
+    if opponent is not None:
+        return *game_and_agent(opponent, options, given.simulations, name), []
+    reason, notes = why_untrained(name, options)
+    if reason:
+        game = make_game(name, **options)
+        return game, make_agent(FALLBACK, game), [f"{reason}: you play against {FALLBACK}"]
+    return *game_and_agent(name, options, given.simulations), notes
+
+
+def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
+    """Why no shipped agent can play a game with these options; empty if one can.
+
+    If one can, the second value has notes: the options for which the agent was not trained.
+
+    Raises:
+        ValueError: the game does not accept the options.
+    """
+    path = shipped_agent(name, options)
+    if path is None:
+        make_game(name, **options)
+        return f"no trained agent of {name} comes along", []
+    from ludarium.models import checkpoint_options
+
+    trained = make_game(name, **checkpoint_options(path))
+    game = make_game(name, **(trained.options | options))
+    others = [
+        f"{option}={quoted(value)}"
+        for option, value in game.options.items()
+        if value != trained.options[option]
+    ]
+    if fitting_agent(game) is None:
+        return f"no trained agent of {name} comes along for {', '.join(others)}", []
+    return "", [f"the agent was not trained for {', '.join(others)}"] * bool(others)
+
+
+def _choose_seat(
+    given: argparse.Namespace, saved: int | None, position: Position
+) -> tuple[int, str]:
+    """The person's seat, and a note where the choice is not obvious."""
+    if given.seat == "random" or (given.seat is None and given.resume is None):
+        return random.SystemRandom().randrange(2), ""
+    if given.seat is not None:
+        return int(given.seat), ""
+    if saved is not None:
+        return saved, ""
+    return position.mover, (
+        f"{given.resume} does not say which seat was yours: you take that of the player to move "
+        f"(--seat {1 - position.mover} for the other)"
+    )
+
+
+def _read_saved(file: str) -> dict[str, Any]:
+    """Read a saved game: a record, and the person's ``seat`` if the file has it."""
+    record = read_record_file(file)
+    if not {"game", "moves"} <= record.keys():
+        raise ValueError(f"{file} is no saved game: it does not have a game and moves")
+    seat = record.get("seat")
+    if seat is not None and (type(seat) is not int or seat not in (0, 1)):
+        raise ValueError(f"{file}: seat is {quoted(seat)}; a seat is 0 or 1")
+    return record
+
+
+def _command_line(given: argparse.Namespace) -> str:
+    """The command that continues against the same opponent, without the file."""
+    words = ["ludarium", "play", given.opponent_or_game]
+    if given.opponent is not None:
+        words += ["--opponent", given.opponent]
+    if given.simulations != DEFAULT_SIMULATIONS:
+        words += ["--simulations", str(given.simulations)]
+    return shlex.join([*words, "--resume"])
+
+
+class _Table:
+    """A person, an agent, and the game between them.
+
+    Attributes:
+        position: as it stands.
+        seat: of the person.
+        history: each position before a move, and the move.
+        has_resigned: whether the person gave up.
+    """
+
+    seat: int
+
+    def __init__(
+        self, position: Position, seed: int, opponent: Agent, command: str, to_stderr: bool
+    ) -> None:
+        self.position = position
+        self.history: list[tuple[Position, str]] = []
+        self.has_resigned = False
+        self._seed = seed
+        self._opponent = opponent
+        self._command = command
+        self._console = Console(highlight=False, stderr=to_stderr)
+        self._thought: Thread | None = None
+        self._commands: dict[str, Callable[[str], object]] = {
+            "help": self._help,
+            "board": self._board,
+            "moves": self._moves,
+            "history": self._history,
+            "rules": self._rules,
+            "hint": self._hint,
+            "eval": self._eval,
+            "undo": self._undo,
+            "save": self._save,
+        }
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a text as it is, in lines as long as they are."""
+        self._console.print(Text(text, style=style), soft_wrap=True)
+
+    def record(self) -> dict[str, Any]:
+        """The game so far, with the person's seat."""
+        moves = [text for _, text in self.history]
+        record = make_record(self.position.game, self._seed, moves, self.position)
+        if self.has_resigned:
+            record["result"] = [-1, 1] if self.seat == 0 else [1, -1]
+        return record | {"seat": self.seat}
+
+    def play(self, action: int) -> str:
+        """Play an action and return its text."""
+        text = self.position.action_to_text(action)
+        self.history.append((self.position.copy(), text))
+        self.position.play(action)
+        return text
+
+    def run(self) -> int:
+        """Play until the game is over or the person leaves; the exit status."""
+        first = "first" if self.seat == 0 else "second"
+        self.say(f"{self.position.game.title} against {self._opponent.name}", "bold")
+        self.say(f"You are {self._who(self.seat)} and move {first}; `help` explains.")
+        status = 0
+        try:
+            while not self.position.is_over and self._go_on():
+                pass
+        except KeyboardInterrupt:
+            status = _STOPPED
+            self._keep()
+        self._tell_result()
+        self.say(f"moves: {self._listed(text for _, text in self.history) or 'none'}")
+        return status
+
+    def _go_on(self) -> bool:
+        """One move of the opponent, or one line of the person's input; False when they leave."""
+        if self.position.mover == self.seat:
+            self.say("\n" + self.position.game.terminal_text(self.position.state))
+            return self._ask_until_moved()
+        try:
+            with self._console.status("thinking ..."):
+                action = self._think(lambda: self._opponent.choose(self.position))
+            self.say(f"{self._opponent.name} plays {self.play(action)}", "bold")
+        except Exception as error:  # the game goes on, whatever an agent raises
+            self.say(f"{self._opponent.name} cannot move: {_told(error)}", "red")
+            return self._ask("Enter lets it try again; or undo, save FILE, quit: ")
+        return True
+
+    def _ask_until_moved(self) -> bool:
+        """Read lines from the person until the position changes; False when they leave."""
+        played = len(self.history)
+        while len(self.history) == played:
+            to_do = self.position.game.to_do(self.position.state)
+            if not self._ask(f"you are {self._who(self.seat)}, to {to_do}: "):
+                return False
+        return True
+
+    def _ask(self, prompt: str) -> bool:
+        """Read one line from the person; False when they leave."""
+        try:
+            line = self._console.input(Text(prompt)).strip()
+        except EOFError:
+            self._console.print()
+            return False
+        word, _, rest = line.partition(" ")
+        word = word.lower()
+        if word in ("quit", "exit", "q"):
+            return False
+        if word == "resign":
+            self.has_resigned = True
+            return False
+        try:
+            if word in self._commands:
+                self._commands[word](rest.strip())
+            elif line:
+                self._answer_or_play(line)
+        except KeyboardInterrupt:
+            self._console.print()  # stops a hint or an analysis, not the game
+        except Exception as error:  # nothing that a person types ends the game
+            self.say(_told(error), "red")
+        return True
+
+    def _answer_or_play(self, line: str) -> None:
+        """Run a command of the game, or play a move."""
+        game, position = self.position.game, self.position
+        answer = game.terminal_help(position.state, line.lower().split())
+        if answer is not None:
+            self.say(answer)
+        elif position.mover != self.seat:
+            raise ValueError(f"it is not your turn, but that of {self._who(1 - self.seat)}")
+        else:
+            self.play(position.text_to_action(line))
+
+    def _who(self, player: int) -> str:
+        marks = self.position.game.marks(self.position.state, player)
+        return f"player_{player} ({marks})" if marks else f"player_{player}"
+
+    def _tell_result(self) -> None:
+        name = self._opponent.name
+        if self.has_resigned:
+            self.say(f"You resign: {name} wins.", "bold")
+        elif self.position.is_over:
+            self.say("\n" + self.position.game.terminal_text(self.position.state))
+            tally = self.position.game.tally(self.position.state)
+            points = f", {max(tally)} to {min(tally)}" if tally is not None else ""
+            results = {1: "You win", -1: f"{name} wins", 0: "A draw"}
+            self.say(f"{results[self.position.rewards[self.seat]]}{points}.", "bold")
+
+    def _think(self, function: Callable[[], Any]) -> Any:
+        """Call a function of the opponent in a thread, so that Ctrl-C works during compiled code.
+
+        An interrupted call runs to its end before the next one starts, because both would write
+        into the same memory.
+        """
+        if self._thought is not None:
+            self._thought.join()
+        result: list[Any] = []
+
+        def work() -> None:
+            try:
+                result.append(function())
+            except BaseException as error:
+                result.append(error)
+
+        self._thought = Thread(target=work, daemon=True)
+        self._thought.start()
+        self._thought.join()
+        if isinstance(result[0], BaseException):
+            raise result[0]
+        return result[0]
+
+    # Commands.
+
+    def _help(self, _: str) -> None:
+        commands = [*_HELP, *self.position.game.terminal_commands]
+        width = max(len(usage) for usage, _ in commands)
+        for usage, explanation in commands:
+            self.say(f"  {usage:<{width}}  {explanation}")
+
+    def _board(self, _: str) -> None:
+        self.say(self.position.board_text())
+
+    def _moves(self, _: str) -> None:
+        texts = [self.position.action_to_text(action) for action in self.position.legal_actions]
+        self._console.print(Text(self._listed(texts)))
+
+    def _listed(self, texts: Any) -> str:
+        """Moves in a row, with commas where they hold spaces."""
+        texts = list(texts)
+        return (", " if any(" " in text for text in texts) else " ").join(texts)
+
+    def _history(self, _: str) -> None:
+        if not self.history:
+            self.say("no move has been played")
+        for number, (before, text) in enumerate(self.history, 1):
+            who = "you" if before.mover == self.seat else self._opponent.name
+            self.say(f"{number:>3}. {text}  ({who})")
+
+    def _rules(self, _: str) -> None:
+        self._console.print(Markdown(self.position.game.rules_text()))
+
+    def _hint(self, _: str) -> None:
+        action = self._think(lambda: self._opponent.choose(self.position))
+        self.say(f"{self._opponent.name} would play {self.position.action_to_text(action)}")
+
+    def _eval(self, _: str) -> None:
+        analysis = self._think(lambda: make_thinker(self._opponent, self.position).think())
+        self.say(headline(analysis, "you"))
+        for line in table_lines(analysis, _MOVES_SHOWN):
+            self.say(f"  {line}")
+
+    def _undo(self, _: str) -> None:
+        """Back to the person's last own decision."""
+        for index in reversed(range(len(self.history))):
+            before, _ = self.history[index]
+            if before.mover == self.seat:
+                self.position = before
+                del self.history[index:]
+                return
+        self.say("there is nothing to take back")
+
+    def _save(self, file: str) -> None:
+        if not file:
+            raise ValueError("save where? write: save FILE")
+        if Path(file).exists():
+            _read_saved(file)  # nothing but a saved game is written over
+        self._write(Path(file))
+
+    def _write(self, path: Path) -> None:
+        path.write_text(record_file_content(self.record(), path), encoding="utf-8")
+        self.say(f"saved; go on with: {self._command} {shlex.quote(str(path))}")
+
+    def _keep(self) -> None:
+        """Save the game under a name of its own, here or where files may always be written."""
+        self._console.print()
+        if not self.history:
+            return
+        name = f"ludarium-{self.position.game.name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
+        for folder in (Path(), Path(tempfile.gettempdir())):
+            try:
+                self._write(folder / name)
+            except OSError as error:
+                self.say(f"not saved: {error}", "red")
+            else:
+                return
+
+
+def _told(error: Exception) -> str:
+    """An error in a line: what was foreseen speaks for itself."""
+    if isinstance(error, ValueError | OSError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,52 @@
+"""A game's rules as a piece of HTML, out of its README."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ludarium.envs import Game
+
+_SCHEMES = ("https", "http", "mailto")
+
+
+def rules_html(game: Game) -> str:
+    """Whose game it is and its rules, as an HTML fragment: no scripts, no images, no raw HTML."""
+    told = [game.origin_section(), game.rules_section()]
+    if not told[1]:
+        told[1] = f"The rules of {game.title} are not written down."
+    return "".join(markdown_html(text) for text in told if text)
+
+
+def markdown_html(text: str) -> str:
+    """Markdown as HTML. Links lead to other sites or to a mail address, or are plain text."""
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = [
+        token if token.children is None else token.copy(children=_with_known_links(token.children))
+        for token in reader.parse(text)
+    ]
+    rendered: str = reader.renderer.render(tokens, reader.options, {})
+    return rendered
+
+
+def _with_known_links(tokens: Sequence[Token]) -> list[Token]:
+    """Inline tokens without images, and without links to what is not on the page."""
+    kept: list[Token] = []
+    is_open: list[bool] = []
+    for token in tokens:
+        if token.type == "link_open":
+            is_open.append(urlsplit(str(token.attrs.get("href", ""))).scheme in _SCHEMES)
+            if is_open[-1]:
+                attributes = {**token.attrs, "target": "_blank", "rel": "noopener noreferrer"}
+                kept.append(token.copy(attrs=attributes))
+        elif token.type == "link_close":
+            if is_open.pop():
+                kept.append(token)
+        elif token.type == "image":
+            kept.append(Token("text", "", 0, content=token.content))
+        else:
+            kept.append(token)
+    return kept

@@ -1,0 +1,82 @@
+"""What the page offers of each game: sets of options, each with the agent and levels for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
+from ludarium.envs import Game
+from ludarium.envs.registry import make_game, make_stored_game
+from ludarium.training.agents.checkpoints import fitting_agent, shipped_agents
+
+from .wasm import module_name
+
+_MOST_TEXT = 60  # of an option's value in a title
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A game with its options, and who plays it.
+
+    Attributes:
+        game: the rules.
+        agent: the checkpoint of its opponent; None where no network fits.
+        label: name of an agent that does not ship; empty for the shipped one.
+    """
+
+    game: Game
+    agent: Path | None
+    label: str = ""
+
+    @classmethod
+    def of(cls, game: Game) -> Variant:
+        """A game with the shipped agent that fits its options, if there is one."""
+        return cls(game, fitting_agent(game))
+
+    @property
+    def id(self) -> str:
+        """Its name, which no other variant has."""
+        word = re.sub(r"[^\w.-]", "_", self.label)[:_MOST_TEXT]
+        return module_name(self.game) + (f"@{word}" if word else "")
+
+    @property
+    def title(self) -> str:
+        """Its name for people: the options that are not the default, and the agent's label."""
+        defaults = {option.name: option.default for option in self.game.option_list}
+        changed = [
+            f"{name} {_as_text(value)}"
+            for name, value in self.game.options.items()
+            if value != defaults[name]
+        ]
+        options = ", ".join(changed) or "default"
+        return f"{options} ({self.label})" if self.label else options
+
+    @property
+    def ladder(self) -> Path | None:
+        """The levels of its agent in this game, where they were measured."""
+        if self.agent is None or self.label:
+            return None
+        path = ladder_beside(self.agent)
+        if not path.is_file():
+            return None
+        ladder = load_ladder(path)
+        is_its_own = ladder.fits(self.game) and ladder.agent == digest_of(self.agent)
+        return path if is_its_own else None
+
+
+def usual_variants(name: str) -> list[Variant]:
+    """Of a game: the default options, then those of each shipped agent."""
+    from ludarium.models import checkpoint_options
+
+    trained = [checkpoint_options(path) for path in shipped_agents(name)]
+    games = [make_game(name), *(make_stored_game(name, options) for options in trained)]
+    return [Variant.of(game) for game in {module_name(game): game for game in games}.values()]
+
+
+def _as_text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
