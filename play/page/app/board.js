@@ -1,0 +1,243 @@
+/** The picture of a position, drawn from a scene; and the clicks and keys on it. */
+
+import { button, el } from "./dom.js";
+import { DARK, discRadius, fittedSize, heat, leastDistance, LIGHT } from "./heat.js";
+
+const SAME = 1; // units within which two spots are one
+const REACH = [44, 100]; // least and most units from a click to the spot that it means
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+const distance = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
+
+export class BoardView {
+  #container;
+  #onPlay;
+  #onAim;
+  #scene = null;
+  #parts = null;
+  #shown = [];
+  #radius = 0;
+  #apart = 0;
+  #legal = []; // {action, text} that may be played and have a spot
+  #aim = null;
+  #choice = null;
+
+  /**
+   * @param {HTMLElement} container
+   * @param {object} on
+   * @param {(action: number) => void} on.play
+   * @param {(texts: string) => void} on.aim what the keys point at.
+   */
+  constructor(container, { play, aim }) {
+    this.#container = container;
+    this.#onPlay = play;
+    this.#onAim = aim;
+    container.setAttribute("role", "application");
+    container.addEventListener("click", (event) => this.#click(event));
+    container.addEventListener("pointermove", (event) => this.#hover(event));
+    container.addEventListener("pointerleave", () => this.#setAim(null));
+    container.addEventListener("keydown", (event) => this.#key(event));
+    container.addEventListener("blur", () => this.#setAim(null));
+  }
+
+  /** Draw another scene. */
+  setScene(scene) {
+    if (scene === this.#scene) return;
+    this.#scene = scene;
+    const [, , width, height] = scene.box;
+    const svg = el("svg:svg", { viewBox: scene.box.join(" "), "aria-hidden": "true" });
+    const group = (name) => svg.appendChild(el("svg:g", { class: name }));
+    const [ground, slots, hints, shares, aim] =
+      ["ground", "slots", "hints", "shares", "aim"].map(group);
+    ground.innerHTML = scene.ground;
+    slots.append(...scene.slots.map(() => el("svg:g")));
+    this.#parts = { svg, slots: [...slots.children], hints, shares, aim };
+    this.#shown = scene.slots.map(() => -1);
+    this.#radius = discRadius(scene.spots);
+    this.#apart = leastDistance(scene.spots);
+    this.#container.style.setProperty("--aspect", width / height);
+    this.#container.replaceChildren(svg);
+    this.#choice = null;
+  }
+
+  /**
+   * Draw a position.
+   * @param {object} position
+   * @param {ArrayLike<number>} position.shown which choice each slot shows.
+   * @param {{action: number, text: string}[]} position.legal what may be played here and now.
+   * @param {number[] | null} position.shares of the visits of an analysis, by action.
+   * @param {string} position.label the position in words.
+   */
+  show({ shown, legal, shares, label }) {
+    this.#closeChoice();
+    this.#container.setAttribute("aria-label", label);
+    this.#parts.slots.forEach((slot, number) => {
+      const choice = this.#scene.slots[number][shown[number]];
+      if (choice === this.#shown[number]) return;
+      const isFirst = this.#shown[number] === -1;
+      this.#shown[number] = choice;
+      slot.innerHTML = this.#scene.choices[choice];
+      slot.classList.remove("fresh");
+      if (isFirst) return;
+      slot.getBoundingClientRect(); // so that the fade begins anew
+      slot.classList.add("fresh");
+    });
+    this.#legal = legal.filter(({ action }) => this.#spot(action) !== null);
+    this.#container.classList.toggle("playable", this.#legal.length > 0);
+    const discs = shares ? shares.map((share) => share >= 0.005) : [];
+    this.#parts.hints.replaceChildren(...this.#hints(discs));
+    this.#parts.shares.replaceChildren(...(shares ? this.#discs(shares, discs) : []));
+    this.#setAim(null);
+  }
+
+  #spot(action) {
+    return this.#scene.spots[action];
+  }
+
+  #hints(discs) {
+    const radius = 0.3 * this.#radius;
+    return this.#legal
+      .filter(({ action }) => !discs[action])
+      .map(({ action }) => {
+        const [cx, cy] = this.#spot(action);
+        const line = { stroke: DARK, "stroke-width": Math.max(radius / 4, 1.5) };
+        return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, ...line });
+      });
+  }
+
+  #discs(shares, discs) {
+    const most = Math.max(...shares);
+    const elements = [];
+    discs.forEach((is, action) => {
+      const spot = this.#spot(action);
+      if (!is || spot === null) return;
+      const [cx, cy] = spot;
+      const { fill, ink } = heat(shares[action] / most);
+      const text = String(Math.round(100 * shares[action]));
+      const size = fittedSize(text, this.#radius);
+      elements.push(
+        el("svg:circle", { cx, cy, r: this.#radius, fill, stroke: DARK, "stroke-width": 1.5 }),
+        el(
+          "svg:text",
+          { x: cx, y: cy + 0.36 * size, "font-size": size, fill: ink, "text-anchor": "middle" },
+          text,
+        ),
+      );
+    });
+    return elements;
+  }
+
+  /** The legal actions that a point means: those of one spot, or none. */
+  #meant(point) {
+    let nearest = null;
+    for (const each of this.#legal) {
+      const away = distance(this.#spot(each.action), point);
+      if (nearest === null || away < nearest.away) nearest = { away, spot: this.#spot(each.action) };
+    }
+    if (nearest === null) return [];
+    const reach = Math.min(Math.max(0.75 * this.#apart, REACH[0]), REACH[1]);
+    const slack = 0.1 * Math.min(this.#apart, REACH[1]);
+    const isOther = (spot) => spot !== null && distance(spot, point) < nearest.away - slack;
+    if (nearest.away > reach || this.#scene.spots.some(isOther)) return [];
+    return this.#at(nearest.spot);
+  }
+
+  #at(spot) {
+    return this.#legal.filter(({ action }) => distance(this.#spot(action), spot) <= SAME);
+  }
+
+  #point(event) {
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(
+      this.#parts.svg.getScreenCTM().inverse(),
+    );
+    return [x, y];
+  }
+
+  #hover(event) {
+    if (event.pointerType === "touch" || this.#choice) return;
+    const [first] = this.#meant(this.#point(event));
+    this.#setAim(first ? this.#spot(first.action) : null);
+  }
+
+  #click(event) {
+    if (this.#choice?.contains(event.target)) return;
+    const wasOpen = this.#closeChoice();
+    const actions = this.#meant(this.#point(event));
+    if (!wasOpen || actions.length) this.#play(actions);
+  }
+
+  #play(actions) {
+    if (actions.length === 1) this.#onPlay(actions[0].action);
+    else if (actions.length > 1) this.#ask(actions);
+  }
+
+  /** Let one choose between actions of the same spot. */
+  #ask(actions) {
+    const [left, top, width, height] = this.#scene.box;
+    const [x, y] = this.#spot(actions[0].action);
+    const place = `left:${(100 * (x - left)) / width}%;top:${(100 * (y - top)) / height}%`;
+    this.#choice = el(
+      "div",
+      { class: "choice", style: place, role: "group", "aria-label": "Which move?" },
+      actions.map(({ action, text }) => button(text, () => this.#onPlay(action))),
+    );
+    this.#container.append(this.#choice);
+    this.#choice.firstElementChild.focus();
+  }
+
+  #closeChoice() {
+    const wasOpen = this.#choice !== null;
+    this.#choice?.remove();
+    this.#choice = null;
+    return wasOpen;
+  }
+
+  #setAim(spot) {
+    if (spot === this.#aim) return;
+    this.#aim = spot;
+    const radius = Math.min(0.5 * this.#radius, 22);
+    const ring = spot && { cx: spot[0], cy: spot[1], r: radius, fill: "none" };
+    this.#parts?.aim.replaceChildren(
+      ...(ring
+        ? [
+            el("svg:circle", { ...ring, stroke: DARK, "stroke-width": 9 }),
+            el("svg:circle", { ...ring, stroke: LIGHT, "stroke-width": 5 }),
+          ]
+        : []),
+    );
+  }
+
+  #key(event) {
+    if (event.key === "Escape" && this.#closeChoice()) {
+      this.#container.focus();
+      event.stopPropagation();
+      return;
+    }
+    if (event.target !== this.#container || !this.#legal.length) return;
+    const direction = ARROWS[event.key];
+    if (direction && !event.ctrlKey && !event.metaKey && !event.altKey) this.#step(direction);
+    else if ((event.key === "Enter" || event.key === " ") && this.#aim) {
+      this.#play(this.#at(this.#aim));
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Move the aim to the next spot of a legal action in a direction. */
+  #step([right, down]) {
+    const [left, top, width, height] = this.#scene.box;
+    const from = this.#aim ?? [left + width / 2, top + height / 2];
+    let best = null;
+    for (const { action } of this.#legal) {
+      const [x, y] = this.#spot(action);
+      const along = (x - from[0]) * right + (y - from[1]) * down;
+      const aside = Math.abs((x - from[0]) * down) + Math.abs((y - from[1]) * right);
+      if (this.#aim && along <= SAME) continue;
+      const cost = this.#aim ? along + 3 * aside : Math.hypot(along, aside);
+      if (best === null || cost < best.cost) best = { cost, spot: [x, y] };
+    }
+    if (best === null) return;
+    this.#setAim(best.spot);
+    this.#onAim(this.#at(best.spot).map(({ text }) => text).join(" or "));
+  }
+}

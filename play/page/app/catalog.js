@@ -1,0 +1,109 @@
+/** The games of the site: what there is, and their files. */
+
+import { Engine } from "../engine.js";
+import { readLevels } from "../levels.js";
+
+// A module with one 128-bit instruction: the games' modules have such.
+const SIMD = [
+  ...[0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0],
+  ...[10, 8, 1, 6, 0, 65, 0, 253, 15, 11],
+];
+
+/** Address of a file of the site. */
+export const address = (path) => new URL(`../${path}`, import.meta.url).href;
+
+/**
+ * Fetch a file of the site.
+ * @throws {Error} in a sentence for the page.
+ */
+export async function load(path, what) {
+  let answer;
+  try {
+    answer = await fetch(address(path));
+  } catch {
+    throw new Error(`${what} (${path}) could not be loaded: is there a connection?`);
+  }
+  if (!answer.ok) {
+    throw new Error(`${what} (${path}) could not be loaded: the server said ${answer.status}.`);
+  }
+  return answer;
+}
+
+/** @throws {Error} this browser cannot run the games. */
+export function checkBrowser() {
+  if (typeof WebAssembly === "undefined" || typeof Worker === "undefined") {
+    throw new Error("This browser has no WebAssembly or no workers, which the games need.");
+  }
+  if (!WebAssembly.validate(new Uint8Array(SIMD))) {
+    throw new Error(
+      "This browser has no WebAssembly SIMD, which the games need: " +
+        "Chrome 91, Firefox 89, Safari 16.4 or newer have it.",
+    );
+  }
+}
+
+export class Catalog {
+  #boards = new Map();
+  #ladders = new Map();
+
+  static async load() {
+    const index = await (await load("games/index.json", "The list of games")).json();
+    if (index.format !== 1) {
+      throw new Error(`The list of games has format ${index.format}; this page reads 1.`);
+    }
+    return new Catalog(index);
+  }
+
+  constructor({ version, games }) {
+    this.version = version;
+    this.games = games;
+  }
+
+  game(name) {
+    return this.games.find((game) => game.name === name) ?? null;
+  }
+
+  /** A variant with the game it belongs to, by their names, or null. */
+  find(name, id) {
+    const game = this.game(name);
+    const variant = game?.variants.find((each) => each.id === id) ?? null;
+    return variant && { game, variant };
+  }
+
+  /** The variant of a game with these options, as records name them, or null. */
+  withOptions(name, options) {
+    const plain = (all) => JSON.stringify(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const game = this.game(name);
+    const variant = game?.variants.find((each) => plain(each.options) === plain(options)) ?? null;
+    return variant && { game, variant };
+  }
+
+  /** Engine and scene of a variant. */
+  board(variant) {
+    return kept(this.#boards, variant.id, async () => {
+      const [module, scene] = await Promise.all([
+        load(variant.module, "The rules of the game").then((answer) => Engine.load(answer)),
+        load(variant.scene, "The picture of the game").then((answer) => answer.json()),
+      ]);
+      return { engine: module, scene };
+    });
+  }
+
+  /** The levels of a variant as `readLevels` gives them; none where it has no ladder. */
+  levels(variant) {
+    if (!variant.levels || !variant.network) return Promise.resolve([]);
+    return kept(this.#ladders, variant.id, async () => {
+      return readLevels(await (await load(variant.levels, "The levels of the game")).text());
+    });
+  }
+}
+
+/** What `make` promised under a key; forgotten where it failed, so that it is tried again. */
+function kept(store, key, make) {
+  if (!store.has(key)) {
+    const promise = make();
+    promise.catch(() => store.delete(key));
+    store.set(key, promise);
+  }
+  return store.get(key);
+}

@@ -1,0 +1,106 @@
+/** Dialogs of the page; none stops what goes on behind it. */
+
+import { button, el } from "./dom.js";
+
+/**
+ * Show a dialog; Escape and its buttons close it.
+ * @returns {HTMLDialogElement}
+ */
+export function openDialog(title, ...content) {
+  const id = "dialog-title";
+  const dialog = el("dialog", { "aria-labelledby": id }, el("h2", { id }, title), ...content);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+/** Ask before something is done that cannot be undone. */
+export function confirmed(question, yes, onYes) {
+  const dialog = openDialog(
+    question,
+    el(
+      "div",
+      { class: "row end" },
+      button("Cancel", () => dialog.close()),
+      button(yes, () => {
+        dialog.close();
+        onYes();
+      }, { class: "primary" }),
+    ),
+  );
+}
+
+/**
+ * Share, save and load.
+ * @param {object} given
+ * @param {string} given.address of the game.
+ * @param {() => string} given.record the game as text.
+ * @param {string} given.file name for a saved file.
+ * @param {(text: string) => Promise<void>} given.load read a record; rejects with a message.
+ */
+export function shareDialog({ address, record, file, load }) {
+  const told = el("p", { class: "told", role: "status" });
+  const link = el("input", { type: "text", readonly: true, value: address, "aria-label": "Link to this game" });
+  link.addEventListener("focus", () => link.select());
+  const text = el("textarea", { rows: 9, spellcheck: "false", "aria-label": "Record of a game" });
+  const written = attempt(record, told);
+  text.value = written ?? "";
+  const picked = el("input", { type: "file", accept: ".txt,.json,text/plain", class: "unseen", tabindex: "-1", "aria-hidden": "true" });
+  const read = async (from) => {
+    try {
+      await load(await from);
+      dialog.close();
+    } catch (error) {
+      told.textContent = `This cannot be loaded: ${error.message}.`.replace(/\.\.$/, ".");
+    }
+  };
+  picked.addEventListener("change", () => picked.files.length && read(picked.files[0].text()));
+  const copy = (what, name) => async () => {
+    try {
+      await navigator.clipboard.writeText(what.value);
+      told.textContent = `The ${name} is copied.`;
+    } catch {
+      what.focus();
+      what.select();
+      told.textContent = `The ${name} is selected: copy it with your keyboard or menu.`;
+    }
+  };
+  const dialog = openDialog(
+    "Share, save, load",
+    el("h3", {}, "Link"),
+    el("div", { class: "row" }, link, button("Copy", copy(link, "link"))),
+    el("h3", {}, "Record"),
+    el("p", { class: "faint" }, "The game as text. To load another, write or paste it here."),
+    text,
+    el(
+      "div",
+      { class: "row" },
+      button("Copy", copy(text, "record"), { label: "Copy the record" }),
+      button("Save as a file", () => save(text.value, file)),
+      button("Load this text", () => read(text.value)),
+      button("Load a file…", () => picked.click()),
+      picked,
+    ),
+    told,
+    el("div", { class: "row end" }, button("Close", () => dialog.close(), { class: "primary" })),
+  );
+}
+
+function attempt(work, told) {
+  try {
+    return work();
+  } catch (error) {
+    told.textContent = `The game cannot be written: ${error.message}.`;
+    return null;
+  }
+}
+
+function save(text, file) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  el("a", { href: address, download: file }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

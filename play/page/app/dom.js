@@ -1,0 +1,67 @@
+/** Elements of the page, made in one call. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * An element.
+ * @param {string} tag "svg:circle" and so on for those of pictures.
+ * @param {object} [attributes] functions under "on..." listen to events; true and false set or
+ *   leave out; null and undefined leave out.
+ * @param {...(Node | string | null)} children null is left out.
+ */
+export function el(tag, attributes = {}, ...children) {
+  const element = tag.startsWith("svg:")
+    ? document.createElementNS(SVG, tag.slice(4))
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) {
+      element.setAttribute(name, value);
+    }
+  }
+  element.append(...children.flat().filter((child) => child !== null));
+  return element;
+}
+
+/** A button with a text or a symbol; `label` is what it is called where the text is a symbol. */
+export function button(text, onclick, { label, ...attributes } = {}) {
+  const more = label === undefined ? {} : { "aria-label": label, title: label };
+  return el("button", { type: "button", onclick, ...more, ...attributes }, text);
+}
+
+/** An icon drawn with one path in a square of 24. */
+export function icon(path) {
+  const svg = el("svg:svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" });
+  svg.append(el("svg:path", { d: path }));
+  return svg;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+/** The value kept in this browser under a name, or null; a page without a store has none. */
+export function recall(name, store = "localStorage") {
+  try {
+    return JSON.parse(window[store].getItem(`ludarium.${name}`));
+  } catch {
+    return null;
+  }
+}
+
+/** Keep a value in this browser, where it allows that. */
+export function remember(name, value, store = "localStorage") {
+  try {
+    window[store].setItem(`ludarium.${name}`, JSON.stringify(value));
+  } catch {
+    // A private window has no store: the choice is then for this visit.
+  }
+}
+
+const SIGNED = new Intl.NumberFormat("en", {
+  signDisplay: "exceptZero",
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+});
+
+/** A value from -1 to 1, as text with its sign. */
+export const signed = (value) => SIGNED.format(value).replace("-", "−");

@@ -1,0 +1,48 @@
+/** Colours and sizes of what is drawn on the board, as envs/board/layers.py has them. */
+
+export const DARK = "#14161a";
+export const LIGHT = "#fff6d8";
+export const SMALL_TEXT = 22;
+const WIDE = 0.55; // of a letter, as a share of the size of the text
+const HEAT = [
+  [255, 246, 200],
+  [248, 182, 92],
+  [205, 82, 60],
+  [92, 16, 66],
+];
+
+/** The colour of a share of the largest, from 0 to 1, and of what is written on it. */
+export function heat(share) {
+  const place = Math.min(Math.max(share, 0), 1) * (HEAT.length - 1);
+  const step = Math.min(Math.floor(place), HEAT.length - 2);
+  const [red, green, blue] = HEAT[step].map((part, channel) =>
+    Math.floor(part + (place - step) * (HEAT[step + 1][channel] - part)),
+  );
+  const ink = 0.3 * red + 0.59 * green + 0.11 * blue > 130 ? DARK : LIGHT;
+  return { fill: `rgb(${red},${green},${blue})`, ink };
+}
+
+/** The least distance between two spots that are not the same, or Infinity. */
+export function leastDistance(spots) {
+  const there = spots.filter((spot) => spot !== null);
+  let least = Infinity;
+  there.forEach(([x, y], number) => {
+    for (let other = 0; other < number; other += 1) {
+      const apart = Math.hypot(x - there[other][0], y - there[other][1]);
+      if (apart > 1) least = Math.min(least, apart);
+    }
+  });
+  return least;
+}
+
+/** The largest radius at which discs on all spots stay apart, a little less, within reason. */
+export function discRadius(spots) {
+  const apart = leastDistance(spots);
+  return apart === Infinity ? 30 : Math.min(Math.max(0.46 * apart, 8), 44);
+}
+
+/** The size at which a text fits into a disc. */
+export function fittedSize(text, radius) {
+  const size = Math.min(SMALL_TEXT, 1.5 * radius);
+  return Math.min(size, (1.8 * radius) / (WIDE * Math.max(text.length, 1)));
+}

@@ -1,0 +1,325 @@
+/** The page: brings its parts together. */
+
+import { Analyst } from "./analyst.js";
+import { showAnalysis, showBar, visitShares } from "./analysis-view.js";
+import { BoardView } from "./board.js";
+import { address, Catalog, checkBrowser, load } from "./catalog.js";
+import { confirmed, shareDialog } from "./dialogs.js";
+import { button, byId, icon, recall, remember } from "./dom.js";
+import { LegalMoves, showMoves } from "./moves.js";
+import { capital, playerName, resultText, showPlayer, taskText } from "./panels.js";
+import { playRecord, readText, recordText } from "./records.js";
+import { PERSON, seatName } from "./seats.js";
+import { Session } from "./session.js";
+import { FIRST_CHOICE, setupDialog } from "./setup.js";
+import { playMoves, readFragment, writeFragment } from "./share.js";
+import { Table } from "./table.js";
+import { setUpTabs } from "./tabs.js";
+import { setUpTheme } from "./theme.js";
+import { Thinker } from "./thinker.js";
+
+const ICONS = {
+  start: "M6 5v14M18 5l-8 7 8 7",
+  back: "M15 5l-8 7 8 7",
+  forward: "M9 5l8 7-8 7",
+  end: "M18 5v14M6 5l8 7-8 7",
+};
+const MOST_BUTTONS = 12; // of actions that have no place on the board
+
+const thinker = new Thinker();
+const session = new Session(thinker, { changed: showAll, played: sayMove, failed: complain });
+const analyst = new Analyst(thinker, session, { found: showFindings, failed: complain });
+const boardView = new BoardView(byId("board"), { play, aim: say });
+const shown = { tab: "moves", onBoard: true, rules: null, loading: false };
+let catalog = null;
+let legalMoves = null;
+
+/** Say something to those who listen to the page. */
+function say(text) {
+  byId("live").textContent = text;
+}
+
+/** Show a message until the next move, or hide it. */
+function complain(text) {
+  const message = byId("message");
+  message.hidden = text === "";
+  message.textContent = text;
+  if (text) say(text);
+}
+
+function sayMove(node) {
+  complain("");
+  const mover = playerName(session, node.parent.mover);
+  say(`${node.ply}. ${mover}: ${node.text}. ${resultText(session, node)}`);
+}
+
+function play(action) {
+  if (session.mayPlay) session.play(action);
+}
+
+const look = (node) => session.look(node);
+
+// Showing.
+
+function showAll() {
+  const { view, table } = session;
+  boardView.setScene(table.scene);
+  const legal = session.mayPlay ? table.legal(view) : [];
+  const { game, variant } = session.board;
+  byId("playing").textContent = [game.title, game.variants.length > 1 ? variant.title : ""]
+    .filter(Boolean)
+    .join(" · ");
+  [0, 1].forEach((player) => showPlayer(byId(`player${player}`), session, player, shown.loading));
+  showOffBoard(legal);
+  legalMoves.show(legal);
+  showControls();
+  showMoves(byId("panel-moves"), session, {
+    look,
+    promote: () => {
+      view.promote();
+      showAll();
+    },
+  });
+  const fragment = writeFragment(session);
+  history.replaceState(null, "", fragment);
+  session.keepSeats(fragment);
+  analyst.update();
+  showBoard(legal);
+  showEvaluation();
+}
+
+function showBoard(legal) {
+  const { view, table } = session;
+  boardView.show({
+    shown: table.at(view).view().shown,
+    legal,
+    shares: analyst.isOn && shown.onBoard ? visitShares(view) : null,
+    label: boardLabel(),
+  });
+}
+
+function boardLabel() {
+  const { view } = session;
+  const last = view.parent ? `After ${view.ply}. ${view.text}. ` : "";
+  const stands = resultText(session) || `${capital(playerName(session, view.mover))} ${taskText(session)}.`;
+  const keys = session.mayPlay ? " The arrow keys point at a legal move, Enter plays it." : "";
+  return `Board of ${session.board.game.title}. ${last}${stands}${keys}`;
+}
+
+/** What changes as an analysis goes on. */
+function showFindings() {
+  const { view, table } = session;
+  showBoard(session.mayPlay ? table.legal(view) : []);
+  showEvaluation();
+  if (shown.tab === "moves") return;
+  if (!analyst.isReviewing) showMoves(byId("panel-moves"), session, { look, promote: () => {} });
+}
+
+function showEvaluation() {
+  showBar(byId("bar"), session, analyst.isOn && session.board.variant.network !== null);
+  showAnalysis(byId("panel-analysis"), session, analyst, shown, {
+    turn: (isOn) => {
+      analyst.setOn(isOn);
+      showFindings();
+    },
+    onBoard: (isOn) => {
+      shown.onBoard = isOn;
+      showFindings();
+    },
+    size: (simulations) => analyst.setSimulations(simulations),
+    play,
+    look,
+    review: () => {
+      analyst.review();
+      showFindings();
+    },
+    stopReview: () => analyst.stopReview(),
+  });
+}
+
+/** Legal actions without a place on the board are buttons. */
+function showOffBoard(legal) {
+  const { spots } = session.table.scene;
+  const off = legal.filter(({ action }) => spots[action] === null).slice(0, MOST_BUTTONS);
+  byId("off-board").replaceChildren(
+    ...off.map(({ action, text }) => button(capital(text), () => play(action))),
+  );
+}
+
+function showControls() {
+  const { view } = session;
+  const to = (label, symbol, node) =>
+    button(icon(ICONS[symbol]), () => look(node), { label, disabled: node === view || node === undefined });
+  const resign = () => confirmed("Resign this game?", "Resign", () => {
+    session.resign();
+    say(resultText(session));
+  });
+  const { agent } = session;
+  const watches = session.hasAgents && !session.isStudy;
+  const controls = [
+    to("To the start", "start", session.table.root),
+    to("Back", "back", view.parent ?? view),
+    to("Forward", "forward", view.children[0]),
+    to("To the end", "end", view.end),
+    button("Take back", () => session.takeBack(), { disabled: session.takeBackTo === null }),
+    button("Resign", resign, { disabled: !session.mayResign }),
+    watches && (session.paused || session.person === null)
+      ? button(session.paused ? "Go on" : "Pause", () => session.setPaused(!session.paused))
+      : "",
+    view !== session.live && !session.studying && agent === null
+      ? button("To the game", () => look(session.live))
+      : "",
+  ];
+  const label = document.activeElement?.closest("#controls") ? document.activeElement.ariaLabel : null;
+  byId("controls").replaceChildren(...controls.filter(Boolean));
+  if (label) byId("controls").querySelector(`[aria-label="${label}"]:enabled`)?.focus();
+}
+
+async function showRules() {
+  const { game } = session.board;
+  if (shown.tab !== "rules" || shown.rules === game) return;
+  shown.rules = game;
+  const panel = byId("panel-rules");
+  try {
+    const text = await (await load(game.rules, "The rules' text")).text();
+    if (shown.rules !== game) return;
+    panel.innerHTML = text;
+    const credit = document.createElement("p");
+    credit.className = "credit";
+    credit.textContent = `${game.title}: ${game.credit}. ludarium ${catalog.version}.`;
+    panel.append(credit);
+  } catch (error) {
+    shown.rules = null;
+    panel.textContent = error.message;
+  }
+}
+
+// Beginning.
+
+/** A board of a variant, with its pieces at the start. */
+async function setUp({ game, variant, seed = 0 }) {
+  const [{ engine, scene }, levels] = await Promise.all([
+    catalog.board(variant),
+    catalog.levels(variant),
+  ]);
+  const table = new Table(engine, scene, seed);
+  return { game, variant, table, levels };
+}
+
+function begin(board, state) {
+  if (session.board?.variant !== board.variant) {
+    const network = board.variant.network && address(board.variant.network);
+    thinker.open(board.table.engine.module, network, (loading) => {
+      shown.loading = loading;
+      showAll();
+    });
+  }
+  complain("");
+  session.begin(board, state);
+  showRules();
+}
+
+function randomSeed(engine) {
+  return engine.manifest.random_start ? Math.floor(Math.random() * 2 ** 32) : 0;
+}
+
+async function start({ game, variant, seats, goOn }) {
+  if (goOn) {
+    begin(session.board, { seats, node: session.view });
+  } else {
+    const { engine } = await catalog.board(variant);
+    begin(await setUp({ game, variant, seed: randomSeed(engine) }), { seats });
+  }
+  const names = seats.map((seat) => seatName(seat, session.board.levels));
+  say(`A new game of ${game.title}: ${names[0]} against ${names[1]}.`);
+}
+
+function askNew() {
+  const chosen = recall("choice") ?? structuredClone(FIRST_CHOICE);
+  chosen.game = session.board?.game.name ?? chosen.game;
+  chosen.variant = session.board?.variant.id ?? chosen.variant;
+  const canGoOn = session.board && session.view.ply > 0 && !session.view.isOver;
+  setupDialog(catalog, chosen, { goOn: canGoOn ? session.board.variant.id : null }, async (choice) => {
+    await start(choice);
+    remember("choice", chosen);
+  });
+}
+
+/** Go to what an address asks for; a malformed one changes nothing but gives a message. */
+async function follow(fragment) {
+  try {
+    const asked = readFragment(fragment, catalog);
+    if (asked === null) return false;
+    const board = await setUp(asked);
+    const node = playMoves(board.table, asked.moves, asked.ply);
+    const seats = Session.seatsOf(fragment);
+    begin(board, { seats: seats ?? [PERSON, PERSON], node, studying: seats === null });
+    return true;
+  } catch (error) {
+    complain(error.message);
+    return false;
+  }
+}
+
+async function readGame(text) {
+  const { game, variant, record } = readText(text, catalog);
+  const board = await setUp({ game, variant, seed: record.seed });
+  playRecord(board.table, record);
+  begin(board, { seats: [PERSON, PERSON], node: board.table.root.end, studying: true });
+}
+
+function share() {
+  shareDialog({
+    address: new URL(writeFragment(session), location.href).href,
+    record: () => recordText(session),
+    file: `${session.board.variant.id}.txt`,
+    load: readGame,
+  });
+}
+
+function key(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.target.closest?.("input, select, textarea, [role=tablist]")) return;
+  const { view } = session;
+  const nodes = { ArrowLeft: view.parent, ArrowRight: view.children[0], Home: session.table.root, End: view.end };
+  const node = nodes[event.key];
+  if (!node) return;
+  look(node);
+  event.preventDefault();
+}
+
+async function main() {
+  setUpTheme(byId("theme"));
+  legalMoves = new LegalMoves(document.querySelector(".side"), play);
+  try {
+    checkBrowser();
+    catalog = await Catalog.load();
+  } catch (error) {
+    complain(error.message);
+    return;
+  }
+  byId("new").addEventListener("click", askNew);
+  if (!(await follow(location.hash))) {
+    const problem = byId("message").textContent;
+    const game = catalog.games[0];
+    try {
+      begin(await setUp({ game, variant: game.variants[0] }), { seats: [PERSON, PERSON] });
+    } catch (error) {
+      complain(error.message);
+      return;
+    }
+    if (problem) complain(problem);
+    else askNew();
+  }
+  byId("share").addEventListener("click", share);
+  window.addEventListener("hashchange", () => follow(location.hash));
+  document.addEventListener("keydown", key);
+  setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
+    shown.tab = name;
+    showRules();
+  });
+  // Without a service worker the page works, but only with a connection.
+  navigator.serviceWorker?.register(address("sw.js")).catch(() => {});
+}
+
+main();

@@ -1,0 +1,83 @@
+/** The players above the board, and how the game stands in words. */
+
+import { el } from "./dom.js";
+import { seatName } from "./seats.js";
+
+const OUTCOMES = { DRAW: 3, TRUNCATED: 4 };
+
+/** What a player is called: the role where it has words, else by number. */
+export function playerName(session, player) {
+  const facts = session.table.at(session.view).view();
+  const role = session.table.scene.roles[facts.roles[player]];
+  return role?.words || `player ${player + 1}`;
+}
+
+/** The result at a node in words, or "" while the game goes on. */
+export function resultText(session, node = session.view) {
+  if (session.resigned !== null && node === session.live) {
+    const winner = playerName(session, 1 - session.resigned);
+    return `${capital(playerName(session, session.resigned))} has resigned; ${winner} has won.`;
+  }
+  if (node.outcome === 0) return "";
+  if (node.outcome === OUTCOMES.DRAW) return "The game is drawn.";
+  if (node.outcome === OUTCOMES.TRUNCATED) return "The game is drawn: it has reached its last ply.";
+  return `${capital(playerName(session, node.outcome - 1))} has won.`;
+}
+
+/** The mover's task in words. */
+export function taskText(session) {
+  const { scene } = session.table;
+  return `to ${scene.tasks[session.table.at(session.view).view().task]}`;
+}
+
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function status(session, player) {
+  const node = session.view;
+  const resigned = session.resigned !== null && node === session.live;
+  if (resigned) return session.resigned === player ? "has resigned" : "has won";
+  if (node.outcome === OUTCOMES.DRAW || node.outcome === OUTCOMES.TRUNCATED) return "drawn";
+  if (node.isOver) return node.outcome - 1 === player ? "has won" : "";
+  return node.mover === player ? taskText(session) : "";
+}
+
+function thinking(session, player, loading) {
+  const { agent } = session;
+  if (!agent || agent.node.mover !== player) return null;
+  const told = loading ? "loading the network" : agent.simulations ? `thinking, ${agent.simulations}` : "thinking";
+  return el("span", { class: "thinking" }, el("span", { class: "pulse", "aria-hidden": "true" }), told);
+}
+
+/** Draw a player's panel. */
+export function showPlayer(container, session, player, loading) {
+  const facts = session.table.at(session.view).view();
+  const { scene } = session.table;
+  const role = scene.roles[facts.roles[player]];
+  const told = status(session, player);
+  const acts = !session.view.isOver && session.view.mover === player && session.resigned === null;
+  const piece = el("svg:svg", { viewBox: "-28 -28 56 56", class: "piece", "aria-hidden": "true" });
+  piece.innerHTML = role?.piece ?? "";
+  const seat = session.seats[player];
+  const you = seat.kind === "person" && session.person === player && !session.studying;
+  container.className = `player${acts ? " acts" : ""}${told === "has won" ? " won" : ""}`;
+  const symbol = told === "has won" ? "★ " : acts ? "▸ " : "";
+  container.replaceChildren(
+    piece,
+    el(
+      "div",
+      { class: "who" },
+      el("strong", {}, capital(playerName(session, player))),
+      el("span", { class: "seat" }, you ? "You" : seatName(seat, session.board.levels)),
+      el(
+        "span",
+        { class: "status" },
+        told ? el("span", { "aria-hidden": "true" }, symbol) : null,
+        told,
+        thinking(session, player, loading),
+      ),
+    ),
+    scene.has_points
+      ? el("span", { class: "points", "aria-label": `${facts.points[player]} points` }, String(facts.points[player]))
+      : "",
+  );
+}

@@ -1,0 +1,31 @@
+/**
+ * Who sits at a seat: `{kind: "person"}`, `{kind: "level", level: 3}` (1 is the weakest),
+ * `{kind: "network", simulations: 128}` or `{kind: "network", seconds: 2}`, `{kind: "random"}`.
+ */
+
+export const MOST_SIMULATIONS = 1600;
+export const MOST_SECONDS = 60;
+
+export const PERSON = Object.freeze({ kind: "person" });
+
+/** A seat's name for people; `levels` are those of the board. */
+export function seatName(seat, levels) {
+  if (seat.kind === "person") return "Person";
+  if (seat.kind === "random") return "Random mover";
+  if (seat.kind === "level") {
+    const word = levels[seat.level - 1]?.name;
+    return `Level ${seat.level}${word ? ` (${word})` : ""}`;
+  }
+  if (seat.seconds !== undefined) return `Network, ${seat.seconds} s a move`;
+  const simulations = seat.simulations === 1 ? "1 simulation" : `${seat.simulations} simulations`;
+  return `Network, ${simulations}`;
+}
+
+/** What the worker is to search for a seat with a network. */
+export function seatJob(seat, levels) {
+  if (seat.kind === "level") return { knobs: levels[seat.level - 1].knobs };
+  if (seat.seconds !== undefined) {
+    return { time: 1000 * seat.seconds, settings: { simulations: MOST_SIMULATIONS } };
+  }
+  return { settings: { simulations: seat.simulations } };
+}

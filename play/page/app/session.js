@@ -1,0 +1,208 @@
+/**
+ * What is going on at the board: the game's tree, where one looks, where the game goes on, and who
+ * sits where. Agents move by themselves where the game goes on.
+ */
+
+import { seatJob } from "./seats.js";
+import { remember, recall } from "./dom.js";
+
+const PACE = 350; // ms that an agent's move takes at least
+const WATCHING_PACE = 800; // the same where two agents play
+
+const wait = (time) => new Promise((resolve) => setTimeout(resolve, time));
+
+export class Session {
+  #thinker;
+  #tell;
+  #agent = null; // the move that an agent thinks about
+
+  /**
+   * @param {import("./thinker.js").Thinker} thinker
+   * @param {object} tell
+   * @param {() => void} tell.changed
+   * @param {(node: object) => void} tell.played after a move.
+   * @param {(text: string) => void} tell.failed an agent could not move.
+   */
+  constructor(thinker, tell) {
+    this.#thinker = thinker;
+    this.#tell = tell;
+    this.board = null;
+    this.seats = [];
+    this.view = null;
+    this.live = null;
+    this.resigned = null;
+    this.paused = false;
+    this.studying = false;
+  }
+
+  /**
+   * Go to another game, or to another state of it.
+   * @param {object} board `{game, variant, table, levels}`
+   * @param {object} state
+   * @param {object[]} state.seats of both players.
+   * @param {object} [state.node] where to look, and to play on.
+   * @param {boolean} [state.studying] nobody plays: both sides may be moved, and agents do not.
+   */
+  begin(board, { seats, node = board.table.root, studying = false }) {
+    this.board = board;
+    this.seats = seats;
+    this.view = node;
+    this.live = node;
+    this.resigned = null;
+    this.paused = false;
+    this.studying = studying;
+    this.#change();
+  }
+
+  get table() {
+    return this.board.table;
+  }
+
+  /** Whether nobody waits for a move: the game is over, or was never played here. */
+  get isStudy() {
+    return this.studying || this.resigned !== null || this.live.isOver;
+  }
+
+  /** What the agent at work is doing, `{node, simulations}`, or null. */
+  get agent() {
+    return this.#agent;
+  }
+
+  get hasAgents() {
+    return this.seats.some((seat) => seat.kind !== "person");
+  }
+
+  /** The only player who is a person, or null. */
+  get person() {
+    const persons = [0, 1].filter((player) => this.seats[player].kind === "person");
+    return persons.length === 1 ? persons[0] : null;
+  }
+
+  /** Whether a person may move in the position that is looked at. */
+  get mayPlay() {
+    if (this.view.isOver) return false;
+    return this.isStudy || this.seats[this.view.mover].kind === "person";
+  }
+
+  play(action) {
+    const inStudy = this.isStudy;
+    const child = this.table.play(this.view, action);
+    if (!inStudy) this.live = child;
+    this.view = child;
+    this.#tell.played(child);
+    this.#change();
+  }
+
+  look(node) {
+    this.view = node;
+    this.#change();
+  }
+
+  /** Where the last move of a person is taken back to, or null. */
+  get takeBackTo() {
+    if (this.studying) return this.view.parent;
+    let node = this.live.parent;
+    while (node && this.seats[node.mover].kind !== "person") node = node.parent;
+    return node;
+  }
+
+  takeBack() {
+    const to = this.takeBackTo;
+    const from = this.studying ? this.view : this.live;
+    const taken = from.path.find((node) => node.parent === to);
+    if (this.view.isWithin(taken)) this.view = to;
+    if (this.live.isWithin(taken)) this.live = to;
+    this.resigned = null;
+    taken.remove();
+    this.#change();
+  }
+
+  get mayResign() {
+    return !this.isStudy && this.live.ply > 0 && this.seats.some((seat) => seat.kind === "person");
+  }
+
+  resign() {
+    this.resigned = this.person ?? this.live.mover;
+    this.view = this.live;
+    this.#change();
+  }
+
+  setPaused(paused) {
+    this.paused = paused;
+    this.#change();
+  }
+
+  /** Seats of the game that this window showed last, if it is the one with this address. */
+  static seatsOf(fragment) {
+    const kept = recall("seats", "sessionStorage");
+    return kept?.fragment === fragment ? kept.seats : null;
+  }
+
+  /** Remember who plays, for when the window is loaded again. */
+  keepSeats(fragment) {
+    const seats = this.isStudy ? null : this.seats;
+    remember("seats", { fragment, seats }, "sessionStorage");
+  }
+
+  #change() {
+    this.#drive();
+    this.#tell.changed();
+  }
+
+  /** Start the agent that is to move, and stop one that is not. */
+  #drive() {
+    const node = this.live;
+    const seat = this.seats[node.mover];
+    const due = !this.isStudy && !this.paused && seat.kind !== "person";
+    if (this.#agent && (!due || this.#agent.node !== node || this.#agent.seat !== seat)) {
+      this.#agent.stop.abort();
+      this.#agent = null;
+    }
+    if (due && !this.#agent) this.#move(node, seat);
+  }
+
+  async #move(node, seat) {
+    const agent = { node, seat, stop: new AbortController(), simulations: 0 };
+    this.#agent = agent;
+    const pace = wait(this.seats.includes(seat) && this.person === null ? WATCHING_PACE : PACE);
+    let action;
+    try {
+      action = await this.#choose(agent);
+      await pace;
+    } catch (error) {
+      if (this.#agent !== agent) return;
+      this.#agent = null;
+      this.paused = true;
+      this.#tell.failed(error.message);
+      this.#change();
+      return;
+    }
+    if (this.#agent !== agent) return;
+    this.#agent = null;
+    const child = this.table.play(node, action);
+    this.live = child;
+    if (this.view === node) this.view = child;
+    this.#tell.played(child);
+    this.#change();
+  }
+
+  async #choose(agent) {
+    const { node, seat, stop } = agent;
+    if (seat.kind === "random") {
+      const legal = this.table.legal(node);
+      return legal[Math.floor(Math.random() * legal.length)].action;
+    }
+    const job = { seed: this.table.seed, actions: node.actions };
+    const found = await this.#thinker.search(
+      { ...job, ...seatJob(seat, this.board.levels) },
+      {
+        signal: stop.signal,
+        onReport: ({ simulations }) => {
+          agent.simulations = simulations;
+          if (this.#agent === agent) this.#tell.changed();
+        },
+      },
+    );
+    return found?.action;
+  }
+}

@@ -1,0 +1,234 @@
+/** The dialog in which a game, a board and the players are chosen. */
+
+import { button, el } from "./dom.js";
+import { openDialog } from "./dialogs.js";
+import { MOST_SECONDS, MOST_SIMULATIONS, PERSON } from "./seats.js";
+
+const KINDS = {
+  level: "A level of the agent",
+  network: "The agent's network, by time or simulations",
+  random: "A random mover",
+  person: "A person beside me",
+};
+const SIDES = { 0: "First", 1: "Second", lot: "By lot", watch: "I watch" };
+
+/** What is chosen at first. */
+export const FIRST_CHOICE = Object.freeze({
+  side: "0",
+  opponents: [
+    { kind: "level", level: 3, amount: 128, unit: "simulations" },
+    { kind: "level", level: 3, amount: 128, unit: "simulations" },
+  ],
+});
+
+let lastName = 0;
+
+/** A labelled group of radio buttons. */
+function radios(legend, entries, value, onchange, style = "pills") {
+  const name = `radio${(lastName += 1)}`;
+  return el(
+    "fieldset",
+    { class: style },
+    el("legend", {}, legend),
+    entries.map(([key, text]) => {
+      const input = el("input", { type: "radio", name, value: key, checked: key === value });
+      input.addEventListener("change", () => onchange(key));
+      return el("label", {}, input, el("span", {}, text));
+    }),
+  );
+}
+
+function select(label, entries, value, onchange) {
+  const field = el(
+    "select",
+    {},
+    entries.map(([key, text]) => el("option", { value: key, selected: key === value }, text)),
+  );
+  field.addEventListener("change", () => onchange(field.value));
+  return el("label", { class: "field" }, el("span", {}, label), field);
+}
+
+/**
+ * Ask what to play.
+ * @param {import("./catalog.js").Catalog} catalog
+ * @param {object} chosen `{game, variant, side, opponents}`, names of the first two; it is kept
+ *   up to date.
+ * @param {object} may
+ * @param {string | null} may.goOn id of the variant whose position can be played on, or null.
+ * @param {(choice: {game, variant, seats, goOn: boolean}) => Promise<void>} start
+ */
+export function setupDialog(catalog, chosen, { goOn }, start) {
+  const body = el("div", { class: "setup" });
+  const told = el("p", { class: "told", role: "alert" });
+  let from = "start";
+  let levels = [];
+
+  const entry = () => {
+    const game = catalog.game(chosen.game) ?? catalog.games[0];
+    const variant = game.variants.find(({ id }) => id === chosen.variant) ?? game.variants[0];
+    return { game, variant };
+  };
+
+  async function draw(focus) {
+    const { game, variant } = entry();
+    chosen.game = game.name;
+    chosen.variant = variant.id;
+    try {
+      levels = await catalog.levels(variant);
+      told.textContent = "";
+    } catch (error) {
+      levels = [];
+      told.textContent = error.message;
+    }
+    if (entry().variant !== variant) return;
+    const change = (key) => (value) => {
+      chosen[key] = value;
+      draw(key);
+    };
+    const games = catalog.games.map((each) => [each.name, each.title]);
+    const sides = Object.entries(SIDES);
+    const parts = [
+      ["game", radios("Game", games, game.name, change("game"), "cards")],
+      ["summary", el("p", { class: "faint" }, `${sentence(game.summary)} ${game.credit}.`)],
+      ["variant", variants(game, variant, change("variant"))],
+      ["side", radios("My side", sides, chosen.side, change("side"))],
+      ...(chosen.side === "watch" ? [0, 1] : [1]).map((seat) => [`seat${seat}`, opponent(seat, variant)]),
+      ["from", goOn === variant.id ? origin() : null],
+    ];
+    body.replaceChildren(
+      ...parts.filter(([, part]) => part).map(([key, part]) => el("div", { "data-part": key }, part)),
+    );
+    const part = body.querySelector(`[data-part="${focus}"]`);
+    (part?.querySelector("input:checked") ?? part?.querySelector("select"))?.focus();
+  }
+
+  function variants(game, variant, onchange) {
+    if (game.variants.length < 2) return null;
+    const entries = game.variants.map(({ id, title, network }) => [
+      id,
+      network ? title : `${title} (without an agent)`,
+    ]);
+    return select("Board and rules", entries, variant.id, onchange);
+  }
+
+  function origin() {
+    const entries = [
+      ["start", "The start"],
+      ["here", "The position on the board"],
+    ];
+    return radios("Begin with", entries, from, (value) => (from = value));
+  }
+
+  /** The kinds of opponents that there are on a board. */
+  function kinds(variant) {
+    const isThere = { level: levels.length > 0, network: variant.network !== null };
+    return Object.entries(KINDS).filter(
+      ([kind]) => (isThere[kind] ?? true) && !(kind === "person" && chosen.side === "watch"),
+    );
+  }
+
+  function opponent(seat, variant) {
+    const choice = chosen.opponents[seat];
+    const there = kinds(variant);
+    const kind = there.some(([each]) => each === choice.kind) ? choice.kind : there[0][0];
+    const label = chosen.side === "watch" ? ["First player", "Second player"][seat] : "Opponent";
+    const onKind = (value) => {
+      choice.kind = value;
+      draw(`seat${seat}`);
+    };
+    const more = { level: levelField, network: networkField }[kind];
+    return el("div", {}, select(label, there, kind, onKind), more?.(choice) ?? "");
+  }
+
+  function levelField(choice) {
+    const level = Math.min(choice.level, levels.length);
+    const words = (value) => {
+      const { name, elo } = levels[value - 1];
+      const points = Math.round(elo).toLocaleString("en");
+      return `${value} of ${levels.length}${name ? `, ${name}` : ""}: ${points} Elo above random play`;
+    };
+    const output = el("output", {}, words(level));
+    const range = el("input", { type: "range", min: 1, max: levels.length, step: 1, value: level, "aria-valuetext": words(level) });
+    range.addEventListener("input", () => {
+      choice.level = Number(range.value);
+      output.textContent = words(choice.level);
+      range.setAttribute("aria-valuetext", words(choice.level));
+    });
+    return el("label", { class: "field" }, el("span", {}, "Level"), range, output);
+  }
+
+  function networkField(choice) {
+    const most = choice.unit === "seconds" ? MOST_SECONDS : MOST_SIMULATIONS;
+    const amount = el("input", { type: "number", min: 1, max: most, step: 1, value: Math.min(choice.amount, most), "aria-label": "Amount" });
+    amount.addEventListener("input", () => (choice.amount = amount.valueAsNumber));
+    const units = [
+      ["simulations", "simulations a move"],
+      ["seconds", "seconds a move"],
+    ];
+    const unit = el(
+      "select",
+      { "aria-label": "Unit" },
+      units.map(([key, text]) => el("option", { value: key, selected: key === choice.unit }, text)),
+    );
+    unit.addEventListener("change", () => {
+      choice.unit = unit.value;
+      choice.amount = unit.value === "seconds" ? 2 : 128;
+      amount.max = unit.value === "seconds" ? MOST_SECONDS : MOST_SIMULATIONS;
+      amount.value = choice.amount;
+    });
+    return el("div", { class: "field" }, el("span", {}, "Strength"), el("div", { class: "row" }, amount, unit));
+  }
+
+  function seatOf(seat, variant) {
+    const choice = chosen.opponents[seat];
+    const there = kinds(variant).map(([kind]) => kind);
+    const kind = there.includes(choice.kind) ? choice.kind : there[0];
+    if (kind === "level") return { kind, level: Math.min(choice.level, levels.length) };
+    if (kind === "network") {
+      const most = choice.unit === "seconds" ? MOST_SECONDS : MOST_SIMULATIONS;
+      if (!Number.isInteger(choice.amount) || choice.amount < 1 || choice.amount > most) {
+        throw new Error(`The ${choice.unit} of a move are a whole number from 1 to ${most}.`);
+      }
+      return { kind, [choice.unit]: choice.amount };
+    }
+    return { kind };
+  }
+
+  function seats(variant) {
+    if (chosen.side === "watch") return [seatOf(0, variant), seatOf(1, variant)];
+    const side = chosen.side === "lot" ? Math.floor(2 * Math.random()) : Number(chosen.side);
+    const other = seatOf(1, variant);
+    return side === 0 ? [PERSON, other] : [other, PERSON];
+  }
+
+  async function submit(event) {
+    event.preventDefault();
+    const { game, variant } = entry();
+    try {
+      const goesOn = from === "here" && goOn === variant.id;
+      await start({ game, variant, seats: seats(variant), goOn: goesOn });
+      dialog.close();
+    } catch (error) {
+      told.textContent = error.message;
+    }
+  }
+
+  const form = el(
+    "form",
+    { onsubmit: submit },
+    body,
+    told,
+    el(
+      "div",
+      { class: "row end" },
+      button("Cancel", () => dialog.close()),
+      el("button", { type: "submit", class: "primary" }, "Play"),
+    ),
+  );
+  const dialog = openDialog("New game", form);
+  draw("game");
+}
+
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+}

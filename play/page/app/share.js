@@ -1,0 +1,76 @@
+/**
+ * A game as the fragment of an address: `#g=corso&o=corso&m=12.3.7&p=2`, with the game, its
+ * variant, the actions as numbers (or texts), and the ply that is looked at, the last if left out;
+ * `s` is the seed of the start, 0 if left out.
+ */
+
+const MOST_ACTIONS = 10_000;
+
+/** The fragment of the line through the node that is looked at. */
+export function writeFragment({ board, view }) {
+  const { game, variant, table } = board;
+  const { end } = view;
+  const parts = [`g=${encodeURIComponent(game.name)}`, `o=${encodeURIComponent(variant.id)}`];
+  if (table.seed) parts.push(`s=${table.seed}`);
+  if (end.ply) parts.push(`m=${end.actions.join(".")}`);
+  if (view !== end) parts.push(`p=${view.ply}`);
+  return `#${parts.join("&")}`;
+}
+
+/**
+ * What a fragment asks for, `{game, variant, seed, moves, ply}`, or null if for nothing.
+ * @throws {Error} in a sentence for the page.
+ */
+export function readFragment(fragment, catalog) {
+  const text = fragment.replace(/^#/, "");
+  if (!text.includes("=")) return null;
+  const given = new URLSearchParams(text);
+  const name = given.get("g") ?? "";
+  const game = catalog.game(name);
+  if (!game) {
+    const known = catalog.games.map((each) => each.name).join(", ");
+    throw new Error(`The link asks for the game “${name}”; there are ${known}.`);
+  }
+  const id = given.get("o") ?? game.variants[0].id;
+  const found = catalog.find(name, id);
+  if (!found) {
+    const known = game.variants.map((each) => each.id).join(", ");
+    throw new Error(`The link asks for “${id}” of ${game.title}; there are ${known}.`);
+  }
+  const moves = (given.get("m") ?? "").split(".").filter((move) => move !== "");
+  if (moves.length > MOST_ACTIONS) {
+    throw new Error(`The link has ${moves.length} moves; the most are ${MOST_ACTIONS}.`);
+  }
+  const seed = whole(given, "s", Number.MAX_SAFE_INTEGER) ?? 0;
+  return { ...found, seed, moves, ply: whole(given, "p", moves.length) ?? moves.length };
+}
+
+function whole(given, key, most) {
+  const text = given.get(key);
+  if (text === null) return null;
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > most) {
+    throw new Error(`The link has ${key}=${text}; accepted: a whole number from 0 to ${most}.`);
+  }
+  return value;
+}
+
+/**
+ * Play the moves of a fragment.
+ * @returns {object} the node at the ply that is to be looked at.
+ * @throws {Error} a move is not legal.
+ */
+export function playMoves(table, moves, ply) {
+  let node = table.root;
+  let wanted = node;
+  moves.forEach((move, number) => {
+    const action = node.isOver ? null : table.find(node, move);
+    if (action === null) {
+      const why = node.isOver ? "the game is over by then" : "it is not legal there";
+      throw new Error(`Move ${number + 1} of the link, “${move}”, cannot be played: ${why}.`);
+    }
+    node = table.play(node, action);
+    if (node.ply === ply) wanted = node;
+  });
+  return wanted;
+}

@@ -1,0 +1,81 @@
+/** The rules at work: a tree of nodes, and the engine's game, which stands at any of them. */
+
+import { Node } from "./tree.js";
+
+export class Table {
+  #game;
+
+  /**
+   * @param {import("../engine.js").Engine} engine
+   * @param {object} scene NAME.scene.json
+   * @param {number} seed of the start, where that is random.
+   */
+  constructor(engine, scene, seed = 0) {
+    this.engine = engine;
+    this.scene = scene;
+    this.seed = seed;
+    this.#game = engine.newGame(seed);
+    this.root = new Node(null, -1, "", this.#game);
+  }
+
+  /** The engine's game at a node; it stays there until the next call. */
+  at(node) {
+    const wanted = node.actions;
+    const actual = this.#game.actions;
+    let common = 0;
+    while (common < actual.length && actual[common] === wanted[common]) common += 1;
+    for (let left = actual.length; left > common; left -= 1) this.#game.undo();
+    for (const action of wanted.slice(common)) this.#game.play(action);
+    return this.#game;
+  }
+
+  /** The text of a legal action at a node. */
+  text(node, action) {
+    return this.scene.words[this.at(node).word(action)];
+  }
+
+  /** The legal actions at a node, with their texts. */
+  legal(node) {
+    const game = this.at(node);
+    return game.legalActions.map((action) => ({
+      action,
+      text: this.scene.words[game.word(action)],
+    }));
+  }
+
+  /**
+   * The node that an action leads to, new or known.
+   * @throws {RangeError} it is not legal.
+   */
+  play(node, action) {
+    const known = node.childBy(action);
+    if (known) return known;
+    const game = this.at(node);
+    if (!game.isLegal(action)) {
+      const name = this.engine.manifest.description.actions.names[action];
+      throw new RangeError(`${name ?? `the action ${action}`} is not legal`);
+    }
+    const text = this.scene.words[game.word(action)];
+    game.play(action);
+    const child = new Node(node, action, text, game);
+    node.children.push(child);
+    return child;
+  }
+
+  /** The legal action with a text (or a number, as text), or null. */
+  find(node, text) {
+    const game = this.at(node);
+    if (/^\d+$/.test(text) && game.isLegal(Number(text))) return Number(text);
+    return this.legal(node).find((each) => each.text === text)?.action ?? null;
+  }
+
+  /** The texts of actions played one after the other from a node. */
+  texts(node, actions) {
+    const game = this.at(node);
+    return actions.map((action) => {
+      const text = this.scene.words[game.word(action)];
+      game.play(action);
+      return text;
+    });
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * A game with all its variations: nodes, each of which is an action that led from its parent.
+ *
+ * The first child of a node continues the main line. What a node tells of its position (who is to
+ * move, how it stands) the table has written there.
+ */
+
+export class Node {
+  constructor(parent, action, text, { mover, outcome }) {
+    this.parent = parent;
+    this.action = action;
+    this.text = text;
+    this.mover = mover;
+    this.outcome = outcome;
+    this.ply = parent ? parent.ply + 1 : 0;
+    this.children = [];
+    this.comment = "";
+    this.found = null; // the result of an analysis
+  }
+
+  get isOver() {
+    return this.outcome !== 0;
+  }
+
+  /** The nodes from the first move to this one. */
+  get path() {
+    const path = [];
+    for (let node = this; node.parent; node = node.parent) path.unshift(node);
+    return path;
+  }
+
+  get actions() {
+    return this.path.map((node) => node.action);
+  }
+
+  get root() {
+    let node = this;
+    while (node.parent) node = node.parent;
+    return node;
+  }
+
+  /** The last node of the line that goes on from here by first children. */
+  get end() {
+    let node = this;
+    while (node.children.length) node = node.children[0];
+    return node;
+  }
+
+  childBy(action) {
+    return this.children.find((child) => child.action === action) ?? null;
+  }
+
+  isWithin(other) {
+    for (let node = this; node; node = node.parent) if (node === other) return true;
+    return false;
+  }
+
+  /** Take this node, with all after it, out of the tree. */
+  remove() {
+    this.parent.children = this.parent.children.filter((child) => child !== this);
+  }
+
+  /** Make every node from the start to this one the first child of its parent. */
+  promote() {
+    for (const node of this.path) {
+      const others = node.parent.children.filter((child) => child !== node);
+      node.parent.children = [node, ...others];
+    }
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Keeps the whole site in the browser, so that it opens without a network.
+ *
+ * `site.json` lists its files and has a version, which changes when one of them does. Each version
+ * has a cache of its own, complete once it has `site.json`. Opening the page takes the newest
+ * complete one, and looks in the background whether there is a newer version for the next time.
+ */
+
+const PREFIX = `ludarium ${self.registration.scope} `;
+const LIST = "site.json";
+
+const here = (file) => new URL(file, self.registration.scope).href;
+
+async function latestSite() {
+  const answer = await fetch(here(LIST), { cache: "no-store" });
+  if (!answer.ok) throw new Error(`cannot fetch ${LIST}: ${answer.status}`);
+  return answer;
+}
+
+/** Cache the latest version, unless it is there. */
+async function update() {
+  const answer = await latestSite();
+  const { version, files } = await answer.clone().json();
+  const cache = await caches.open(PREFIX + version);
+  if (await cache.match(here(LIST))) return;
+  const wanted = files.filter((file) => file !== LIST && file !== "sw.js").map(here);
+  await cache.addAll(wanted.map((file) => new Request(file, { cache: "no-cache" })));
+  const start = await cache.match(here("index.html"));
+  if (start) await cache.put(here("./"), start);
+  await cache.put(here(LIST), answer);
+}
+
+/** Names of the complete caches, the oldest first. */
+async function versions() {
+  const complete = [];
+  for (const name of await caches.keys()) {
+    if (!name.startsWith(PREFIX)) continue;
+    const cache = await caches.open(name);
+    if (await cache.match(here(LIST))) complete.push(name);
+  }
+  return complete;
+}
+
+let current = null; // name of the cache that answers
+
+async function useNewest() {
+  const complete = await versions();
+  current = complete.at(-1) ?? null;
+  await Promise.all(complete.slice(0, -1).map((name) => caches.delete(name)));
+}
+
+async function respond(request) {
+  if (request.mode === "navigate" || current === null) await useNewest();
+  if (current !== null) {
+    const cache = await caches.open(current);
+    const kept = await cache.match(request, { ignoreSearch: true });
+    if (kept) return kept;
+  }
+  return fetch(request);
+}
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(update().then(() => self.skipWaiting()));
+});
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil(useNewest().then(() => self.clients.claim()));
+});
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method !== "GET" || !request.url.startsWith(self.registration.scope)) return;
+  event.respondWith(respond(request));
+  // Without a network there is nothing newer; the next visit asks again.
+  if (request.mode === "navigate") event.waitUntil(update().catch(() => {}));
+});

@@ -1,0 +1,140 @@
+/**
+ * The thread that thinks: rules and search of one game, and its network.
+ *
+ * Takes messages `{type, id, ...}`: "open" (module, network), "search" (seed, actions, and what
+ * `search` below takes), "stop". Answers each open and search with `{id, done}` or `{id, error}`;
+ * a search tells `{id, found}` and an open `{id, loading}` on the way.
+ */
+
+import { Engine } from "./engine.js";
+import { playLevel } from "./levels.js";
+
+const RUNTIME = new URL("./vendor/onnxruntime-web/", import.meta.url);
+const BREATH = 25; // ms of thinking between looks at the messages
+const REPORT = 200; // ms between reports
+
+let runtime = null;
+let game = null;
+let evaluate = null;
+let ended = Promise.resolve(); // when all that was asked for before has ended
+const stops = new Map();
+
+async function loadRuntime() {
+  const ort = await import(new URL("ort.wasm.min.mjs", RUNTIME).href);
+  ort.env.wasm.wasmPaths = RUNTIME.href;
+  ort.env.wasm.numThreads = 1;
+  return ort;
+}
+
+async function loadNetwork(address, description) {
+  runtime ??= loadRuntime();
+  runtime.catch(() => (runtime = null));
+  const [ort, answer] = await Promise.all([runtime, fetch(address)]);
+  if (!answer.ok) throw new Error(`the network ${address} cannot be loaded: ${answer.status}`);
+  const session = await ort.InferenceSession.create(new Uint8Array(await answer.arrayBuffer()));
+  return evaluator(ort, session, description.canonical_turn);
+}
+
+/** Asks the network, which sees and names everything in the board's own frame. */
+function evaluator(ort, session, turn) {
+  let breath = performance.now();
+  return async (planes, shape) => {
+    const width = shape.length > 1 ? planes.length / shape[0] : planes.length;
+    const entry = turn && (shape.length > 1 ? turn.upright * width : turn.upright);
+    const isTurned = turn !== null && planes[entry] < 0.5;
+    const seen = isTurned ? turnedPlanes(planes, width, turn.cells) : planes.slice();
+    if (performance.now() - breath > BREATH) {
+      await new Promise((resolve) => setTimeout(resolve));
+      breath = performance.now();
+    }
+    const input = new ort.Tensor("float32", seen, [1, ...shape]);
+    const { policy_logits: policy, value } = await session.run({ observation: input });
+    const logits = isTurned ? turn.actions.map((action) => policy.data[action]) : policy.data;
+    return { logits, value: value.data[0] };
+  };
+}
+
+function turnedPlanes(planes, width, cells) {
+  const seen = new Float32Array(planes.length);
+  for (let start = 0; start < planes.length; start += width) {
+    for (let cell = 0; cell < width; cell += 1) seen[start + cell] = planes[start + cells[cell]];
+  }
+  return seen;
+}
+
+async function open({ id, module, network }) {
+  const engine = await Engine.load(module);
+  game = engine.newGame();
+  evaluate = null;
+  if (network !== null) {
+    self.postMessage({ id, loading: true });
+    evaluate = await loadNetwork(network, engine.manifest.description);
+  }
+  game.search.seed(Math.floor(Math.random() * 2 ** 32));
+  return null;
+}
+
+/** What the network thinks of each legal action before any search, by action. */
+async function priors() {
+  const planes = game.observation({ canonical: true });
+  const { logits } = await evaluate(planes, game.observationShape);
+  const legal = game.legalActions;
+  const known = legal.map((action) => logits[game.toCanonical(action)]);
+  const most = Math.max(...known);
+  const weights = known.map((logit) => Math.exp(logit - most));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const prior = new Float32Array(game.numActions);
+  legal.forEach((action, number) => (prior[action] = weights[number] / total));
+  return prior;
+}
+
+/**
+ * Search the position after `actions`.
+ * @param {object} job
+ * @param {object} [job.settings] of the search, where it is not a level's.
+ * @param {number} [job.time] most ms.
+ * @param {object} [job.knobs] of a level, which then searches and chooses in its way.
+ * @param {boolean} [job.reports] tell what is found on the way, and the network's priors.
+ */
+async function search({ id, seed, actions, settings, time, knobs, reports }, stop) {
+  if (evaluate === null) throw new Error("there is no network for this board to think with");
+  if (stop.signal.aborted) return null;
+  game.start(seed);
+  for (const action of actions) game.play(action);
+  const prior = reports ? await priors() : null;
+  const end = time === undefined ? Infinity : performance.now() + time;
+  let reported = performance.now();
+  const onProgress = () => {
+    const now = performance.now();
+    if (now > end) stop.abort();
+    if (now - reported < REPORT) return;
+    reported = now;
+    const found = reports ? { ...game.search.results(), prior } : null;
+    self.postMessage({ id, found, simulations: game.search.simulations });
+  };
+  const run = { signal: stop.signal, onProgress };
+  const found = knobs
+    ? await playLevel(game, evaluate, knobs, Math.random, run)
+    : await game.search.run(evaluate, settings, run);
+  return { ...found, prior };
+}
+
+async function answer(id, work) {
+  try {
+    self.postMessage({ id, done: await work() });
+  } catch (error) {
+    self.postMessage({ id, error: error.message });
+  }
+  stops.delete(id);
+}
+
+self.addEventListener("message", ({ data }) => {
+  if (data.type === "stop") {
+    stops.get(data.id)?.abort();
+    return;
+  }
+  const stop = new AbortController();
+  stops.set(data.id, stop);
+  const work = data.type === "open" ? () => open(data) : () => search(data, stop);
+  ended = ended.then(() => answer(data.id, work));
+});
