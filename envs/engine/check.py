@@ -1,8 +1,8 @@
 """Checks of a new game: some run whenever a game is made, others play it (`check_game`).
 
-`check_description` and `check_rules` neither compile nor play anything, and take a few
-milliseconds; every `Game` runs them when it is made. They find errors that compiled code does not
-report: it reads and writes out of bounds silently, and for a misspelt field it only prints the
+`check_description`, `check_rules` and `check_view` neither compile nor play anything, and take a
+few milliseconds; every `Game` runs them when it is made. They find errors that compiled code does
+not report: it reads and writes out of bounds silently, and for a misspelt field it only prints the
 field's name.
 """
 
@@ -27,11 +27,20 @@ from .rule import state_dtype
 if TYPE_CHECKING:
     from .game import Game
 
-#: The rule functions with the number of their arguments.
-_ARGUMENTS = {
-    **{"init": 3, "is_legal": 3, "step": 3, "observe": 4},
-    **{"score": 2, "may_end": 2, "is_turned": 3},
+_POSITION = ("tables", "state")
+#: What the functions of a game's modules are called with. Of the arguments, `_RECORDS` have fields.
+_RULES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("is_legal", "step"), (*_POSITION, "action")),
+    **{"init": (*_POSITION, "rng"), "observe": (*_POSITION, "player", "planes")},
+    **{"score": _POSITION, "may_end": _POSITION, "is_turned": (*_POSITION, "player")},
 }
+_VIEW: dict[str, tuple[str, ...]] = {
+    **{"show": ("tables", "view", "before", "state", "action", "shown")},
+    **{"word": (*_POSITION, "action"), "task": _POSITION},
+    **dict.fromkeys(("role", "points"), (*_POSITION, "player")),
+}
+_CALLS = {"rules": _RULES, "view": _VIEW}
+_RECORDS = ("tables", "state", "view", "before")
 _NEEDED = ("init", "is_legal", "step", "observe")
 _MOST_ACTIONS = 2**15 - 1  # search trees store action numbers in two bytes
 _MOST_PLIES = 2**31 - 1
@@ -40,7 +49,7 @@ _WHOLE_NUMBERS = {
     "max_plies": (1, _MOST_PLIES),
     "max_score": (0, _MOST_PLIES),
 }
-_FLAGS = ("binary_observation", "random_start", "has_owners")
+_FLAGS = ("binary_observation", "random_start", "has_owners", "has_points")
 
 
 # What `setup` has set.
@@ -78,10 +87,19 @@ def _faults_of_description(game: Game) -> Iterator[str]:
     events = game.event_names
     number = len(events) if isinstance(events, Sequence) else 0
     yield from _faults_of_names("event_names", events, number, "events")
+    for name in ("words", "tasks"):
+        yield from _faults_of_texts(name, getattr(game, name))
     yield from _faults_of_records(game)
     yield from _faults_of_places(game)
     if game.has_owners and len(shape) != 3:
         yield "has_owners is True, but cells have owners only on a board (planes, height, width)"
+
+
+def _faults_of_texts(title: str, texts: Any) -> Iterator[str]:
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        yield f"{title} is {quoted(texts)}; it must be a list of texts"
+    if not texts:
+        yield f"{title} is empty; it must have a text"
 
 
 def _faults_of_names(title: str, names: Any, count: int, what: str) -> Iterator[str]:
@@ -101,8 +119,10 @@ def _faults_of_records(game: Game) -> Iterator[str]:
     fields = dict(dtype.fields or {})
     if any(name not in fields or fields[name][0] != common[name] for name in common.names or ()):
         yield "state_dtype lacks ply, mover or outcome; make it with engine.rule.state_dtype(...)"
-    if not isinstance(game.tables, np.ndarray) or game.tables.shape != (1,):
-        yield f"tables is {quoted(game.tables)}; make it with engine.rule.table_record(...)"
+    for name in ("tables", "view_tables"):
+        tables = getattr(game, name)
+        if not isinstance(tables, np.ndarray) or tables.shape != (1,):
+            yield f"{name} is {quoted(tables)}; make it with engine.rule.table_record(...)"
     for name in game.log_fields:
         if name not in fields or name in (common.names or ()):
             yield f"log_fields names {quoted(name)}; the game's own fields are " + ", ".join(
@@ -131,7 +151,7 @@ def _faults_of_places(game: Game) -> Iterator[str]:
         )
 
 
-# What the source of the rules tells.
+# What the source of the rules and of the view tells.
 
 
 def check_rules(game: Game) -> None:
@@ -145,17 +165,58 @@ def check_rules(game: Game) -> None:
         raise ValueError(f"the rules of {game.name}: {fault}")
 
 
+def check_view(game: Game) -> None:
+    """Check what can be read in the source of a game's view.
+
+    Raises:
+        ValueError: a function takes other arguments, uses a field that the records do not have,
+            or ``points`` and ``has_points`` do not go together.
+    """
+    for fault in _faults_of_view(game):
+        raise ValueError(f"the view of {game.name}: {fault}")
+
+
 def _faults_of_rules(game: Game) -> Iterator[str]:
-    for name, count in _ARGUMENTS.items():
-        function = getattr(game.rules, name, None)
-        if function is None and name in _NEEDED:
+    for name in _NEEDED:
+        if not hasattr(game.rules, name):
             yield f"there is no function {name}"
-        elif function is not None:
+    yield from _faults_of_module(game, game.rules, "rules")
+    written = _read(game.rules, "rules").written
+    if written is not None:
+        unwritten = [name for name in game.state_dtype.names or () if name not in written]
+        if unwritten:
+            yield (
+                f"init never writes state.{', state.'.join(unwritten[:5])}; it must write every "
+                "field, for a record is used again for the next game"
+            )
+
+
+def _faults_of_view(game: Game) -> Iterator[str]:
+    counts = hasattr(game.view, "points")
+    if game.has_points and not counts:
+        yield "has_points is True, but there is no function points"
+    if counts and not game.has_points:
+        yield "there is a function points, but has_points is False; set it in setup"
+    if game.view is not None:
+        yield from _faults_of_module(game, game.view, "view")
+
+
+def _faults_of_module(game: Game, module: ModuleType, kind: str) -> Iterator[str]:
+    """Functions with other arguments than those that they are called with, and unknown fields."""
+    for name, arguments in _CALLS[kind].items():
+        function = getattr(module, name, None)
+        if function is not None:
             code = getattr(function, "py_func", function).__code__
-            if code.co_argcount != count:
-                yield f"{name} takes {code.co_argcount} arguments; it is called with {count}"
-    reading = _read_rules(game.rules)
-    fields = {"state": game.state_dtype.names or (), "tables": game.tables.dtype.names or ()}
+            if code.co_argcount != len(arguments):
+                yield (
+                    f"{name} takes {code.co_argcount} arguments; it is called with {len(arguments)}"
+                )
+    states = game.state_dtype.names or ()
+    fields = {
+        **{"state": states, "before": states},
+        **{"tables": game.tables.dtype.names or (), "view": game.view_tables.dtype.names or ()},
+    }
+    reading = _read(module, kind)
     for use in reading.uses:
         known = fields[use.record]
         if use.field not in known and not hasattr(np.ndarray, use.field):
@@ -164,20 +225,13 @@ def _faults_of_rules(game: Game) -> Iterator[str]:
                 f"{use.function} (line {use.line} of {reading.file}) uses "
                 f"{use.record}.{use.field}, a field that is not there; did you mean {similar[0]}?"
             )
-    if reading.written is not None:
-        unwritten = [name for name in fields["state"] if name not in reading.written]
-        if unwritten:
-            yield (
-                f"init never writes state.{', state.'.join(unwritten[:5])}; it must write every "
-                "field, for a record is used again for the next game"
-            )
 
 
 @dataclass(frozen=True)
 class _Use:
-    """A field that a rule function uses, and where."""
+    """A field that a function uses, and where."""
 
-    record: str  # "state" or "tables"
+    record: str  # one of `_RECORDS`
     field: str
     function: str
     line: int
@@ -185,7 +239,7 @@ class _Use:
 
 @dataclass(frozen=True)
 class _Reading:
-    """Result of reading the source of the rules: see `_read_rules`."""
+    """Result of reading the source of the rules or the view: see `_read`."""
 
     file: str
     uses: tuple[_Use, ...]
@@ -193,15 +247,16 @@ class _Reading:
 
 
 @cache
-def _read_rules(rules: ModuleType) -> _Reading:
-    """Which fields rule functions use, and which ones ``init`` writes.
+def _read(module: ModuleType, kind: str) -> _Reading:
+    """Which fields the functions of the "rules" or "view" use, and which ones ``init`` writes.
 
-    Only decorated functions count. Fields are recognised by the names of arguments: the first two
-    of the rule functions, and ``tables`` and ``state`` in helpers. ``written`` is None where a
-    function of another module gets the position, and so may write what it likes.
+    Only decorated functions count. Fields are recognised by the names of arguments: by their
+    places in the functions that `_CALLS` lists, by the names in `_RECORDS` in helpers. ``written``
+    is None where a function of another module gets the position, and so may write what it likes.
     """
+    calls = _CALLS[kind]
     try:
-        source = inspect.getsource(rules)
+        source = inspect.getsource(module)
     except (OSError, TypeError):
         return _Reading("", (), None)
     functions = {
@@ -209,24 +264,27 @@ def _read_rules(rules: ModuleType) -> _Reading:
         for node in ast.parse(source).body
         if isinstance(node, ast.FunctionDef) and node.decorator_list
     }
-    uses = tuple(use for function in functions.values() for use in _uses_in(function))
-    return _Reading(Path(str(rules.__file__)).name, uses, _written_by("init", functions))
+    uses = tuple(use for function in functions.values() for use in _uses_in(function, calls))
+    return _Reading(Path(str(module.__file__)).name, uses, _written_by("init", functions, calls))
 
 
-def _records_of(function: ast.FunctionDef) -> dict[str, str]:
+def _records_of(function: ast.FunctionDef, calls: dict[str, tuple[str, ...]]) -> dict[str, str]:
     """The names by which a function knows the records, unless it gives them another meaning."""
     arguments = [argument.arg for argument in function.args.args]
-    records: dict[str, str] = {name: name for name in ("state", "tables") if name in arguments}
-    if function.name in _ARGUMENTS and len(arguments) >= 2:
-        records = {arguments[0]: "tables", arguments[1]: "state"}
+    meanings = calls.get(function.name, arguments)
+    records = {
+        argument: meaning
+        for argument, meaning in zip(arguments, meanings, strict=False)
+        if meaning in _RECORDS
+    }
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             records.pop(node.id, None)
     return records
 
 
-def _uses_in(function: ast.FunctionDef) -> Iterator[_Use]:
-    records = _records_of(function)
+def _uses_in(function: ast.FunctionDef, calls: dict[str, tuple[str, ...]]) -> Iterator[_Use]:
+    records = _records_of(function, calls)
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute):
             record = records.get(_name(node.value))
@@ -234,7 +292,9 @@ def _uses_in(function: ast.FunctionDef) -> Iterator[_Use]:
                 yield _Use(record, node.attr, function.name, node.lineno)
 
 
-def _written_by(name: str, functions: dict[str, ast.FunctionDef]) -> frozenset[str] | None:
+def _written_by(
+    name: str, functions: dict[str, ast.FunctionDef], calls: dict[str, tuple[str, ...]]
+) -> frozenset[str] | None:
     """The fields of the position that a function writes, by itself or by those that it calls."""
     written: set[str] = set()
     waiting, known = [name], {name}
@@ -242,7 +302,8 @@ def _written_by(name: str, functions: dict[str, ast.FunctionDef]) -> frozenset[s
         function = functions.get(waiting.pop())
         if function is None:
             return None
-        states = {alias for alias, record in _records_of(function).items() if record == "state"}
+        records = _records_of(function, calls)
+        states = {alias for alias, record in records.items() if record == "state"}
         for node in ast.walk(function):
             if isinstance(node, ast.Assign):
                 written |= {_field(target, states) for target in _targets(node)}
@@ -278,17 +339,21 @@ def _field(node: ast.expr, states: set[str]) -> str:
 
 
 def compile_error(game: Game, error: Exception) -> ValueError:
-    """Shorten numba's error to two lines: which rule function, where, and what to do."""
+    """Shorten numba's error to two lines: which function, where, and what to do."""
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     reason = next(
         (line for line in lines if not line.startswith("Failed in")), type(error).__name__
     )
     function = re.search(r"<function (\w+) at", text)
-    source = re.escape(Path(str(game.rules.__file__)).name)
-    place = re.search(rf'File "[^"]*{source}", line (\d+)', text)
-    where = f"{function[1] if function else 'a function'}{f', line {place[1]}' if place else ''}"
+    name = function[1] if function else "a function"
+    what, line = "view" if name in _VIEW and hasattr(game.view, name) else "rules", ""
+    for kind, module in (("rules", game.rules), ("view", game.view)):
+        source = re.escape(Path(str(getattr(module, "__file__", ""))).name)
+        place = re.search(rf'File "[^"]*{source}", line (\d+)', text) if source else None
+        if place:
+            what, line = kind, f", line {place[1]}"
     return ValueError(
-        f"the rules of {game.name} cannot be compiled ({where}): {shortened(reason)}\n"
+        f"the {what} of {game.name} cannot be compiled ({name}{line}): {shortened(reason)}\n"
         "run with NUMBA_DISABLE_JIT=1: rules are plain Python then, and an error shows its line"
     )

@@ -102,16 +102,17 @@ def specialise(
 
 
 _RULES = ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end")
-_VIEWS = ("show", "word", "task", "role", "points")
+#: The functions of a game's view.
+VIEWS = ("show", "word", "task", "role", "points")
 
 
 def _fill_in(rules: ModuleType, view: ModuleType | None) -> ModuleType:
     """The rule module with every optional function present, each compiled as a `leaf`."""
     filled_in = ModuleType(rules.__name__)
-    shown = {} if view is None else {name: getattr(view, name, None) for name in _VIEWS}
-    given = vars(rules) | {name: value for name, value in shown.items() if value is not None}
-    vars(filled_in).update(rule_module.DEFAULTS | given)
-    for name in (*_RULES, *_VIEWS):
+    defaults = rule_module.DEFAULTS
+    shown = {name: getattr(view, name, defaults[name]) for name in VIEWS}  # and not of the rules
+    vars(filled_in).update(defaults | vars(rules) | shown)
+    for name in (*_RULES, *VIEWS):
         function = getattr(filled_in, name)
         plain = getattr(function, "py_func", function)
         setattr(filled_in, name, _COMPILE["leaf" if name in _RULES else "part"](plain))

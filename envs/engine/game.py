@@ -1,8 +1,8 @@
 """`Game`: the base class that a game's package implements and every part of the engine uses.
 
-A game's package is a folder with ``rules.py`` (the rule functions), ``board.py`` (the subclass of
-`Game`: geometry, text, symmetries, picture) and a README. ``docs/new-game.md`` builds one
-step by step.
+A game's package is a folder with ``rules.py`` (the rule functions), ``view.py`` (what a position
+shows), ``board.py`` (the subclass of `Game`: geometry, text, symmetries, picture) and a README.
+``docs/new-game.md`` builds one step by step.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numba import NumbaError
 
 from . import kernels as kernel_templates
 from . import views as view_templates
-from .check import check_description, check_rules
+from .check import check_description, check_rules, check_view, compile_error
 from .codec import CanonicalTurn
 from .compile import specialise
 from .messages import quoted
@@ -129,9 +130,10 @@ class Game(GameText):
         view: module with the functions that tell what people see, written and compiled like rule
             functions, so that a page shows what Python shows:
             ``show(tables, view, before, state, action, shown)`` writes for each slot of `scene`
-            the number of the choice that it shows, int32[slots]; ``action`` led from ``before``
-            to ``state``, or is -1, and ``before`` is then ``state`` once more; ``view`` is the
-            record of ``view_tables``;
+            the number of the choice that it shows, int32[slots], in which anything may stand
+            before; ``action`` led from ``before`` to ``state``; it may be -1, and ``before``
+            may be ``state`` once more, where these are not known; ``view`` is the record of
+            ``view_tables``;
             ``word(tables, state, action) -> int``, which of the ``words`` is the text of an action
             (default: its number);
             ``task(tables, state) -> int``, which of the ``tasks`` the mover has (default: 0);
@@ -217,6 +219,7 @@ class Game(GameText):
         """Raise ``ValueError`` for errors that show without playing; `check_game` finds others."""
         check_description(self)
         check_rules(self)
+        check_view(self)
 
     def _add_turn(self) -> None:
         """Add the canonical turn to the tables, where `kernels` look for it."""
@@ -314,7 +317,7 @@ class Game(GameText):
 
     def word(self, state: np.record, action: int) -> int:
         """Number of the text of ``action``, among the ``words``."""
-        return int(self._views.word(self.tables, self._alone(state), action))
+        return int(self._ask("word", self.tables, self._alone(state), action))
 
     def to_do(self, state: np.record) -> str:
         """The next task of the player to move, such as ``place the second token``."""
@@ -330,7 +333,7 @@ class Game(GameText):
     def facts(self, state: np.record) -> np.ndarray:
         """What people are told of a position, int32[5]: see `engine.views`."""
         found = np.empty(NUM_FACTS, np.int32)
-        self._views.facts(self.tables, self._alone(state), found)
+        self._ask("facts", self.tables, self._alone(state), found)
         return found
 
     def shown(
@@ -344,7 +347,7 @@ class Game(GameText):
         there = self._alone(state)
         action = -1 if last_action is None else last_action
         since = there if before is None else self._alone(before)
-        self._views.show(self.tables, self.view_tables, since, there, action, shown)
+        self._ask("show", self.tables, self.view_tables, since, there, action, shown)
         return shown
 
     def svg(
@@ -374,6 +377,13 @@ class Game(GameText):
     def _views(self) -> SimpleNamespace:
         """The compiled functions of ``engine.views`` for this game."""
         return specialise(view_templates, self.rules, self.view)
+
+    def _ask(self, name: str, *arguments: Any) -> Any:
+        """Call a compiled function of the view; ``ValueError`` says what cannot be compiled."""
+        try:
+            return getattr(self._views, name)(*arguments)
+        except NumbaError as error:
+            raise compile_error(self, error) from None
 
     def _alone(self, state: np.record) -> np.ndarray:
         """A record as an array of one."""

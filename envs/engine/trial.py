@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .compile import VIEWS
 from .game import Game, Symmetries
 from .messages import shortened
 from .position import Position
@@ -18,7 +19,8 @@ from .rule import DEFAULTS, ONGOING, TRUNCATED, seed_rng
 
 _DEFAULTS = {name: getattr(rule, "py_func", rule) for name, rule in DEFAULTS.items()}
 _NOTHING = 777.0  # stands in an observation where nothing was written
-_IN_FULL = 3  # games in which texts are checked too, and which compiled code plays again
+_UNWRITTEN = -777  # stands where the view has written no choice
+_IN_FULL = 3  # games in which views and texts are checked too, and which compiled code plays again
 _MOST_SYMMETRIES = 32  # symmetries that are tested, each in one game
 
 
@@ -39,6 +41,7 @@ def check_game(game: Game, games: int = 50, seed: int = 0) -> list[str]:
     """
     trial = _Trial(game)
     trial.check_starts()
+    trial.check_scene()
     trial.check_spots()
     for number in range(games):
         if trial.faults:
@@ -62,8 +65,11 @@ class _Trial:
     def __init__(self, game: Game) -> None:
         self.game = game
         self.faults: dict[str, str] = {}
-        self._rules = _plain(game.rules, {})
+        copies: dict[ModuleType, ModuleType] = {}
+        self._rules = _plain(game.rules, copies)
+        self._view = None if game.view is None else _plain(game.view, copies)
         self._table = game.tables[0]
+        self._choices = np.zeros(0, np.int64)  # of each slot of the scene, how many
         self._where = ""
 
     def _expect(self, holds: Any, kind: str, message: str) -> None:
@@ -71,23 +77,26 @@ class _Trial:
             self.faults.setdefault(kind, f"{message}{self._where}")
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """Call a rule function.
+        """Call a function of the rules, or of the view.
 
         Raises:
             _FaultError: it raised an error, which is noted.
         """
-        function: Any = getattr(self._rules, name, _DEFAULTS.get(name))
+        module = self._view if name in VIEWS else self._rules
+        function: Any = getattr(module, name, _DEFAULTS.get(name))
         try:
             with np.errstate(all="raise"):
                 return function(self._table, *arguments)
         except Exception as error:  # whatever is wrong with a stranger's rules
-            self._expect(False, name, f"{name} fails: {self._told(error)}")
+            room = f"; the scene has {len(self._choices)} slots" if name == "show" else ""
+            self._expect(False, name, f"{name} fails: {self._told(error)}{room}")
             raise _FaultError from None
 
     def _told(self, error: Exception) -> str:
         """An error, and the last line of the game's own code in its traceback."""
         frames = traceback.extract_tb(error.__traceback__)
-        files = (self.game.rules.__file__, inspect.getfile(type(self.game)))
+        modules = (self.game.rules, self.game.view)
+        files = [inspect.getfile(type(self.game)), *(getattr(m, "__file__", "") for m in modules)]
         own = [frame for frame in frames if frame.filename in files] or frames
         place = f"line {own[-1].lineno} of {Path(own[-1].filename).name}, in {own[-1].name}"
         return f"{shortened(f'{type(error).__name__}: {error}')} ({place})"
@@ -149,10 +158,13 @@ class _Trial:
         played: list[str] = []
         try:
             states = self._start(seed_rng(seed)[0])
+            before, action = states, -1
             while states["outcome"][0] == ONGOING and not self.faults:
                 self._where = f" (after {len(played)} plies: {' '.join(played[-6:])})"
                 mask = self._look(states)
-                if in_full:
+                if in_full and not self.faults:
+                    self._look_at_view(before, action, states)
+                if in_full and not self.faults:
                     self._read_texts(states, mask)
                 if self.faults:
                     return
@@ -162,6 +174,8 @@ class _Trial:
                 self._step(states, action)
                 self._count_events(before, action, states)
             self._look(states)
+            if in_full:
+                self._look_at_view(before, action, states)
             lead = abs(int(self._call("score", states[0])))
             most = self.game.max_score
             self._expect(
@@ -266,6 +280,83 @@ class _Trial:
             told = f"action_spots has the shape {shape}, not {expected}"
             self._expect(shape == expected, "spots", told)
 
+    def check_scene(self) -> None:
+        """The picture is made of texts, and each slot has a choice."""
+        self._where = ""
+        try:
+            scene = self.game.drawn_scene
+            texts = [scene.note, *scene.ground, *(text for each in scene.slots for text in each)]
+            texts += [text for role in scene.roles for text in (role.words, role.piece)]
+            self._choices = np.array([len(choices) for choices in scene.slots], np.int64)
+        except Exception as error:  # whatever is wrong with a stranger's game
+            self._expect(False, "scene", f"scene fails: {self._told(error)}")
+            return
+        others = [text for text in texts if not isinstance(text, str)]
+        self._expect(not others, "scene", f"the scene has {others[:1]} where a text must be")
+        empty = np.flatnonzero(self._choices == 0).tolist()
+        self._expect(
+            not empty, "scene", f"slot {empty[:1]} of the scene has no choice; an empty text is one"
+        )
+        self._expect(scene.roles, "scene", "the scene has no roles")
+
+    def _look_at_view(self, before: np.ndarray, action: int, states: np.ndarray) -> None:
+        """The view of a position fits the scene and the texts, and changes nothing.
+
+        Args:
+            before, action: how the game came there, -1 at the start.
+        """
+        kept = before.copy(), states.copy()
+        for number, since in ((-1, states), (action, states), (action, before)):
+            self._look_at_slots(self._shown(since, number, states))
+        game = self.game
+        for number in range(game.num_actions):
+            word = int(self._call("word", states[0], number))
+            self._expect_number(word, f"word of action {number}", len(game.words), "words")
+        task, roles, points = self._facts(states)
+        self._expect_number(task, "task", len(game.tasks), "tasks")
+        for player, role in enumerate(roles):
+            kinds = len(game.drawn_scene.roles)
+            self._expect_number(role, f"role of player {player}", kinds, "roles of the scene")
+        score = int(self._call("score", states[0]))
+        self._expect(
+            not game.has_points or points[0] - points[1] == score,
+            "points",
+            f"points gives {points[0]} and {points[1]}, whose difference is not the score, {score}",
+        )
+        same = (kept[0] == before).all() and (kept[1] == states).all()
+        self._expect(same, "view", "the view changes the position; it may write only into shown")
+
+    def _shown(self, before: np.ndarray, action: int, states: np.ndarray) -> np.ndarray:
+        shown = np.full(len(self._choices), _UNWRITTEN, np.int32)
+        self._call("show", self.game.view_tables[0], before[0], states[0], action, shown)
+        return shown
+
+    def _facts(self, states: np.ndarray) -> tuple[int, list[int], list[int]]:
+        """The mover's task, and the roles and the points of both."""
+        task = int(self._call("task", states[0]))
+        roles, points = (
+            [int(self._call(name, states[0], player)) for player in (0, 1)]
+            for name in ("role", "points")
+        )
+        return task, roles, points
+
+    def _look_at_slots(self, shown: np.ndarray) -> None:
+        """Every slot of the picture shows one of its choices."""
+        unwritten = np.flatnonzero(shown == _UNWRITTEN).tolist()
+        if unwritten:
+            number = f"{len(shown)} slots"
+            told = f"show leaves slot {unwritten[0]} unwritten; it must write all {number}"
+            self._expect(False, "slots", told)
+            return
+        for slot in np.flatnonzero((shown < 0) | (shown >= self._choices)).tolist():
+            self._expect_number(
+                int(shown[slot]), f"show for slot {slot}", int(self._choices[slot]), "choices"
+            )
+
+    def _expect_number(self, value: int, what: str, count: int, of_what: str) -> None:
+        told = f"{what} is {value}, but there are {count} {of_what}: 0 to {count - 1}"
+        self._expect(0 <= value < count, of_what, told)
+
     def check_symmetries(self, seed: int) -> None:
         """Games that are images of each other go the same way."""
         self._where = ""
@@ -324,12 +415,14 @@ class _Trial:
         position = Position(self.game, seed)
         try:
             states = self._start(seed_rng(seed)[0])
+            before, action = states, -1
             while not self.faults:
                 self._where = f" (after {position.ply} plies)"
                 self._compare(states, position)
+                self._compare_views(before, action, states)
                 if position.is_over or self.faults:
                     return
-                action = int(random.choice(position.legal_actions))
+                before, action = states.copy(), int(random.choice(position.legal_actions))
                 position.play(action)
                 self._call("step", states[0], action)
         except _FaultError:
@@ -357,6 +450,25 @@ class _Trial:
                 "compiled",
                 f"compiled code observes other values than plain Python: {remedy}",
             )
+
+    def _compare_views(self, before: np.ndarray, action: int, states: np.ndarray) -> None:
+        game, state = self.game, states[0]
+        last, since = (None, None) if action < 0 else (action, before[0])
+        task, roles, points = self._facts(states)
+        agrees = (
+            (game.shown(state, last, since) == self._shown(before, action, states)).all()
+            and game.facts(state).tolist() == [task, *roles, *points]
+            and all(
+                game.word(state, number) == self._call("word", state, number)
+                for number in range(game.num_actions)
+            )
+        )
+        self._expect(
+            agrees,
+            "compiled",
+            "compiled code shows other numbers than the view in plain Python: compute in int, "
+            "and index within bounds",
+        )
 
 
 def _differ(field: str, one: np.ndarray, other: np.ndarray) -> bool:

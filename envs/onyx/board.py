@@ -211,7 +211,7 @@ class Onyx(Game):
         frame = draw_frame(self.size, self.size, _BOARD)
         at, unit = _coordinates(frame), frame.unit / cos(_TILT)
         spots = [(float(x), float(y)) for x, y in at]
-        marks = [_last_mark(*spots[place], 0.3 * unit) for place in self.places]
+        marks = [_last_mark(*spots[place], 0.3 * unit) for place in map(int, self.places)]
         return Scene(
             bottom=frame.bottom,
             ground=[_GRADIENTS, *frame.elements, *self._drawn_board(frame)],
@@ -242,14 +242,14 @@ class Onyx(Game):
 
         A line is the same text from both of its ends.
         """
+
+        def line(place: int, near: int) -> str:
+            if near == place:
+                return ""
+            return _line(at[min(place, near)], at[max(place, near)], colour, width)
+
         return [
-            [
-                "",
-                *(
-                    "" if near == place else _line(*at[sorted((place, near))], colour, width)
-                    for near in neighbours
-                ),
-            ]
+            ["", *(line(place, near) for near in neighbours)]
             for place, neighbours in enumerate(self.tables[0].neighbours.tolist())
         ]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ludarium.envs import Game, check_game
-from ludarium.envs.engine.check import check_description, check_rules
+from ludarium.envs.engine.check import check_description, check_rules, check_view
 from tests import tictactoe
 from tests.games import ALL_GAMES
 from tests.oddity import Oddity
@@ -23,11 +23,12 @@ Change = tuple[str, str]
 
 @pytest.fixture
 def changed(tmp_path, monkeypatch) -> Callable[..., type[Game]]:
-    """Tic-tac-toe with changes of the sources of its board and rules."""
+    """Tic-tac-toe with changes of the sources of its board, rules and view."""
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def make(*changes: Change) -> type[Game]:
-        sources = {name: (SOURCE / name).read_text() for name in ("rules.py", "board.py")}
+        files = ("rules.py", "board.py", "view.py")
+        sources = {name: (SOURCE / name).read_text() for name in files}
         for old, new in changes:
             (name,) = (name for name, source in sources.items() if old in source)
             sources[name] = sources[name].replace(old, new, 1)
@@ -42,6 +43,11 @@ def changed(tmp_path, monkeypatch) -> Callable[..., type[Game]]:
     yield make
     for name in [name for name in sys.modules if name.startswith("changed_game")]:
         del sys.modules[name]
+
+
+def _with_view(function: str, value: str) -> Change:
+    """A change that adds a function to the view."""
+    return "@rule\ndef show", f"@rule\ndef {function}:\n    return {value}\n\n\n@rule\ndef show"
 
 
 # When it is made.
@@ -99,6 +105,28 @@ def changed(tmp_path, monkeypatch) -> Callable[..., type[Game]]:
         ),
         ("    state.ply = 0\n", "", "init never writes state.ply;"),
         ("        state.cells[cell] = EMPTY\n", "        pass\n", "init never writes state.cells;"),
+        ("max_score = 1", "words = 7", "words is 7; it must be a list of texts"),
+        ("max_score = 1", "tasks = ()", "tasks is empty; it must have a text"),
+        ("max_score = 1", "has_points = 1", "has_points is 1; it must be True or False"),
+        ("max_score = 1", "view_tables = {}", "view_tables is {}; make it with"),
+        ("max_score = 1", "has_points = True", "is True, but there is no function points"),
+        (*_with_view("points(tables, state, player)", "player"), "points, but has_points is False"),
+        ("before, state, action, shown", "state, action, shown", "show takes 5 arguments; it is"),
+        (
+            "= state.cells[cell]\n        shown",
+            "= state.cels[cell]\n        shown",
+            "show .line 10 of view.py. uses state.cels, .* did you mean cells",
+        ),
+        (
+            "= state.cells[cell]\n        shown",
+            "= before.cels[cell]\n        shown",
+            "uses before.cels, a field that is not there",
+        ),
+        (
+            "= state.cells[cell]\n        shown",
+            "= view.marks[cell]\n        shown",
+            "uses view.marks, a field that is not there",
+        ),
     ],
 )
 def test_what_shows_at_once_is_refused_when_the_game_is_made(changed, old, new, words):
@@ -121,6 +149,7 @@ def test_the_line_of_a_misspelt_field_is_named(changed):
 def test_games_without_fault_pass(kind: type[Game]) -> None:
     check_description(kind())
     check_rules(kind())
+    check_view(kind())
 
 
 def test_fields_may_be_written_by_helpers(changed):
@@ -144,6 +173,12 @@ def test_fields_may_be_written_by_helpers(changed):
     import_module("changed_game.board").TicTacToe()
 
 
+def test_functions_of_the_rules_are_not_taken_for_the_view(changed):
+    word = "@rule\ndef word(tables, state, action):\n    return 8 - action\n\n\n"
+    game = changed(("@rule\ndef _has_line", f"{word}@rule\ndef _has_line"))()
+    assert game.action_to_text(game.start().state, 0) == "a1"
+
+
 # When it is compiled.
 
 
@@ -156,6 +191,15 @@ def test_what_the_compiler_refuses_is_told_in_two_lines(changed):
     assert first.startswith("the rules of tictactoe cannot be compiled (step")
     assert "NUMBA_DISABLE_JIT=1" in second
     assert position == game.start()
+
+
+def test_a_view_that_the_compiler_refuses_is_told_in_two_lines(changed):
+    game = changed(("int(cell == action)", "_is_last(cell, action)"))()
+    with pytest.raises(ValueError, match="_is_last") as refusal:
+        game.start().svg()
+    first, second = str(refusal.value).splitlines()
+    assert first.startswith("the view of tictactoe cannot be compiled (show")
+    assert "NUMBA_DISABLE_JIT=1" in second
 
 
 # When it is played.
@@ -195,9 +239,35 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
         ([("return read_cell(text, _SIDE, _SIDE)", "return 0")], "is read as 0"),
         ([('return f"{cell_name(action, _SIDE)} is taken"', "return state.nothing")],
          "no attribute 'nothing'.* of board.py, in why_illegal"),
-        ([("for cell in range(CELLS)])\n\n    def svg", "for cell in range(3)])\n\n    def svg")],
+        ([("for cell in range(CELLS)])\n\n    def scene",
+           "for cell in range(3)])\n\n    def scene")],
          r"action_spots has the shape \(3, 2\), not \(9, 2\)"),
-        ([("        before: np.record | None = None,\n", "")], "text or picture: TypeError"),
+        ([("def scene(self)", "def scene(self, state)")], "scene fails: TypeError"),
+        ([('["", "".join(last_mark(square))]', '["", last_mark(square)]')],
+         "the scene has .* where a text must be"),
+        ([('["", "".join(last_mark(square))]', "[]")], r"slot \[1\] of the scene has no choice"),
+        ([('for symbol in "XO"]\n', 'for symbol in ""]\n')], "the scene has no roles"),
+        ([("= state.cells[cell]\n        shown", "= state.cells[cell] + 1\n        shown")],
+         r"show for slot \d+ is 3, but there are 3 choices: 0 to 2 \(after \d plies"),
+        ([("= int(cell == action)", "= -int(cell == action)")],
+         r"show for slot \d+ is -1, but there are 2 choices: 0 to 1"),
+        ([("        shown[2 * cell + 1] = int(cell == action)\n", "")],
+         "show leaves slot 1 unwritten; it must write all 18 slots"),
+        ([("[2 * cell + 1]", "[2 * cell + 3]")],
+         "show fails: IndexError: .*line 11 of view.py, in show.; the scene has 18 slots"),
+        ([('slots.append(["", *(svg_text', 'slots.append([""]); slots.append(["", *(svg_text')],
+         "show leaves slot 18 unwritten"),
+        ([("int(cell == action)", "int(cell == action)\n    state.ply = 0")],
+         "the view changes the position; it may write only into shown"),
+        ([_with_view("word(tables, state, action)", "action + state.ply")],
+         r"word of action 8 is 9, but there are 9 words: 0 to 8 \(after 1 plies"),
+        ([_with_view("task(tables, state)", "state.mover")],
+         "task is 1, but there are 1 tasks: 0 to 0"),
+        ([_with_view("role(tables, state, player)", "player + 1")],
+         "role of player 1 is 2, but there are 2 roles of the scene"),
+        ([_with_view("points(tables, state, player)", "player"),
+          ("self.max_score = 1", "self.has_points = True")],
+         "points gives 0 and 1, whose difference is not the score, 0"),
         ([("cells = square_symmetries(_SIDE)",
            "cells = np.array([[*range(9)], [1, 0, *range(2, 9)]])")],
          "the image of a position"),
@@ -227,3 +297,14 @@ def test_compiled_code_that_goes_other_ways_is_reported(changed):
     sys.modules["changed_game.rules"]._SHOWN = 0
     (fault,) = check_game(game, games=3)
     assert "compiled code observes other values than plain Python" in fault
+
+
+def test_a_compiled_view_that_goes_other_ways_is_reported(changed):
+    game = changed(
+        ("int(cell == action)", "int(cell == action) * _SHOWN"),
+        ("\n\n\n@rule\ndef show", "\n\n_SHOWN = 1\n\n\n@rule\ndef show"),
+    )()
+    game.start().svg()  # compiled while the last action is shown, which then ends
+    sys.modules["changed_game.view"]._SHOWN = 0
+    (fault,) = check_game(game, games=3)
+    assert "compiled code shows other numbers than the view in plain Python" in fault

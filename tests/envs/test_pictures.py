@@ -12,12 +12,18 @@ import pytest
 from ludarium.envs import GAMES, Game, Position, make_game
 from ludarium.envs.board.layers import LAYERS
 from ludarium.envs.board.picture import GOLD, HEAD, LIGHT, SMALL_TEXT, WIDTH, size_of
+from ludarium.envs.engine.views import POINTS, ROLE, TASK
 from tests.games import ALL_GAMES, random_game
 
 
 @pytest.fixture(params=[*GAMES, "tictactoe"])
 def drawn_game(request: pytest.FixtureRequest) -> Game:
     """Each game whose picture follows the conventions, with its default options."""
+    return ALL_GAMES[request.param]()
+
+
+@pytest.fixture(params=ALL_GAMES)
+def any_game(request: pytest.FixtureRequest) -> Game:
     return ALL_GAMES[request.param]()
 
 
@@ -71,6 +77,27 @@ def test_the_last_ply_is_told_and_marked(drawn_game: Game) -> None:
             assert f"ply {position.ply}: player_{before.mover} {text}" in texts(svg)
             assert svg.count(LIGHT) > position.svg().count(LIGHT)
         before, played_before = position.copy(), action
+
+
+def test_a_view_chooses_among_what_there_is(any_game: Game) -> None:
+    scene = any_game.drawn_scene
+    choices = np.array([len(each) for each in scene.slots])
+    for seed in range(3):
+        before, last_action = None, None
+        for position, action in random_game(any_game, seed):
+            for last, since in ((None, None), (last_action, None), (last_action, before)):
+                shown = any_game.shown(position.state, last, since)
+                assert shown.shape == choices.shape
+                assert ((shown >= 0) & (shown < choices)).all()
+            words = [any_game.word(position.state, each) for each in range(any_game.num_actions)]
+            assert min(words) >= 0
+            assert max(words) < len(any_game.words)
+            facts = any_game.facts(position.state)
+            assert 0 <= facts[TASK] < len(any_game.tasks)
+            assert ((facts[ROLE:POINTS] >= 0) & (facts[ROLE:POINTS] < len(scene.roles))).all()
+            if any_game.has_points:
+                assert facts[POINTS] - facts[POINTS + 1] == position.score
+            before, last_action = position.copy().state, action
 
 
 def test_corso_shows_what_an_expansion_reached_and_took() -> None:

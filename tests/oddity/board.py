@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludarium.envs.board.picture import svg_document, svg_text
+from ludarium.envs.board.picture import HEAD
+from ludarium.envs.board.scene import Role, Scene
 from ludarium.envs.engine.codec import CanonicalTurn
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.options import Option, ply_cap
 from ludarium.envs.engine.rule import table_record
 
-from . import rules
+from . import rules, view
 from .rules import ADD, HIGHEST, PILES
 
 _TEXTS = ("a1", "a2", "b1", "b2", "c1", "c2", "add")
@@ -30,6 +31,7 @@ class Oddity(Game):
     )
     upright = "is player 0"
     rules = rules
+    view = view
 
     def setup(self) -> None:
         self.max_plies = self.options["max_plies"] or 10
@@ -46,9 +48,6 @@ class Oddity(Game):
         self.canonical_turn = CanonicalTurn(
             cells=np.array([0, 2, 1, 3, 4]), actions=np.array([0, 1, 4, 5, 2, 3, ADD])
         )
-
-    def action_to_text(self, state: np.record, action: int) -> str:
-        return _TEXTS[action]
 
     def text_to_action(self, state: np.record, text: str) -> int:
         if text not in _TEXTS:
@@ -67,19 +66,15 @@ class Oddity(Game):
             observation=np.array([range(PILES + 2), [0, 2, 1, 3, 4]]),
         )
 
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
-        elements = [
-            f'<circle cx="{40 * pile + 30}" cy="{40 * place + 30}" r="15" '
-            f'fill="{self.options["colour"]}" stroke="black"/>'
-            for pile in range(PILES)
-            for place in range(int(state.piles[pile]))
-        ]
-        elements.append(f'<rect width="{40 * PILES + 20}" height="5" fill="#886644"/>')
-        if last_action is not None:
-            elements.append(svg_text(70, 40 * HIGHEST + 20, _TEXTS[last_action], 20, "green"))
-        return svg_document(40 * PILES + 20, 40 * HIGHEST + 40, self.title, elements)
+    def scene(self) -> Scene:
+        counter = f'r="15" fill="{self.options["colour"]}" stroke="black"/>'
+        return Scene(
+            bottom=HEAD + 40 * HIGHEST + 20,
+            ground=[f'<rect y="{HEAD:g}" width="{40 * PILES + 20}" height="5" fill="#886644"/>'],
+            slots=[
+                ["", f'<circle cx="{40 * pile + 30}" cy="{HEAD + 40 * place + 30:g}" {counter}']
+                for pile in range(PILES)
+                for place in range(HIGHEST)
+            ],
+            roles=[Role(role, f"<circle {counter}") for role in ("first", "second")],
+        )

@@ -10,6 +10,8 @@ import sys
 
 import numpy as np
 
+from ludarium.envs.board.picture import HEAD
+from ludarium.envs.board.scene import Role, Scene
 from ludarium.envs.engine import rule as engine
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.options import Option
@@ -80,9 +82,6 @@ class RandomTree(Game):
         self.observation_names = ["node"]
         self.max_plies = PLIES
 
-    def action_to_text(self, state: np.record, action: int) -> str:
-        return self.action_names[action]
-
     def text_to_action(self, state: np.record, text: str) -> int:
         return int(text.removeprefix("child "))
 
@@ -92,10 +91,5 @@ class RandomTree(Game):
     def symmetries(self) -> Symmetries:
         return Symmetries(np.arange(ACTIONS)[None], np.arange(1)[None])
 
-    def svg(
-        self,
-        state: np.record,
-        last_action: int | None = None,
-        before: np.record | None = None,
-    ) -> str:
-        raise NotImplementedError
+    def scene(self) -> Scene:
+        return Scene(bottom=HEAD, ground=[], slots=[], roles=[Role("", ""), Role("", "")])
