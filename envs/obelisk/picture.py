@@ -557,14 +557,17 @@ def _shape_name(block: Block) -> str:
 
 def _drawn(cubes: Sequence[Cube], colour: str) -> str:
     """A block alone, with lines where two of its sides meet."""
-    parts = []
+    parts, own = [], frozenset(cubes)
     for cube in sorted(cubes, key=_nearness):
-        x, y = _point(*cube)
-        parts.append(_use(f"{colour}0", x, y))
         beyond = [tuple(map(add, cube, step)) for step in _STEPS]
-        for number, sides in enumerate(_EDGES):
-            if all(beyond[side] not in cubes for side in sides):
-                parts.append(_use(f"e{number}", x, y))
+        edges = [
+            f"e{number}"
+            for number, sides in enumerate(_EDGES)
+            if all(beyond[side] not in own for side in sides)
+        ]
+        x, y = _point(*cube)
+        uses = "".join(f'<use href="#ob-{name}"/>' for name in (f"{colour}0", *edges))
+        parts.append(f'<g transform="translate({x:.1f} {y:.1f})">{uses}</g>')
     return "".join(parts)
 
 

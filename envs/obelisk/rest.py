@@ -1,4 +1,4 @@
-"""Where a block comes to rest on a tower, for texts and pictures."""
+"""Where a block comes to rest on a tower, for texts."""
 
 from __future__ import annotations
 

@@ -1,21 +1,21 @@
 """What people see of a position of Obelisk.
 
-The slots of the picture, in the order in which they are drawn (T types of blocks, L levels):
+The slots of the picture, in the order in which they are drawn, for T types of blocks and L levels:
 
     BAND                what the band in the middle shows: the building zone, or landing places
-    BLACK_LEFT          0, or 1 + the black blocks that are left
+    BLACK_LEFT          nothing, or 1 + the black blocks that are left
     ZONE, ZONE_MARK     [2] the blocks of the building zone, 1 + type; the last action
     TILE                [8] orientations of the block to be placed, 1 + block
     LANDING, REACHED    [72] what is below the block at a placement, and the height that it reaches
     PILE                the blocks in the pile
     STANDING            [2] whether a tower is over the top, or flat
     HAND, HAND_MARK     [2] the block that each player has to place, 1 + type; the last action
-    HIGHEST, HEIGHT     [2, 9] of the columns from above: 1 + colour of the highest cube; the
-                        height, and L + 1 more where it is written in light
-    CUBES               [2, 9 L, 10] a cube and its edges, farther cubes first
-    LEFT                [T] whether any block of a type is left, after one slot for what is always
-                        before the towers
-    COUNT               [T] how many
+    HIGHEST, HEIGHT     [2, 9] columns from above: 1 + colour of the highest cube; the height, and
+                        L + 1 more where it is written in light letters
+    CUBES               [2, 9 L, 10] the cubes and their edges, the nearest cubes last
+
+and then, see `_after_cubes`: what is always before the towers; [T] whether any block of a type is
+left; [T] how many.
 
 View tables: ``filled`` [T+1, 72, 9], the cubes of a placement over each column: bit ``z`` is the
 cube at height ``z``; ``rank`` [L, 9], the place of a cube among those of its tower in the order of

@@ -19,6 +19,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -27,9 +28,11 @@ from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED
-from ludarium.envs.obelisk import Obelisk, rules
+from ludarium.envs.obelisk import Obelisk, rules, view
 from ludarium.envs.obelisk import __file__ as room
+from ludarium.envs.obelisk.blocks import Cube
 from ludarium.envs.obelisk.placements import mirror_types, oriented, own_orientations, placements
+from ludarium.envs.obelisk.rest import come_to_rest
 from tests.games import random_game, slow_but
 from tests.references.agreement import assert_same, play_beside
 from tests.references.obelisk import ReferenceObelisk, Tower
@@ -716,10 +719,93 @@ def test_heights_and_points_are_those_of_the_cubes(position: Position) -> None:
     higher = [[[h > k for h in tower.heights()] for k in range(10)] for tower in towers]
     assert position.state.levels.tolist() == [np.ravel(tower).tolist() for tower in higher]
     assert position.state.over.tolist() == [tower.is_over_the_top() for tower in towers]
-    drawn = [(b.owner, b.block.id, b.cubes) for b in placed_blocks(position.game, position.state)]  # type: ignore[arg-type]
-    built = [(player, b.name, b.cubes) for player in (0, 1) for b in towers[player].blocks]
-    assert Counter(drawn) == Counter(built)
     assert not position.state.log[position.state.logged :].any()
+
+
+def slots_of_cubes(position: Position, action: int | None = None) -> np.ndarray:
+    """What the picture shows of each cube and its edges, int32[2, levels, 9, 10]."""
+    game = position.game
+    ranks = game.view_tables[0].rank
+    slots = game.shown(position.state, action)[view.CUBES :][: 2 * ranks.size * view.CUBE_SLOTS]
+    return slots.reshape(2, ranks.size, view.CUBE_SLOTS)[:, ranks]
+
+
+def beyond(cube: Cube, step: Cube) -> Cube:
+    return cube[0] + step[0], cube[1] + step[1], cube[2] + step[2]
+
+
+#: The sides of a cube that are seen, each with those that it meets.
+SEEN: dict[Cube, tuple[Cube, ...]] = {
+    (0, 0, 1): ((0, -1, 0), (1, 0, 0), (0, 1, 0), (-1, 0, 0)),
+    (-1, 0, 0): ((0, 0, -1), (0, 1, 0), (0, 0, 1), (0, -1, 0)),
+    (0, -1, 0): ((0, 0, -1), (1, 0, 0), (0, 0, 1), (-1, 0, 0)),
+}
+
+
+def seen_outline(cubes: dict[Cube, int], cube: Cube) -> set[frozenset[Cube]]:
+    """The edges where a visible side of a cube's block ends; ``cubes`` has their blocks."""
+    return {
+        frozenset((side, other))
+        for side, others in SEEN.items()
+        for other in others
+        if beyond(cube, side) not in cubes and cubes.get(beyond(cube, other)) != cubes[cube]
+    }
+
+
+@many_positions
+@given(positions)
+def test_the_picture_has_the_cubes_and_outlines_of_the_towers(position: Position) -> None:
+    tables, state = position.game.view_tables[0], position.state
+    sides = [tuple(step) for step in tables.step.tolist()]
+    logged = state.log[: state.logged].tolist()
+    placing = len(state.pile) + rules.PLACE
+    slots = slots_of_cubes(position, placing)
+    for player, tower in enumerate(towers_of_the_log(position)):
+        numbers = [number for number, entry in enumerate(logged) if entry % 2 == player]
+        blocks = zip(numbers, tower.blocks, strict=True)
+        cubes = {cube: number for number, each in blocks for cube in each.cubes}
+        assert max((z for _, _, z in cubes), default=0) < slots.shape[1]
+        for level, column in np.ndindex(slots.shape[1:3]):
+            cube = column % 3, column // 3, level
+            body, *edges = slots[player, level, column].tolist()
+            if cube not in cubes:
+                assert (body, *edges) == (view.ROD if level < 9 else 0, *[0] * view.EDGES)
+                continue
+            number = cubes[cube]
+            colour = int(tables.colour[logged[number] // 2 // 72])
+            shade = number % view.SHADES
+            assert body == view.FIRST_COLOUR + view.SHADES * colour + shade
+            drawn = zip(tables.edge.tolist(), edges, strict=True)
+            assert {
+                frozenset((sides[one], sides[other])) for (one, other), choice in drawn if choice
+            } == seen_outline(cubes, cube)
+            assert set(edges) <= {0, 2 if number == len(logged) - 1 else 1}
+    assert not (slots_of_cubes(position, placing - 1)[..., 1:] == 2).any()  # nothing was placed
+
+
+@many_positions
+@given(positions)
+def test_the_picture_has_the_places_where_a_block_can_land(position: Position) -> None:
+    game, state = position.game, position.state
+    assert isinstance(game, Obelisk)
+    shown = game.shown(state)
+    blocks, owner, first = len(state.pile), int(state.mover), len(state.pile) + rules.PLACE
+    if state.phase >= rules.BLACK_ACTIVE:
+        owner, first = 1 - owner, blocks + rules.BLACK
+    elif state.phase >= rules.PLACE_ACTIVE:
+        blocks = int(state.hand[owner])
+    is_placing = state.phase >= rules.PLACE_ACTIVE and not position.is_over
+    assert shown[view.BAND] == (1 + owner if is_placing else 0)
+    legal = {int(action) - first for action in position.legal_actions if is_placing}
+    for place in range(72):
+        told = shown[view.REACHED + place], shown[view.LANDING + place]
+        if place not in legal or place not in game.placements[blocks]:
+            assert told == (0, 0)
+            continue
+        rest = come_to_rest(state.heights[owner], game.placements[blocks][place])
+        below = 1 + min(rest.lost, view.MOST_HOLES)
+        assert told == (rest.high, view.OVER_THE_TOP if rest.above else below)
+        assert shown[view.TILE + place // 9] == 1 + blocks
 
 
 @many_positions
@@ -838,6 +924,18 @@ def test_text_shows_different_positions_differently() -> None:
                 [int(position.is_over)]
             )
             assert texts.setdefault(position.board_text(), facts) == facts
+
+
+def test_pictures_on_one_page_define_nothing_in_two_ways() -> None:
+    known: dict[str, bytes] = {}
+    for blocks in (None, FEW, ONE_SCREW, RICH):
+        svg = ElementTree.fromstring(make_game("obelisk", blocks=blocks).start().svg())
+        defined = {
+            each.attrib["id"]: ElementTree.tostring(each) for each in svg.findall(".//*[@id]")
+        }
+        used = {each.attrib["href"].removeprefix("#") for each in svg.findall(".//*[@href]")}
+        assert used <= defined.keys()
+        assert all(known.setdefault(name, content) == content for name, content in defined.items())
 
 
 @pytest.mark.parametrize("number", [0, 3, 6])
