@@ -41,9 +41,10 @@ Little-known abstract board games, and agents that learn them from nothing.
 Look around and play
   ludarium games                        what there is to play, with options
   ludarium agents                       the opponents, and how to name them
-  ludarium play corso                   play against the shipped agent
+  ludarium play corso                   play against the shipped agent, in the browser
   ludarium play corso --opponent level:3  of a chosen strength; level:auto adapts to yours
   ludarium play onyx --option size=12 --opponent uct:1000
+  ludarium page site                    the page to play on, for any web host
   ludarium render game.json --output game.gif  draw a saved game
   ludarium analyse corso --moves "c3 b2"      what the agent thinks of each move
   ludarium analyse corso --record game.json   ... and of each move of a game

@@ -21,7 +21,7 @@ Write the page on which people play the games in their browser: a folder of stat
 Copy the folder to any web host, under any path: there is no server to run, and no address in it
 needs to be changed. Rules, search and network run in the visitor's browser (Chrome 91, Firefox 89,
 Safari 16.4, or newer), and once it was open the page works without a connection. It asks no other
-site for anything. It has about 20 MB, of which 14 are the library that runs networks (4 to
+site for anything. It has some 20 MB, of which 14 are the library that runs networks (4 to
 transfer, from a host that compresses); a visitor loads that and the game at hand.
 
 The page that came with the installation is copied. What that lacks is built: a module for each game

@@ -258,7 +258,7 @@ def _site_with(variant: Variant, folder: Path) -> Site:
         raise _NoPageError(
             f'the page needs more packages ({error}): pip install "ludarium[wasm]"'
         ) from None
-    except (ValueError, OSError) as error:
+    except (ImportError, ValueError, OSError) as error:
         raise _NoPageError(str(error)) from None
 
 

@@ -37,8 +37,8 @@ Draw a recorded game.
   ludarium render game.json --output game.png --ply 12 --layer legal
   ludarium render game.json --output game.gif --layer policy --layer values --agent corso
 
-RECORD is what `save` writes in `ludarium play`, or `env.unwrapped.to_record()` as JSON, or a game
-that a person has written down (docs/records.md).
+RECORD is what `save` writes in `ludarium play --terminal`, what the page saves,
+`env.unwrapped.to_record()` as JSON, or a game that a person has written down (docs/records.md).
 
 {AGENTS_HELP}"""
 

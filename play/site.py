@@ -99,7 +99,7 @@ class Site:
 
     @property
     def version(self) -> str:
-        """A digest of all files."""
+        """A digest of all files, which are read for it."""
         digest = hashlib.sha256()
         for address in sorted(set(self.files) - {LIST}):
             content = read_regular_file(self.files[address], _MOST_BYTES, "a file of the page")

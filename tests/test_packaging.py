@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,34 +18,64 @@ from packaging.utils import canonicalize_name
 from ludarium.envs.opponents import OPPONENT_ENTRY_POINTS
 from ludarium.training.agents.names import AGENT_ENTRY_POINTS, AgentKind
 
+PAGE = ["index.html", "games/corso-size=3.wasm", "site.json"]
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")
-def wheel_names(tmp_path_factory) -> set[str]:
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    # From a copy, because building leaves folders behind.
+def source(tmp_path_factory) -> Path:
+    """A copy of the sources, because building leaves folders behind; with a page as if built."""
+    folder = tmp_path_factory.mktemp("wheel") / "source"
     files = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout.splitlines()  # fmt: skip
     for name in files:
         if (ROOT / name).is_file():
-            target = source / name
+            target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((ROOT / name).read_bytes())
-    subprocess.run(
+    for name in PAGE:
+        (folder / "play/built" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "play/built" / name).write_text(json.dumps({"files": PAGE}))
+    return folder
+
+
+def _make_wheel(source: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
         [
-            *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"),
-            *("--no-build-isolation", "--wheel-dir", str(folder), str(source)),
+            *(sys.executable, "-m", "pip", "wheel", "--verbose", "--no-deps"),
+            *("--no-build-isolation", "--wheel-dir", str(source.parent), str(source)),
         ],
-        check=True,
         capture_output=True,
+        text=True,
     )
-    (wheel,) = folder.glob("*.whl")
+
+
+@pytest.fixture(scope="module")
+def wheel_names(source) -> set[str]:
+    done = _make_wheel(source)
+    assert done.returncode == 0, done.stdout
+    (wheel,) = source.parent.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
+
+
+def test_a_wheel_holds_the_page_that_was_built(wheel_names):
+    assert {f"ludarium/play/built/{name}" for name in PAGE} <= wheel_names
+
+
+def test_a_wheel_says_that_the_page_is_not_whole(wheel_names, source, tmp_path):
+    broken = tmp_path / "source"
+    shutil.copytree(source, broken)
+    (broken / "play/built" / PAGE[0]).unlink()
+    done = _make_wheel(broken)
+    assert done.returncode != 0
+    assert f"lacks {PAGE[0]}: remove play/built, then make page" in done.stdout + done.stderr
+    shutil.rmtree(broken / "play/built")
+    done = _make_wheel(broken)
+    assert done.returncode == 0
+    assert "play/built has no page, so a wheel goes without" in done.stdout + done.stderr
 
 
 def test_the_wheel_holds_every_source_file(wheel_names):
@@ -71,12 +103,14 @@ def test_the_wheel_holds_the_data_files(wheel_names):
             "*.yaml",
             "*.json",
             "*.js",
+            "page/**/*.*",
             "*.safetensors",
             "*.table",
             "README.md",
             "py.typed",
         )
         for file in (ROOT / room).rglob(pattern)
+        if not file.is_relative_to(ROOT / "play/built")
     ]
     assert len(data) >= 7
     for file in data:

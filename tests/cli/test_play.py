@@ -1,0 +1,184 @@
+"""``ludarium play``: what goes to the page, what to the terminal, and how the page is served."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ludarium.cli import main
+from ludarium.cli import play as play_module
+from ludarium.envs import GAMES
+from ludarium.play import site as site_module
+from ludarium.play.site import INDEX, LIST, Site
+from ludarium.play.variants import Variant
+from ludarium.training.agents.checkpoints import shipped_agents
+from tests.tictactoe import TicTacToe
+
+
+class Keyboard(io.StringIO):
+    """Standard input of a person at a terminal, who quits at once."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def keyboard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+    monkeypatch.setattr("sys.stdin", Keyboard("quit\n"))
+    monkeypatch.setattr("builtins.input", lambda: "quit")
+    monkeypatch.setattr(play_module, "_check_browser", lambda: None)
+    monkeypatch.setattr(site_module, "BUILT", tmp_path / "nothing")
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Variant]]:
+    """What the page would begin with: the address's end, and the variant; nothing is served."""
+    found: list[tuple[str, Variant]] = []
+    variants: list[Variant] = []
+
+    def site_with(variant: Variant, folder: Path) -> Any:
+        variants.append(variant)
+
+    def serve(site: Any, fragment: str, given: Any) -> int:
+        found.append((fragment, variants[-1]))
+        return 0
+
+    monkeypatch.setattr(play_module, "_site_with", site_with)
+    monkeypatch.setattr(play_module, "_serve", serve)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["corso"], "g=corso&o=corso"),
+        (["corso", "--seat", "1"], "g=corso&o=corso&seat=1"),
+        (["corso", "--opponent", "level:3"], "g=corso&o=corso&opponent=level:3"),
+        (["corso", "--opponent", "level:beginner"], "g=corso&o=corso&opponent=level:1"),
+        (["corso", "--opponent", "corso:16"], "g=corso&o=corso&opponent=network:16"),
+        (["corso", "--simulations", "4"], "g=corso&o=corso&opponent=network:4"),
+        (["corso:4"], "g=corso&o=corso&opponent=network:4"),
+        (["corso", "--opponent", "random"], "g=corso&o=corso&opponent=random"),
+        (["corso", "--option", "size=3"], "g=corso&o=corso-size=3"),
+        (["tictactoe"], "g=tictactoe&o=tictactoe"),
+    ],
+)
+def test_the_address_says_what_was_chosen(served, arguments, fragment):
+    assert main(["play", *arguments]) == 0
+    assert [each for each, _ in served] == [fragment]
+
+
+def test_a_run_is_played_against_its_own_network(served, tmp_path):
+    (tmp_path / "runs").mkdir()
+    run = tmp_path / "runs" / "my run"
+    run.mkdir()
+    shutil.copy(shipped_agents("corso")[0], run / "agent.safetensors")
+    for arguments in ([str(run)], ["corso", "--opponent", str(run)]):
+        assert main(["play", *arguments]) == 0
+        fragment, variant = served[-1]
+        assert fragment.startswith("g=corso&o=corso@my_run")
+        assert variant.agent == run / "agent.safetensors"
+        assert variant.title == "default (my run)"
+        assert variant.ladder is None
+    assert main(["play", str(run), "--opponent", "corso:8"]) == 0
+    fragment, variant = served[-1]
+    assert fragment == "g=corso&o=corso&opponent=network:8"
+    assert variant.agent == shipped_agents("corso")[0]
+
+
+def test_a_random_seat_is_drawn(served):
+    for _ in range(40):
+        assert main(["play", "corso", "--seat", "random"]) == 0
+    assert {fragment for fragment, _ in served} == {f"g=corso&o=corso&seat={n}" for n in "01"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["tictactoe", "--opponent", "uct:10"], "the page has no opponent 'uct:10'"),
+        (["corso", "--opponent", "level:auto"], "the page has no opponent 'level:auto'"),
+        (["corso", "--simulations", "5000"], "not 5000; you play in the terminal"),
+        (["corso", "--opponent", "corso?time=1s"], "the page has no opponent 'corso?time=1s'"),
+    ],
+)
+def test_what_the_page_lacks_is_played_in_the_terminal(served, capsys, arguments, word):
+    assert main(["play", *arguments]) == 0
+    out = capsys.readouterr().out
+    assert word in out
+    assert "you play in the terminal" in out
+    assert "; `help` explains." in out
+    assert not served
+
+
+@pytest.mark.parametrize("options", [["--terminal"], ["--json"]])
+def test_what_only_the_terminal_knows_implies_it(served, capsys, options):
+    assert main(["play", "tictactoe", "--opponent", "random", *options]) == 0
+    told = capsys.readouterr()
+    assert "; `help` explains." in told.out + told.err
+    assert not served
+
+
+def test_a_pipe_plays_in_the_terminal(served, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
+    assert main(["play", "tictactoe", "--opponent", "random"]) == 0
+    assert "; `help` explains." in capsys.readouterr().out
+    assert not served
+    assert main(["play", "corso", "--no-browser"]) == 0
+    assert served
+
+
+def test_without_a_page_one_line_says_how_to_build_it(capsys):
+    assert main(["play", "tictactoe"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("there is no built page in ")
+    assert "make page; you play in the terminal\n" in out
+    assert main(["play", "tictactoe", "--no-browser"]) == 2
+    assert "make page" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--terminal", "--port", "80"], "--terminal is of the terminal, --port of the page"),
+        (["--resume", "x", "--no-browser"], "--resume is of the terminal, --no-browser of"),
+        (["--opponent", "corso:4"], "plays corso, not tictactoe"),
+        (["--option", "size"], "NAME=VALUE"),
+        (["--opponent", "uct:9", "--no-browser"], "the page has no opponent 'uct:9'"),
+    ],
+)
+def test_what_a_person_can_put_right_is_one_line(served, capsys, arguments, message):
+    assert main(["play", "tictactoe", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_the_page_is_served_until_ctrl_c(monkeypatch, capsys, tmp_path):
+    for name in ("index.html", "sw.js", INDEX):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps({"format": 1, "games": []}))
+    files = {name: tmp_path / name for name in ("index.html", "sw.js", INDEX, LIST)}
+    monkeypatch.setattr(play_module, "_site_with", lambda variant, folder: Site(files))
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    served: list[set[str]] = []
+
+    def serve(server: Any) -> None:
+        served.append(set(server.files))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ludarium.play.server.PageServer.serve_forever", serve)
+    assert main(["play", "corso"]) == 0
+    address, *rest = capsys.readouterr().out.splitlines()
+    assert address.startswith("http://127.0.0.1:")
+    assert address.endswith("/#g=corso&o=corso")
+    assert rest == ["Ctrl-C ends it", "", "the page has ended"]
+    assert opened == [address]
+    assert served == [{"index.html", INDEX, LIST}]  # no worker, which would keep an older page
