@@ -1,6 +1,7 @@
 /** The moves played, with variations, and those that may be played. */
 
 import { button, el } from "./dom.js";
+import { pieceOf } from "./panels.js";
 
 /** How bad a move was, by what it lost: a mark behind it, as in chess. */
 export function judgement(loss) {
@@ -17,13 +18,13 @@ function moveButton(node, session, onLook) {
     "button",
     {
       type: "button",
-      class: `move by${node.parent.mover}${isHere ? " here" : ""}`,
+      class: `move${isHere ? " here" : ""}`,
       "aria-current": isHere ? "true" : null,
       title: judged?.word,
       onclick: () => onLook(node),
     },
     el("span", { class: "number" }, `${node.ply}`),
-    el("span", { class: "token", "aria-hidden": "true" }),
+    pieceOf(session.table.scene.roles[node.role], "token"),
     node.text + (judged ? ` ${judged.mark}` : ""),
   );
 }

@@ -5,6 +5,13 @@ import { seatName } from "./seats.js";
 
 const OUTCOMES = { DRAW: 3, TRUNCATED: 4 };
 
+/** The drawing of a role's piece. */
+export function pieceOf(role, style) {
+  const svg = el("svg:svg", { viewBox: "-28 -28 56 56", class: style, "aria-hidden": "true" });
+  svg.innerHTML = role?.piece ?? "";
+  return svg;
+}
+
 /** What a player is called: the role where it has words, else by number. */
 export function playerName(session, player) {
   const facts = session.table.at(session.view).view();
@@ -55,14 +62,12 @@ export function showPlayer(container, session, player, loading) {
   const role = scene.roles[facts.roles[player]];
   const told = status(session, player);
   const acts = !session.view.isOver && session.view.mover === player && session.resigned === null;
-  const piece = el("svg:svg", { viewBox: "-28 -28 56 56", class: "piece", "aria-hidden": "true" });
-  piece.innerHTML = role?.piece ?? "";
   const seat = session.seats[player];
   const you = seat.kind === "person" && session.person === player && !session.studying;
   container.className = `player${acts ? " acts" : ""}${told === "has won" ? " won" : ""}`;
   const symbol = told === "has won" ? "★ " : acts ? "▸ " : "";
   container.replaceChildren(
-    piece,
+    pieceOf(role, "piece"),
     el(
       "div",
       { class: "who" },

@@ -15,7 +15,7 @@ export class Table {
     this.scene = scene;
     this.seed = seed;
     this.#game = engine.newGame(seed);
-    this.root = new Node(null, -1, "", this.#game);
+    this.root = new Node(null, -1, "", -1, this.#game);
   }
 
   /** The engine's game at a node; it stays there until the next call. */
@@ -56,8 +56,9 @@ export class Table {
       throw new RangeError(`${name ?? `the action ${action}`} is not legal`);
     }
     const text = this.scene.words[game.word(action)];
+    const role = game.view().roles[node.mover];
     game.play(action);
-    const child = new Node(node, action, text, game);
+    const child = new Node(node, action, text, role, game);
     node.children.push(child);
     return child;
   }

@@ -6,10 +6,11 @@
  */
 
 export class Node {
-  constructor(parent, action, text, { mover, outcome }) {
+  constructor(parent, action, text, role, { mover, outcome }) {
     this.parent = parent;
     this.action = action;
     this.text = text;
+    this.role = role; // of who played it, see the scene
     this.mover = mover;
     this.outcome = outcome;
     this.ply = parent ? parent.ply + 1 : 0;
