@@ -59,7 +59,6 @@ _BARE = re.compile(f"{_WORD}(?:[ \\t\\n]++{_WORD})*+")
 _IS_BARE = re.compile(f"(?![0-9]+\\.){_WORD}(?: {_WORD})*+")
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
 _COMMENT = re.compile(r"\{((?:[^{}\\]|\\.)*+)\}", re.DOTALL)
-_ESCAPED = re.compile(r"\\([\\{}])")
 
 
 def looks_like_text(content: str) -> bool:
@@ -355,7 +354,8 @@ def _read_comment(source: _Source, index: int, move: dict[str, Any], number: int
         source.refuse(index, r"a comment ends with }; within it write \{ and \}", number)
     if "comment" in move:
         source.refuse(index, "the move has a comment already", number)
-    move["comment"] = _ESCAPED.sub(r"\1", match[1])
+    parts = match[1].split("\\\\")
+    move["comment"] = "\\".join(part.replace("\\{", "{").replace("\\}", "}") for part in parts)
     return match.end()
 
 
@@ -454,7 +454,8 @@ def _comment_text(comment: str, number: int) -> str:
     wrong = _CONTROL.search(comment) or _SURROGATE.search(comment)
     if wrong:
         raise ValueError(f"the comment of move {number} has the character {quoted(wrong[0])}")
-    return "{" + re.sub(r"[\\{}]", r"\\\g<0>", comment) + "}"
+    escaped = comment.replace("\\", "\\\\").replace("{", "\\{").replace("}", "\\}")
+    return "{" + escaped + "}"
 
 
 def _joined(pieces: Iterable[str]) -> str:

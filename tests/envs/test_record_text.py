@@ -73,6 +73,14 @@ def test_a_game_is_read_as_people_write_it() -> None:
     check_record(record, {"tictactoe": TicTacToe})
 
 
+def test_the_guide_s_example_is_as_it_would_be_written() -> None:
+    guide = Path(__file__).parents[2].joinpath("docs/records.md").read_text(encoding="utf-8")
+    example = guide.split("```\n")[3]
+    record = parse_record(example)
+    assert format_record(record) == example
+    assert json.loads(guide.split("```json\n")[1].split("```")[0]).keys() == record.keys()
+
+
 def test_numbers_are_optional_and_lines_and_spaces_are_free() -> None:
     loose = HEAD.replace("\n", " \t\r\n") + "\r\n choose  red;\n\n2.pick\tred ;"
     assert parse_record("\ufeff" + loose)["moves"] == ["choose red", "pick red"]

@@ -4,10 +4,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Engine } from "../../play/js/engine.js";
+import { playLevel } from "../../play/js/levels.js";
 
 const [path, request] = process.argv.slice(2);
 const engine = await Engine.load(readFileSync(path));
-const { games, searches } = JSON.parse(request);
+const { games, searches, levels } = JSON.parse(request);
 
 /** Numbers in range(2**32), as agreement.py draws them. */
 class Draws {
@@ -81,19 +82,37 @@ function answer(observation) {
   };
 }
 
+/** Go to a random position in which the game goes on. */
+function wander(game, seed, draws) {
+  game.start(seed);
+  let plies = draws.below(Math.min(engine.manifest.max_plies, 60));
+  for (; plies > 0 && !game.isOver; plies--) {
+    const legal = game.legalActions;
+    game.play(legal[draws.below(legal.length)]);
+  }
+  if (game.isOver) game.undo();
+}
+
+async function movesOfLevel({ knobs, positions, seed }) {
+  const moves = [];
+  const game = engine.newGame();
+  const draws = new Draws(seed);
+  const lots = new Draws(seed);
+  while (moves.length < positions) {
+    wander(game, seed + moves.length, draws);
+    const random = () => lots.below(2 ** 32) / 2 ** 32;
+    moves.push((await playLevel(game, answer, knobs, random)).action);
+  }
+  return moves;
+}
+
 async function digestsOfSearches({ settings, positions, seed }) {
   const digests = [];
   const game = engine.newGame();
   game.search.seed(seed);
   const draws = new Draws(seed);
   while (digests.length < positions) {
-    game.start(seed + digests.length);
-    let plies = draws.below(Math.min(engine.manifest.max_plies, 60));
-    for (; plies > 0 && !game.isOver; plies--) {
-      const legal = game.legalActions;
-      game.play(legal[draws.below(legal.length)]);
-    }
-    if (game.isOver) game.undo();
+    wander(game, seed + digests.length, draws);
     const found = await game.search.run(answer, settings);
     const digest = createHash("sha256");
     digest.update(found.policy).update(found.visits).update(found.actionValues);
@@ -104,9 +123,10 @@ async function digestsOfSearches({ settings, positions, seed }) {
   return digests;
 }
 
-const report = { games: [], searches: [], perft: [] };
+const report = { games: [], searches: [], levels: [], perft: [] };
 for (const [first, end] of games) report.games.push(digestOfGames(first, end));
 for (const search of searches) report.searches.push(await digestsOfSearches(search));
+for (const level of levels) report.levels.push(await movesOfLevel(level));
 const game = engine.newGame(1);
 report.perft = [0, 1, 2].map((depth) => game.perft(depth));
 report.random = engine.newGame(5).randomGames(100);

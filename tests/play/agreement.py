@@ -4,7 +4,8 @@
 
 plays random games of each game on both sides and compares, ply by ply, positions, masks, what both
 players see in both frames, scores, rewards, and the actions' canonical numbers; and searches with a
-hash of the observation in the network's place. Equal means bit for bit.
+hash of the observation in the network's place, and what levels of strength play with it. Equal
+means bit for bit.
 """
 
 from __future__ import annotations
@@ -12,19 +13,25 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ludarium.arena.knobs import Knobs, knobs_at
+from ludarium.arena.level import LevelAgent
+from ludarium.configs.schema import Network
 from ludarium.envs import Game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.play.wasm import Limits, build_module
+from ludarium.training.networks import fresh_network
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import PUCT
 from tests.games import ALL_GAMES
@@ -39,6 +46,9 @@ SETTINGS = (
 )
 
 
+LEVELS = tuple(knobs_at(strength, 64) for strength in (-3.0, 0.5, 1.2, 2.0, 4.0, 7.0))
+
+
 class Draws:
     """Numbers in ``range(2**32)``, as agreement.mjs draws them."""
 
@@ -48,6 +58,11 @@ class Draws:
     def below(self, bound: int) -> int:
         self.bits = (self.bits * 1664525 + 1013904223) & 0xFFFFFFFF
         return self.bits * bound >> 32
+
+    def random(self, shape: tuple[int, int]) -> np.ndarray:
+        """Uniform numbers, as a numpy generator gives them."""
+        numbers = [self.below(2**32) / 2**32 for _ in range(math.prod(shape))]
+        return np.array(numbers).reshape(shape)
 
 
 def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
@@ -93,6 +108,29 @@ def answer(observations: np.ndarray, num_actions: int) -> tuple[np.ndarray, np.n
     return (6 * numbers[:, :-1] - 3).astype(np.float32), (2 * numbers[:, -1] - 1).astype(np.float32)
 
 
+def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
+    """A random position in which the game goes on, structured array [1]."""
+    position = Position(game, seed)
+    before = position.states.copy()
+    plies = draws.below(min(game.max_plies, 60))
+    while plies > 0 and not position.is_over:
+        legal = position.legal_actions
+        before = position.states.copy()
+        position.play(int(legal[draws.below(len(legal))]))
+        plies -= 1
+    return before if position.is_over else position.states
+
+
+def moves_of_level(game: Game, knobs: Knobs, positions: int, seed: int) -> list[int]:
+    agent = LevelAgent(game, fresh_network(game, Network(channels=2, blocks=1)), knobs)
+    agent._engine = lambda observations: answer(observations, game.num_actions)  # type: ignore
+    agent._random = Draws(seed)  # type: ignore[assignment]
+    draws = Draws(seed)
+    return [
+        int(agent.actions(wander(game, seed + number, draws))[0]) for number in range(positions)
+    ]
+
+
 def digests_of_searches(
     game: Game, settings: SearchSettings, positions: int, seed: int
 ) -> list[str]:
@@ -100,15 +138,7 @@ def digests_of_searches(
     search = Search(game, settings, batch=1, seed=seed, cache=Limits().cache)
     draws = Draws(seed)
     while len(digests) < positions:
-        position = Position(game, seed + len(digests))
-        before = position.states.copy()
-        plies = draws.below(min(game.max_plies, 60))
-        while plies > 0 and not position.is_over:
-            legal = position.legal_actions
-            before = position.states.copy()
-            position.play(int(legal[draws.below(len(legal))]))
-            plies -= 1
-        states = before if position.is_over else position.states
+        states = wander(game, seed + len(digests), draws)
         found = search.run(states, lambda observations: answer(observations, game.num_actions))
         digest = hashlib.sha256()
         for array in (found.policies, found.visits, found.action_values, found.values):
@@ -131,6 +161,10 @@ def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
             digests_of_searches(game, settings, positions, seed)
             for seed, settings in enumerate(SETTINGS if positions else ())
         ],
+        "levels": [
+            moves_of_level(game, knobs, positions, seed)
+            for seed, knobs in enumerate(LEVELS if positions else ())
+        ],
         "perft": [game.start(1).perft(depth) for depth in range(3)],
         "random": {"plies": int(plies), "outcomes": counts.tolist()},
     }
@@ -141,7 +175,11 @@ def in_module(module: Path, games: int, positions: int) -> dict[str, Any]:
         {"settings": settings._asdict(), "positions": positions, "seed": seed}
         for seed, settings in enumerate(SETTINGS if positions else ())
     ]
-    request = json.dumps({"games": _chunks(games), "searches": searches})
+    levels = [
+        {"knobs": asdict(knobs), "positions": positions, "seed": seed}
+        for seed, knobs in enumerate(LEVELS if positions else ())
+    ]
+    request = json.dumps({"games": _chunks(games), "searches": searches, "levels": levels})
     node = shutil.which("node")
     assert node is not None
     run = subprocess.run(
@@ -168,6 +206,8 @@ def compare(game: Game, module: Path, games: int, positions: int) -> str:
     for settings, one, other in zip(SETTINGS, ours["searches"], theirs["searches"], strict=False):
         differing = [index for index in range(positions) if one[index] != other[index]]
         assert not differing, f"{game!r}: searches {differing[:5]} with {settings} differ"
+    for knobs, one, other in zip(LEVELS, ours["levels"], theirs["levels"], strict=False):
+        assert one == other, f"{game!r}: a level with {knobs} plays other moves"
     plies = sum(chunk["plies"] for chunk in ours["games"])
     searches = sum(map(len, ours["searches"]))
     return f"{games:,} games of {plies:,} plies and {searches:,} searches agree"
