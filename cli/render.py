@@ -37,8 +37,8 @@ Draw a recorded game.
   ludarium render game.json --output game.png --ply 12 --layer legal
   ludarium render game.json --output game.gif --layer policy --layer values --agent corso
 
-RECORD is what `save` writes in `ludarium play --terminal`, and in Python `env.unwrapped.to_record()`,
-as JSON.
+RECORD is what `save` writes in `ludarium play --terminal`, as `env.unwrapped.to_record()` does in
+Python, as JSON.
 
 {AGENTS_HELP}"""
 
