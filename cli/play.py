@@ -80,7 +80,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--seat",
         choices=("0", "1", "random"),
-        help="yours: 0 moves first (default: random; of a saved game, the seat that you had)",
+        help="yours: 0 moves first (default: as the page has it; in the terminal random, or the seat "
+        "that you had in a saved game)",
     )
     parser.add_argument(
         "--simulations",

@@ -196,6 +196,8 @@ def write_site(
         ImportError, OSError: packages are missing, or a file cannot be written.
     """
     folder = folder.absolute()
+    if not (PAGE / "index.html").is_file():
+        raise ValueError(f"the page's sources are not there: {PAGE} has no index.html")
     before = _addresses_before(folder)
     stage = folder.with_name(folder.name + PARTIAL)
     make_folders(stage)
@@ -234,8 +236,6 @@ class _Parts:
 
     def add_page(self) -> None:
         """Add the page itself."""
-        if not (PAGE / "index.html").is_file():
-            raise ValueError(f"the page's sources are not there: {PAGE} has no index.html")
         pages = [path for path in sorted(PAGE.rglob("*")) if path.is_file()]
         for path in pages:
             self.add(path.relative_to(PAGE).as_posix(), path.read_bytes())
