@@ -148,7 +148,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
       return `${value} of ${levels.length}${name ? `, ${name}` : ""}: ${points} Elo above random play`;
     };
     const output = el("output", {}, words(level));
-    const range = el("input", { type: "range", min: 1, max: levels.length, step: 1, value: level, "aria-valuetext": words(level) });
+    const range = el("input", { type: "range", min: 1, max: levels.length, step: 1, value: level, "aria-label": "Level", "aria-valuetext": words(level) });
     range.addEventListener("input", () => {
       choice.level = Number(range.value);
       output.textContent = words(choice.level);

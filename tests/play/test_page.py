@@ -1,0 +1,224 @@
+"""The page, in a browser: games are played, shared and analysed, and nothing leaves the host.
+
+``LUDARIUM_SITE`` is the address of a built site, with a slash at its end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from .page_driver import DESKTOP, PHONE, PageDriver, open_browser
+
+CORSO = "#g=corso&o=corso"
+
+
+@pytest.fixture(scope="module")
+def site() -> str:
+    """The address of a built site that is served."""
+    address = os.environ.get("LUDARIUM_SITE")
+    if not address:
+        pytest.skip("LUDARIUM_SITE is not set: the address of a built page, which is served")
+    return address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+def sized(browser: Any, site: str, request: pytest.FixtureRequest) -> Iterator[PageDriver]:
+    """The page on a screen of each size."""
+    yield from _driver(browser, site, request.param)
+
+
+@pytest.fixture
+def driver(browser: Any, site: str) -> Iterator[PageDriver]:
+    yield from _driver(browser, site, DESKTOP)
+
+
+def _driver(browser: Any, site: str, viewport: dict[str, int]) -> Iterator[PageDriver]:
+    driver = PageDriver(browser, site, viewport)
+    yield driver
+    driver.close()
+    assert driver.hosts <= {urlsplit(site).netloc, ""}
+    assert driver.errors == []
+
+
+def test_game_against_random_mover_to_the_end(sized: PageDriver) -> None:
+    sized.open()
+    sized.new_game(opponent="random")
+    moves = sized.play_out()
+    assert moves >= 3
+    assert len(sized.moves) in (2 * moves - 1, 2 * moves)
+    assert "has won" in sized.page.locator("#live").inner_text()
+
+
+def test_nothing_is_wider_than_a_phone(browser: Any, site: str) -> None:
+    driver = PageDriver(browser, site, PHONE)
+    driver.open(f"{CORSO}&m=12.6.7.8.3.1")
+    for tab in ("moves", "analysis", "rules"):
+        driver.page.locator(f"#tab-{tab}").click()
+        assert driver.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    driver.close()
+
+
+def test_agent_answers_while_the_page_stays_awake(driver: PageDriver) -> None:
+    driver.open()
+    driver.new_game(opponent="level", level=2)
+    driver.page.evaluate(
+        """() => {
+            window.longest = 0;
+            let last = performance.now();
+            setInterval(() => {
+                const now = performance.now();
+                window.longest = Math.max(window.longest, now - last);
+                last = now;
+            }, 10);
+        }"""
+    )
+    driver.play()
+    driver.wait_for("document.querySelectorAll('.move').length === 2")
+    assert driver.page.evaluate("window.longest") < 1000
+
+
+@pytest.mark.parametrize(
+    ("fragment", "message"),
+    [
+        ("#g=chess", "“chess”"),
+        ("#g=corso&o=nothing", "“nothing”"),
+        (f"{CORSO}&m=12.99", "Move 2 of the link, “99”"),
+        (f"{CORSO}&m=12.13&p=3", "p=3"),
+        (f"{CORSO}&s=x", "s=x"),
+    ],
+)
+def test_malformed_link_gives_a_message_and_changes_nothing(
+    driver: PageDriver, fragment: str, message: str
+) -> None:
+    driver.open(f"{CORSO}&m=12.6")
+    driver.page.evaluate("fragment => (location.hash = fragment)", fragment)
+    driver.page.wait_for_selector("#message:not([hidden])")
+    assert message in driver.message
+    assert driver.moves == ["c3", "b2"]
+
+
+def test_link_shows_the_game_at_its_ply(driver: PageDriver) -> None:
+    driver.open(f"{CORSO}&m=12.b2.7&p=1")
+    assert driver.moves == ["c3", "b2", "c2"]
+    assert driver.page.locator(".move.here").inner_text().split() == ["1", "c3"]
+
+
+def test_move_at_an_earlier_ply_makes_a_variation(driver: PageDriver) -> None:
+    driver.open(f"{CORSO}&m=12.6.7&p=1")
+    driver.play(target=0)
+    assert driver.page.locator(".variation .move").all_inner_texts() != []
+    assert driver.moves[:2] == ["c3", "b2"]
+
+
+def test_record_is_written_and_read_with_variations(driver: PageDriver) -> None:
+    driver.open(f"{CORSO}&m=12.6.7&p=1")
+    driver.play(target=0)
+    moves = driver.moves
+    driver.page.get_by_role("button", name="Share").click()
+    text = driver.page.get_by_label("Record of a game").input_value()
+    driver.open(CORSO)
+    driver.page.get_by_role("button", name="Share").click()
+    driver.page.get_by_label("Record of a game").fill(text)
+    driver.page.get_by_role("button", name="Load this text").click()
+    driver.page.wait_for_selector("dialog", state="detached")
+    assert driver.moves == moves
+
+
+def test_record_that_cannot_be_read_gives_a_message(driver: PageDriver) -> None:
+    driver.open(f"{CORSO}&m=12.6")
+    driver.page.get_by_role("button", name="Share").click()
+    driver.page.get_by_label("Record of a game").fill("[Game")
+    driver.page.get_by_role("button", name="Load this text").click()
+    driver.wait_for("document.querySelector('dialog .told').textContent !== ''")
+    assert "line 1" in driver.page.locator("dialog .told").inner_text()
+    assert driver.moves == ["c3", "b2"]
+
+
+def test_keyboard_alone_plays_a_move(driver: PageDriver) -> None:
+    driver.open(CORSO)
+    driver.page.locator("#board").focus()
+    driver.page.keyboard.press("ArrowUp")
+    driver.page.keyboard.press("ArrowRight")
+    driver.page.keyboard.press("Enter")
+    assert driver.moves == ["d3"]
+    driver.page.locator("summary").click()
+    driver.page.get_by_label("Search the legal moves").fill("a5")
+    driver.page.keyboard.press("Enter")
+    assert driver.moves == ["d3", "a5"]
+
+
+def test_take_back_goes_to_the_last_own_turn(driver: PageDriver) -> None:
+    driver.open()
+    driver.new_game(opponent="random")
+    for ply in (2, 4):
+        driver.wait_for_turn()
+        driver.play()
+        driver.wait_for(f"document.querySelectorAll('.move').length === {ply}")
+    driver.page.get_by_role("button", name="Take back").click()
+    assert len(driver.moves) == 2
+
+
+def test_resigning_asks_first_and_ends_the_game(driver: PageDriver) -> None:
+    driver.open()
+    driver.new_game(opponent="random")
+    driver.play()
+    driver.page.get_by_role("button", name="Resign").click()
+    driver.page.locator("dialog").get_by_role("button", name="Resign").click()
+    assert "has resigned" in driver.page.locator("#player0").inner_text()
+    assert "has won" in driver.page.locator("#player1").inner_text()
+
+
+def test_analysis_shows_values_shares_and_mistakes(driver: PageDriver) -> None:
+    driver.open(f"{CORSO}&m=12.6.7")
+    driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#analysis-size").select_option("50")
+    driver.page.locator("#analysis-on").check()
+    driver.wait_for(
+        "/; 50 simulations/.test(document.querySelector('.best caption')?.textContent)"
+    )
+    shares = driver.page.locator("#board .shares text").all_text_contents()
+    assert 85 <= sum(map(int, shares)) <= 105
+    driver.page.locator("#review").click()
+    driver.page.wait_for_selector("#review:enabled")
+    assert driver.page.locator(".graph polyline").count() == 1
+
+
+def test_reloading_goes_on_with_the_game(driver: PageDriver) -> None:
+    driver.open()
+    driver.new_game(opponent="random")
+    driver.play()
+    driver.wait_for("document.querySelectorAll('.move').length === 2")
+    moves = driver.moves
+    driver.page.reload()
+    driver.page.wait_for_selector(".move")
+    assert driver.moves == moves
+    assert "Random mover" in driver.page.locator("#player1").inner_text()
+
+
+def test_missing_network_is_told(driver: PageDriver) -> None:
+    driver.page.route("**/*.onnx", lambda route: route.fulfill(status=404))
+    driver.open()
+    driver.new_game(opponent="level")
+    driver.play()
+    driver.page.wait_for_selector("#message:not([hidden])")
+    assert "network" in driver.message
+
+
+def test_page_opens_without_a_connection(driver: PageDriver) -> None:
+    driver.open(CORSO)
+    driver.wait_for("navigator.serviceWorker.controller !== null", seconds=60)
+    driver.context.set_offline(True)
+    driver.open(CORSO)
+    driver.play()
+    assert len(driver.moves) == 1
