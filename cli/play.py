@@ -80,8 +80,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--seat",
         choices=("0", "1", "random"),
-        help="yours: 0 moves first (default: as the page has it; in the terminal random, or the seat "
-        "that you had in a saved game)",
+        help="yours: 0 moves first (default: random; of a saved game, the seat that you had)",
     )
     parser.add_argument(
         "--simulations",
@@ -135,22 +134,20 @@ class _Choice:
 
     Attributes:
         variant: game, options and agent.
-        opponent: as the page reads it; empty for what it takes by itself.
-        seat: of the person; None where the page chooses.
+        opponent: as the page reads it; empty for what a person chooses there.
+        seat: of the person.
     """
 
     variant: Variant
     opponent: str
-    seat: int | None
+    seat: int
 
     @property
     def fragment(self) -> str:
         """The end of the page's address."""
         asked = {"g": self.variant.game.name, "o": self.variant.id}
-        if self.seat is not None:
-            asked["seat"] = str(self.seat)
         if self.opponent:
-            asked["opponent"] = self.opponent
+            asked |= {"seat": str(self.seat), "opponent": self.opponent}
         return urlencode(asked, safe=":=@")
 
 
@@ -172,10 +169,9 @@ def _choose(given: argparse.Namespace) -> _Choice:
     variant = (
         _own_variant(opponent, game) if isinstance(opponent, CheckpointAgent) else Variant.of(game)
     )
-    seat = random.SystemRandom().randrange(2) if given.seat == "random" else given.seat
-    return _Choice(
-        variant, _opponent(given, opponent, variant), None if seat is None else int(seat)
-    )
+    is_drawn = given.seat in (None, "random")
+    seat = random.SystemRandom().randrange(2) if is_drawn else int(given.seat)
+    return _Choice(variant, _opponent(given, opponent, variant), seat)
 
 
 def _game_of(
@@ -216,8 +212,11 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
             raise _NoPageError(
                 f"a search on the page has 1 to {_MOST_SIMULATIONS} simulations, not {simulations}"
             )
-        is_usual = given.opponent is None and simulations == DEFAULT_SIMULATIONS
-        return "" if is_usual or variant.agent is None else f"network:{simulations}"
+        if variant.agent is not None:
+            return f"network:{simulations}"
+        if given.no_browser or given.port is not None:
+            return ""
+        raise _NoPageError(f"the page has no trained agent for {variant.game}")
     if isinstance(factory, LevelFactory) and factory == LevelFactory(factory.level):
         if factory.level != AUTO and variant.ladder is not None:
             from ludarium.arena.ladder import load_ladder

@@ -58,20 +58,19 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Variant]]:
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["corso"], "g=corso&o=corso"),
-        (["corso", "--seat", "1"], "g=corso&o=corso&seat=1"),
-        (["corso", "--opponent", "level:3"], "g=corso&o=corso&opponent=level:3"),
-        (["corso", "--opponent", "level:beginner"], "g=corso&o=corso&opponent=level:1"),
-        (["corso", "--opponent", "corso:16"], "g=corso&o=corso&opponent=network:16"),
-        (["corso", "--simulations", "4"], "g=corso&o=corso&opponent=network:4"),
-        (["corso:4"], "g=corso&o=corso&opponent=network:4"),
-        (["corso", "--opponent", "random"], "g=corso&o=corso&opponent=random"),
-        (["corso", "--option", "size=3"], "g=corso&o=corso-size=3"),
-        (["tictactoe"], "g=tictactoe&o=tictactoe"),
+        (["corso"], "g=corso&o=corso&seat=1&opponent=network:64"),
+        (["corso", "--opponent", "level:3"], "g=corso&o=corso&seat=1&opponent=level:3"),
+        (["corso", "--opponent", "level:beginner"], "g=corso&o=corso&seat=1&opponent=level:1"),
+        (["corso", "--opponent", "corso:16"], "g=corso&o=corso&seat=1&opponent=network:16"),
+        (["corso", "--simulations", "4"], "g=corso&o=corso&seat=1&opponent=network:4"),
+        (["corso:4"], "g=corso&o=corso&seat=1&opponent=network:4"),
+        (["corso", "--opponent", "random"], "g=corso&o=corso&seat=1&opponent=random"),
+        (["corso", "--option", "size=3", "--no-browser"], "g=corso&o=corso-size=3"),
+        (["tictactoe", "--port", "8000"], "g=tictactoe&o=tictactoe"),
     ],
 )
 def test_the_address_says_what_was_chosen(served, arguments, fragment):
-    assert main(["play", *arguments]) == 0
+    assert main(["play", *arguments, "--seat", "1"]) == 0
     assert [each for each, _ in served] == [fragment]
 
 
@@ -89,20 +88,25 @@ def test_a_run_is_played_against_its_own_network(served, tmp_path):
         assert variant.ladder is None
     assert main(["play", str(run), "--opponent", "corso:8"]) == 0
     fragment, variant = served[-1]
-    assert fragment == "g=corso&o=corso&opponent=network:8"
+    assert fragment.startswith("g=corso&o=corso&seat=")
+    assert fragment.endswith("&opponent=network:8")
     assert variant.agent == shipped_agents("corso")[0]
 
 
 def test_a_random_seat_is_drawn(served):
-    for _ in range(40):
-        assert main(["play", "corso", "--seat", "random"]) == 0
-    assert {fragment for fragment, _ in served} == {f"g=corso&o=corso&seat={n}" for n in "01"}
+    for seat in ([], ["--seat", "random"]):
+        served.clear()
+        for _ in range(40):
+            assert main(["play", "corso", "--opponent", "random", *seat]) == 0
+        seats = {fragment.removesuffix("&opponent=random")[-6:] for fragment, _ in served}
+        assert seats == {"seat=0", "seat=1"}
 
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
         (["tictactoe", "--opponent", "uct:10"], "the page has no opponent 'uct:10'"),
+        (["corso", "--option", "size=3"], "the page has no trained agent for Corso(size=3)"),
         (["corso", "--opponent", "level:auto"], "the page has no opponent 'level:auto'"),
         (["corso", "--simulations", "5000"], "not 5000; you play in the terminal"),
         (["corso", "--opponent", "corso?time=1s"], "the page has no opponent 'corso?time=1s'"),
@@ -135,7 +139,7 @@ def test_a_pipe_plays_in_the_terminal(served, capsys, monkeypatch):
 
 
 def test_without_a_page_one_line_says_how_to_build_it(capsys):
-    assert main(["play", "tictactoe"]) == 0
+    assert main(["play", "tictactoe", "--opponent", "random"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("there is no built page in ")
     assert "make page; you play in the terminal\n" in out
@@ -175,10 +179,10 @@ def test_the_page_is_served_until_ctrl_c(monkeypatch, capsys, tmp_path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ludarium.play.server.PageServer.serve_forever", serve)
-    assert main(["play", "corso"]) == 0
+    assert main(["play", "corso", "--seat", "0"]) == 0
     address, *rest = capsys.readouterr().out.splitlines()
     assert address.startswith("http://127.0.0.1:")
-    assert address.endswith("/#g=corso&o=corso")
+    assert address.endswith("/#g=corso&o=corso&seat=0&opponent=network:64")
     assert rest == ["Ctrl-C ends it", "", "the page has ended"]
     assert opened == [address]
     assert served == [{"index.html", INDEX, LIST}]  # no worker, which would keep an older page
