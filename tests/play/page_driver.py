@@ -112,7 +112,9 @@ class PageDriver:
     def play(self, target: int = 0) -> None:
         """Click, or touch, a legal action on the board, and wait until it is played."""
         before = self.fragment
-        box = self.page.locator("#board .hints circle").nth(target).bounding_box()
+        mark = self.page.locator("#board .hints circle").nth(target)
+        mark.scroll_into_view_if_needed()
+        box = mark.bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         (self.page.touchscreen.tap if self.is_touch else self.page.mouse.click)(x, y)
         self.wait_for(f"location.hash !== {json.dumps(before)}")

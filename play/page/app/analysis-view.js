@@ -3,7 +3,7 @@
 import { button, el, signed } from "./dom.js";
 import { valueFor0 } from "./analyst.js";
 import { judgement } from "./moves.js";
-import { capital, playerName } from "./panels.js";
+import { playerName } from "./panels.js";
 
 const BEST = 6; // moves in the table
 const WORST = 8; // moves in the review
@@ -23,16 +23,24 @@ export function showBar(container, session, isOn) {
   container.hidden = !isOn;
   container.className = "bar";
   const share = value === null ? 50 : 50 + 50 * value;
-  const names = [0, 1].map((player) => capital(playerName(session, player)));
-  const leader = value === null || Math.abs(value) < 0.005 ? "even" : names[value > 0 ? 0 : 1];
-  const told = value === null ? "not known yet" : `${leader} ${signed(Math.abs(value))}`;
+  const told = lead(session, value);
   container.setAttribute("role", "img");
-  container.setAttribute("aria-label", `Evaluation: ${told}`);
+  container.setAttribute("aria-label", `Evaluation: ${told.words}`);
   container.replaceChildren(
     el("span", { class: "part", style: `width:${share}%` }),
     el("span", { class: "middle" }),
-    el("span", { class: "score" }, value === null ? "…" : told.replace("+", "")),
+    el("span", { class: "score" }, told.mark),
   );
+}
+
+/** Who is ahead by how much, in words and beside the side of who it is. */
+function lead(session, value) {
+  if (value === null) return { words: "not known yet", mark: "…" };
+  const by = Math.abs(value).toFixed(2);
+  if (by === "0.00") return { words: "even", mark: by };
+  const leader = value > 0 ? 0 : 1;
+  const words = `${playerName(session, leader)}, is ahead by ${by}`;
+  return { words, mark: leader === 0 ? `◂ ${by}` : `${by} ▸` };
 }
 
 /** Draw the analysis; see main.js for what `on` can do. */

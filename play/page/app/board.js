@@ -5,6 +5,7 @@ import { DARK, discRadius, fittedSize, heat, leastDistance, LIGHT } from "./heat
 
 const SAME = 1; // units within which two spots are one
 const REACH = [44, 100]; // least and most units from a click to the spot that it means
+const OVERLAP = 0.5; // share of the reach within which two places overlap
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 const distance = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
@@ -16,8 +17,8 @@ export class BoardView {
   #scene = null;
   #parts = null;
   #shown = [];
-  #radius = 0;
-  #apart = 0;
+  #radius = 0; // of discs
+  #reach = 0;
   #legal = []; // {action, text} that may be played and have a spot
   #aim = null;
   #choice = null;
@@ -53,9 +54,7 @@ export class BoardView {
     slots.append(...scene.slots.map(() => el("svg:g")));
     this.#parts = { svg, slots: [...slots.children], hints, shares, aim };
     this.#shown = scene.slots.map(() => -1);
-    this.#radius = discRadius(scene.spots);
-    this.#apart = leastDistance(scene.spots);
-    this.#container.style.setProperty("--aspect", width / height);
+    this.#container.parentElement.style.setProperty("--aspect", width / height);
     this.#container.replaceChildren(svg);
     this.#choice = null;
   }
@@ -64,11 +63,12 @@ export class BoardView {
    * Draw a position.
    * @param {object} position
    * @param {ArrayLike<number>} position.shown which choice each slot shows.
-   * @param {{action: number, text: string}[]} position.legal what may be played here and now.
+   * @param {{action: number, text: string}[]} position.legal the legal actions.
+   * @param {boolean} position.mayPlay whether they may be played here and now.
    * @param {number[] | null} position.shares of the visits of an analysis, by action.
    * @param {string} position.label the position in words.
    */
-  show({ shown, legal, shares, label }) {
+  show({ shown, legal, mayPlay, shares, label }) {
     this.#closeChoice();
     this.#container.setAttribute("aria-label", label);
     this.#parts.slots.forEach((slot, number) => {
@@ -82,7 +82,11 @@ export class BoardView {
       slot.getBoundingClientRect(); // so that the fade begins anew
       slot.classList.add("fresh");
     });
-    this.#legal = legal.filter(({ action }) => this.#spot(action) !== null);
+    const there = legal.filter(({ action }) => this.#spot(action) !== null);
+    const spots = there.map(({ action }) => this.#spot(action));
+    this.#radius = discRadius(spots);
+    this.#reach = Math.min(Math.max(0.75 * leastDistance(spots), REACH[0]), REACH[1]);
+    this.#legal = mayPlay ? there : [];
     this.#container.classList.toggle("playable", this.#legal.length > 0);
     const discs = shares ? shares.map((share) => share >= 0.005) : [];
     this.#parts.hints.replaceChildren(...this.#hints(discs));
@@ -134,12 +138,13 @@ export class BoardView {
       const away = distance(this.#spot(each.action), point);
       if (nearest === null || away < nearest.away) nearest = { away, spot: this.#spot(each.action) };
     }
-    if (nearest === null) return [];
-    const reach = Math.min(Math.max(0.75 * this.#apart, REACH[0]), REACH[1]);
-    const slack = 0.1 * Math.min(this.#apart, REACH[1]);
-    const isOther = (spot) => spot !== null && distance(spot, point) < nearest.away - slack;
-    if (nearest.away > reach || this.#scene.spots.some(isOther)) return [];
-    return this.#at(nearest.spot);
+    if (nearest === null || nearest.away > this.#reach) return [];
+    // A place beside it that is not legal now; those that overlap with it do not count.
+    const isOther = (spot) =>
+      spot !== null &&
+      distance(spot, point) < nearest.away &&
+      distance(spot, nearest.spot) > OVERLAP * this.#reach;
+    return this.#scene.spots.some(isOther) ? [] : this.#at(nearest.spot);
   }
 
   #at(spot) {

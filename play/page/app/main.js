@@ -64,14 +64,16 @@ const look = (node) => session.look(node);
 function showAll() {
   const { view, table } = session;
   boardView.setScene(table.scene);
-  const legal = session.mayPlay ? table.legal(view) : [];
+  const legal = table.legal(view);
+  const playable = session.mayPlay ? legal : [];
   const { game, variant } = session.board;
   byId("playing").textContent = [game.title, game.variants.length > 1 ? variant.title : ""]
     .filter(Boolean)
     .join(" · ");
   [0, 1].forEach((player) => showPlayer(byId(`player${player}`), session, player, shown.loading));
-  showOffBoard(legal);
-  legalMoves.show(legal);
+  showOffBoard(playable);
+  legalMoves.show(playable);
+  byId("note").textContent = table.scene.note;
   showControls();
   showMoves(byId("panel-moves"), session, {
     look,
@@ -93,6 +95,7 @@ function showBoard(legal) {
   boardView.show({
     shown: table.at(view).view().shown,
     legal,
+    mayPlay: session.mayPlay,
     shares: analyst.isOn && shown.onBoard ? visitShares(view) : null,
     label: boardLabel(),
   });
@@ -109,7 +112,7 @@ function boardLabel() {
 /** What changes as an analysis goes on. */
 function showFindings() {
   const { view, table } = session;
-  showBoard(session.mayPlay ? table.legal(view) : []);
+  showBoard(table.legal(view));
   showEvaluation();
   if (shown.tab === "moves") return;
   if (!analyst.isReviewing) showMoves(byId("panel-moves"), session, { look, promote: () => {} });

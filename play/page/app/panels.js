@@ -12,18 +12,29 @@ export function pieceOf(role, style) {
   return svg;
 }
 
-/** What a player is called: the role where it has words, else by number. */
+/** What a player is called in a sentence: by number, with the words of the role. */
 export function playerName(session, player) {
-  const facts = session.table.at(session.view).view();
-  const role = session.table.scene.roles[facts.roles[player]];
-  return role?.words || `player ${player + 1}`;
+  const words = roleOf(session, player).words;
+  return `player ${player + 1}${words ? `, ${words}` : ""}`;
+}
+
+function roleOf(session, player) {
+  const { roles } = session.table.at(session.view).view();
+  return session.table.scene.roles[roles[player]];
+}
+
+/** Who sits there: what stands at the top of a panel. */
+function sitter(session, player) {
+  const seat = session.seats[player];
+  if (seat.kind !== "person") return seatName(seat, session.board.levels);
+  return session.person === player && !session.studying ? "You" : `Player ${player + 1}`;
 }
 
 /** The result at a node in words, or "" while the game goes on. */
 export function resultText(session, node = session.view) {
   if (session.resigned !== null && node === session.live) {
     const winner = playerName(session, 1 - session.resigned);
-    return `${capital(playerName(session, session.resigned))} has resigned; ${winner} has won.`;
+    return `${capital(playerName(session, session.resigned))} has resigned: ${winner} has won.`;
   }
   if (node.outcome === 0) return "";
   if (node.outcome === OUTCOMES.DRAW) return "The game is drawn.";
@@ -59,11 +70,9 @@ function thinking(session, player, loading) {
 export function showPlayer(container, session, player, loading) {
   const facts = session.table.at(session.view).view();
   const { scene } = session.table;
-  const role = scene.roles[facts.roles[player]];
+  const role = roleOf(session, player);
   const told = status(session, player);
   const acts = !session.view.isOver && session.view.mover === player && session.resigned === null;
-  const seat = session.seats[player];
-  const you = seat.kind === "person" && session.person === player && !session.studying;
   container.className = `player${acts ? " acts" : ""}${told === "has won" ? " won" : ""}`;
   const symbol = told === "has won" ? "★ " : acts ? "▸ " : "";
   container.replaceChildren(
@@ -71,8 +80,8 @@ export function showPlayer(container, session, player, loading) {
     el(
       "div",
       { class: "who" },
-      el("strong", {}, capital(playerName(session, player))),
-      el("span", { class: "seat" }, you ? "You" : seatName(seat, session.board.levels)),
+      el("strong", {}, sitter(session, player)),
+      el("span", { class: "seat" }, role.words || `player ${player + 1}`),
       el(
         "span",
         { class: "status" },

@@ -173,7 +173,7 @@ export class Session {
       if (this.#agent !== agent) return;
       this.#agent = null;
       this.paused = true;
-      this.#tell.failed(error.message);
+      this.#tell.failed(`The agent cannot move: ${error.message}`);
       this.#change();
       return;
     }
