@@ -15,7 +15,11 @@ import pytest
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-_OPPONENTS = {"random": "A random mover", "level": "A level of the agent", "person": "A person beside me"}
+_OPPONENTS = {
+    "random": "A random mover",
+    "level": "A level of the agent",
+    "person": "A person beside me",
+}
 
 
 @contextmanager
@@ -26,9 +30,7 @@ def open_browser() -> Iterator[Any]:
     if path is None:
         pytest.skip(f"there is no browser for the page: {', '.join(_BROWSERS)}")
     with playwright.sync_playwright() as made:
-        browser = made.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = made.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()
 
@@ -43,7 +45,9 @@ class PageDriver:
         errors: messages of errors that no code has caught.
     """
 
-    def __init__(self, browser: Any, address: str, viewport: dict[str, int], **context: Any) -> None:
+    def __init__(
+        self, browser: Any, address: str, viewport: dict[str, int], **context: Any
+    ) -> None:
         self.address = address
         self.context = browser.new_context(
             viewport=viewport, has_touch=viewport is PHONE, reduced_motion="reduce", **context

@@ -184,9 +184,7 @@ def test_analysis_shows_values_shares_and_mistakes(driver: PageDriver) -> None:
     driver.page.locator("#tab-analysis").click()
     driver.page.locator("#analysis-size").select_option("50")
     driver.page.locator("#analysis-on").check()
-    driver.wait_for(
-        "/; 50 simulations/.test(document.querySelector('.best caption')?.textContent)"
-    )
+    driver.wait_for("/; 50 simulations/.test(document.querySelector('.best caption')?.textContent)")
     shares = driver.page.locator("#board .shares text").all_text_contents()
     assert 85 <= sum(map(int, shares)) <= 105
     driver.page.locator("#review").click()
