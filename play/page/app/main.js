@@ -35,6 +35,7 @@ const session = new Session(thinker, {
 });
 const analyst = new Analyst(thinker, session, { found: showFindings, failed: complain });
 const boardView = new BoardView(byId("board"), { play, aim: say });
+const legalMoves = new LegalMoves(document.querySelector(".side"), play);
 const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
   turn: (isOn) => {
     analyst.setOn(isOn);
@@ -55,7 +56,6 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
 });
 const shown = { tab: "moves", onBoard: true, rules: null, loading: false };
 let catalog = null;
-let legalMoves = null;
 
 /** Say something to those who listen to the page. */
 function say(text) {
@@ -203,8 +203,8 @@ function showControls() {
 }
 
 async function showRules() {
-  const { game } = session.board;
-  if (shown.tab !== "rules" || shown.rules === game) return;
+  const game = session.board?.game;
+  if (!game || shown.tab !== "rules" || shown.rules === game) return;
   shown.rules = game;
   const panel = byId("panel-rules");
   try {
@@ -326,41 +326,47 @@ function key(event) {
   event.preventDefault();
 }
 
-async function main() {
-  setUpTheme(byId("theme"));
-  legalMoves = new LegalMoves(document.querySelector(".side"), play);
-  try {
-    checkBrowser();
-    catalog = await Catalog.load();
-  } catch (error) {
-    complain(error.message);
-    return;
-  }
+/** Show what the address asks for, or else the first game and the question what to play. */
+async function openFirst() {
+  complain("");
+  if (await follow(location.hash)) return;
+  const problem = byId("message").textContent;
+  const game = catalog.games[0];
+  begin(await setUp({ game, variant: game.variants[0] }), { seats: [PERSON, PERSON] });
+  if (problem) complain(problem);
+  else askNew();
+}
+
+function listen() {
   byId("new").addEventListener("click", askNew);
-  if (!(await follow(location.hash))) {
-    const problem = byId("message").textContent;
-    const game = catalog.games[0];
-    try {
-      begin(await setUp({ game, variant: game.variants[0] }), { seats: [PERSON, PERSON] });
-    } catch (error) {
-      complain(error.message);
-      return;
-    }
-    if (problem) complain(problem);
-    else askNew();
-  }
-  byId("share").addEventListener("click", share);
+  byId("share").addEventListener("click", () => session.board && share());
   window.addEventListener("hashchange", () => follow(location.hash));
-  document.addEventListener("keydown", key);
+  document.addEventListener("keydown", (event) => session.board && key(event));
   setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
     shown.tab = name;
     showRules();
   });
+}
+
+function keepOffline() {
   // Without a service worker the page works, but only with a connection.
   navigator.serviceWorker?.register(address("sw.js")).catch(() => {});
   navigator.serviceWorker?.addEventListener("message", () => {
     complain("There is a newer version of this page: it comes when the page is opened again.");
   });
+}
+
+async function main() {
+  setUpTheme(byId("theme"));
+  try {
+    checkBrowser();
+    catalog = await Catalog.load();
+    listen();
+    await openFirst();
+    keepOffline();
+  } catch (error) {
+    complain(error.message);
+  }
 }
 
 main();
