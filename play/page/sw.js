@@ -17,17 +17,24 @@ async function latestSite() {
   return answer;
 }
 
-/** Cache the latest version, unless it is there. */
+/** Cache the latest version, unless it is there; returns whether it was new. */
 async function update() {
   const answer = await latestSite();
   const { version, files } = await answer.clone().json();
   const cache = await caches.open(PREFIX + version);
-  if (await cache.match(here(LIST))) return;
+  if (await cache.match(here(LIST))) return false;
   const wanted = files.filter((file) => file !== LIST && file !== "sw.js").map(here);
   await cache.addAll(wanted.map((file) => new Request(file, { cache: "no-cache" })));
   const start = await cache.match(here("index.html"));
   if (start) await cache.put(here("./"), start);
   await cache.put(here(LIST), answer);
+  return true;
+}
+
+/** Tell the pages that are open of a version that is newer than theirs. */
+async function lookForNewer() {
+  if (!(await update().catch(() => false))) return; // without a connection nothing is newer
+  for (const page of await self.clients.matchAll()) page.postMessage("newer");
 }
 
 /** Names of the complete caches, the oldest first. */
@@ -71,6 +78,5 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method !== "GET" || !request.url.startsWith(self.registration.scope)) return;
   event.respondWith(respond(request));
-  // Without a network there is nothing newer; the next visit asks again.
-  if (request.mode === "navigate") event.waitUntil(update().catch(() => {}));
+  if (request.mode === "navigate") event.waitUntil(lookForNewer());
 });

@@ -11,7 +11,7 @@ import { playLevel } from "./levels.js";
 
 const RUNTIME = new URL("./vendor/onnxruntime-web/", import.meta.url);
 const BREATH = 25; // ms of thinking between looks at the messages
-const REPORT = 200; // ms between reports
+const REPORT = 400; // ms between reports
 
 let runtime = null;
 let game = null;

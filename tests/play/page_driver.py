@@ -59,9 +59,11 @@ class PageDriver:
         self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.is_touch = viewport is PHONE
+        self.asks = False
 
     def open(self, fragment: str = "") -> None:
         """Load the page anew with a fragment."""
+        self.asks = not fragment  # a page without an address to follow asks what to play
         self.page.goto("about:blank")
         self.page.goto(self.address + fragment)
         self.page.wait_for_selector("#board .ground")
@@ -69,7 +71,7 @@ class PageDriver:
     def new_game(self, side: str = "First", opponent: str = "random", level: int = 1) -> None:
         """Fill the dialog of a new game, and begin it."""
         dialog = self.page.locator("dialog")
-        if not dialog.count():
+        if not self.asks:
             self.page.locator("#new").click()
         dialog.get_by_role("radio", name=side, exact=True).check()
         dialog.get_by_label("Opponent").select_option(label=_OPPONENTS[opponent])
@@ -79,7 +81,7 @@ class PageDriver:
         dialog.wait_for(state="detached")
 
     def wait_for(self, condition: str, seconds: float = 20.0) -> None:
-        """Wait for an expression to be true; the page's policy forbids what Playwright has for it."""
+        """Wait for an expression to be true; the page forbids what Playwright has for it."""
         end = time.monotonic() + seconds
         while not self.page.evaluate(condition):
             assert time.monotonic() < end, f"after {seconds:g} s this is still false: {condition}"

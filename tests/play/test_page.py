@@ -204,6 +204,15 @@ def test_reloading_goes_on_with_the_game(driver: PageDriver) -> None:
     assert "Random mover" in driver.page.locator("#player1").inner_text()
 
 
+def test_missing_game_is_told_and_others_can_be_played(driver: PageDriver) -> None:
+    driver.page.route("**/corso.wasm", lambda route: route.fulfill(status=404))
+    driver.page.goto(driver.address)
+    driver.page.wait_for_selector("#message:has-text('rules of the game')")
+    driver.page.unroute("**/corso.wasm")
+    driver.new_game(opponent="random")
+    driver.play()
+
+
 def test_missing_network_is_told(driver: PageDriver) -> None:
     driver.page.route("**/*.onnx", lambda route: route.fulfill(status=404))
     driver.open()

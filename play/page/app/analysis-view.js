@@ -43,48 +43,69 @@ function lead(session, value) {
   return { words, mark: leader === 0 ? `◂ ${by}` : `${by} ▸` };
 }
 
-/** Draw the analysis; see main.js for what `on` can do. */
-export function showAnalysis(container, session, analyst, options, on) {
-  const hasNetwork = session.board.variant.network !== null;
-  if (!hasNetwork) {
-    container.replaceChildren(
-      el("p", { class: "faint" }, "There is no network for this board, so there is no analysis."),
+/** The panel of the analysis; see main.js for what `on` can do. */
+export class AnalysisView {
+  #analyst;
+  #on;
+  #switch;
+  #switches;
+  #findings = el("div");
+
+  constructor(container, analyst, on) {
+    this.#analyst = analyst;
+    this.#on = on;
+    this.#switch = checkBox("analysis-on", false, on.turn);
+    this.#switches = el(
+      "div",
+      { class: "switches" },
+      el("label", { class: "check" }, this.#switch, " Analysis"),
+      el(
+        "label",
+        { class: "check" },
+        checkBox("analysis-board", true, on.onBoard),
+        " Shares on the board",
+      ),
+      el("label", { class: "check" }, sizes(analyst, on), " simulations"),
     );
-    return;
+    container.append(this.#switches, this.#findings);
   }
-  const focused = container.contains(document.activeElement) ? document.activeElement.id : "";
-  container.replaceChildren(
-    switches(analyst, options, on),
-    analyst.isOn ? bestMoves(session, on) : "",
-    graph(session, on),
-    review(session, analyst, on),
-  );
-  if (focused) document.getElementById(focused)?.focus();
+
+  show(session) {
+    const hasNetwork = session.board.variant.network !== null;
+    this.#switches.hidden = !hasNetwork;
+    this.#switch.checked = this.#analyst.isOn;
+    if (!hasNetwork) {
+      const told = "There is no network for this board, so there is no analysis.";
+      this.#findings.replaceChildren(el("p", { class: "faint" }, told));
+      return;
+    }
+    const focused = this.#findings.contains(document.activeElement);
+    this.#findings.replaceChildren(
+      this.#analyst.isOn ? bestMoves(session, this.#on) : "",
+      graph(session, this.#on),
+      review(session, this.#analyst, this.#on),
+    );
+    if (focused) this.#findings.querySelector("#review, #review-stop")?.focus();
+  }
 }
 
-function check(id, text, checked, onchange) {
+function checkBox(id, checked, onchange) {
   const box = el("input", { type: "checkbox", id, checked });
   box.addEventListener("change", () => onchange(box.checked));
-  return el("label", { class: "check" }, box, ` ${text}`);
+  return box;
 }
 
-function switches(analyst, { onBoard }, on) {
-  const sizes = [50, 100, 200, 400, 800, analyst.mostSimulations];
+function sizes(analyst, on) {
+  const all = [50, 100, 200, 400, 800, analyst.mostSimulations];
   const size = el(
     "select",
     { id: "analysis-size", "aria-label": "Simulations of an analysis" },
-    sizes.map((each) =>
+    all.map((each) =>
       el("option", { value: each, selected: each === analyst.simulations }, String(each)),
     ),
   );
   size.addEventListener("change", () => on.size(Number(size.value)));
-  return el(
-    "div",
-    { class: "switches" },
-    check("analysis-on", "Analysis", analyst.isOn, on.turn),
-    check("analysis-board", "Shares on the board", onBoard, on.onBoard),
-    el("label", { class: "check" }, size, " simulations"),
-  );
+  return size;
 }
 
 function bestMoves(session, on) {
@@ -108,8 +129,21 @@ function bestMoves(session, on) {
     el(
       "table",
       { class: "best" },
-      el("caption", {}, `Values for ${mover}, from −1 to +1; ${found.simulations} simulations${found.proven ? "; proven" : ""}`),
-      el("thead", {}, el("tr", {}, ["Move", "Value", "Visits", "Prior"].map((head) => el("th", { scope: "col" }, head)))),
+      el(
+        "caption",
+        {},
+        `Values for ${mover}, from −1 to +1; ${found.simulations} simulations` +
+          (found.proven ? "; proven" : ""),
+      ),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          ["Move", "Value", "Visits", "Prior"].map((head) => el("th", { scope: "col" }, head)),
+        ),
+      ),
       el(
         "tbody",
         {},
@@ -117,7 +151,13 @@ function bestMoves(session, on) {
           el(
             "tr",
             {},
-            el("td", {}, session.mayPlay ? button(text, () => on.play(action), { class: "small", title: `Play ${text}` }) : text),
+            el(
+              "td",
+              {},
+              session.mayPlay
+                ? button(text, () => on.play(action), { class: "small", title: `Play ${text}` })
+                : text,
+            ),
             el("td", {}, signed(found.actionValues[action])),
             el("td", {}, String(found.visits[action])),
             el("td", {}, found.prior ? `${Math.round(100 * found.prior[action])} %` : ""),
@@ -125,7 +165,7 @@ function bestMoves(session, on) {
         ),
       ),
     ),
-    el("p", { class: "line" }, el("span", { class: "faint" }, "Line: "), line.join("  ")),
+    el("p", { class: "line" }, el("span", { class: "faint" }, "Line: "), line.join(", ")),
   );
 }
 
@@ -139,7 +179,9 @@ function graph(session, on) {
   const x = (ply) => margin + ((width - 2 * margin) * ply) / Math.max(nodes.length - 1, 1);
   const y = (value) => height / 2 - (height / 2 - margin) * value;
   const points = nodes
-    .map((node, ply) => (known[ply] === null ? null : `${x(ply).toFixed(1)},${y(known[ply]).toFixed(1)}`))
+    .map((node, ply) =>
+      known[ply] === null ? null : `${x(ply).toFixed(1)},${y(known[ply]).toFixed(1)}`,
+    )
     .filter((point) => point !== null);
   const marks = nodes.map((node, ply) => {
     const judged = node.loss === undefined ? null : judgement(node.loss);
@@ -148,9 +190,20 @@ function graph(session, on) {
   });
   const svg = el(
     "svg:svg",
-    { viewBox: `0 0 ${width} ${height}`, class: "graph", role: "img", "aria-label": "Evaluation over the game; up is good for the first player" },
+    {
+      viewBox: `0 0 ${width} ${height}`,
+      class: "graph",
+      role: "img",
+      "aria-label": "Evaluation over the game; up is good for the first player",
+    },
     el("svg:line", { class: "zero", x1: 0, x2: width, y1: height / 2, y2: height / 2 }),
-    el("svg:line", { class: "now", x1: x(session.view.ply), x2: x(session.view.ply), y1: 0, y2: height }),
+    el("svg:line", {
+      class: "now",
+      x1: x(session.view.ply),
+      x2: x(session.view.ply),
+      y1: 0,
+      y2: height,
+    }),
     el("svg:polyline", { points: points.join(" ") }),
     marks,
   );
@@ -169,7 +222,13 @@ function review(session, analyst, on) {
     return el(
       "div",
       { class: "review" },
-      el("label", {}, "Looking through the game ", el("progress", { value: done, max: all }), ` ${done} of ${all}`),
+      el(
+        "label",
+        {},
+        "Looking through the game ",
+        el("progress", { value: done, max: all }),
+        ` ${done} of ${all}`,
+      ),
       button("Stop", on.stopReview, { id: "review-stop", class: "small" }),
     );
   }
@@ -190,20 +249,30 @@ function review(session, analyst, on) {
     { class: "review" },
     start,
     el("p", { class: "faint" }, told),
-    bad.length ? el("ol", {}, bad.map((node) => badMove(session, node, on))) : "",
+    bad.length
+      ? el(
+          "ol",
+          {},
+          bad.map((node) => badMove(session, node, on)),
+        )
+      : "",
   );
 }
 
 function badMove(session, node, on) {
   const judged = judgement(node.loss);
   const better = node.parent.found
-    ? session.table.texts(node.parent, node.parent.found.variation.slice(0, 3)).join(" ")
+    ? session.table.texts(node.parent, node.parent.found.variation.slice(0, 3)).join(", ")
     : "";
   const you = session.person === node.parent.mover && !session.studying ? "you, " : "";
   return el(
     "li",
     {},
-    button(`${node.ply}. ${node.text}${judged ? ` ${judged.mark}` : ""}`, () => on.look(node.parent), { class: "small" }),
+    button(
+      `${node.ply}. ${node.text}${judged ? ` ${judged.mark}` : ""}`,
+      () => on.look(node.parent),
+      { class: "small" },
+    ),
     ` ${you}lost ${node.loss.toFixed(2)}`,
     better ? el("span", { class: "better" }, `; better was ${better}`) : "",
   );

@@ -62,8 +62,12 @@ export class Analyst {
   update() {
     const node = this.#session.view;
     const idle = this.#session.agent === null && this.#review === null;
-    const due = this.isOn && idle && this.#session.board.variant.network !== null && this.#lacks(node);
-    if (this.#work && (!due || this.#work.node !== node || this.#work.simulations !== this.simulations)) {
+    const due =
+      this.isOn && idle && this.#session.board.variant.network !== null && this.#lacks(node);
+    if (
+      this.#work &&
+      (!due || this.#work.node !== node || this.#work.simulations !== this.simulations)
+    ) {
       this.#work.stop.abort();
       this.#work = null;
     }
@@ -123,7 +127,12 @@ export class Analyst {
       if (!node.found || found.simulations >= node.found.simulations) node.found = found;
     };
     const found = await this.#thinker.search(
-      { seed: table.seed, actions: node.actions, settings: { ...SEEN, simulations }, reports: true },
+      {
+        seed: table.seed,
+        actions: node.actions,
+        settings: { ...SEEN, simulations },
+        reports: true,
+      },
       {
         signal: stop.signal,
         onReport: ({ found: part }) => {

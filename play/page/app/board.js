@@ -20,6 +20,8 @@ export class BoardView {
   #radius = 0; // of discs
   #reach = 0;
   #legal = []; // {action, text} that may be played and have a spot
+  #node = null;
+  #mayPlay = false;
   #aim = null;
   #choice = null;
 
@@ -48,8 +50,9 @@ export class BoardView {
     const [, , width, height] = scene.box;
     const svg = el("svg:svg", { viewBox: scene.box.join(" "), "aria-hidden": "true" });
     const group = (name) => svg.appendChild(el("svg:g", { class: name }));
-    const [ground, slots, hints, shares, aim] =
-      ["ground", "slots", "hints", "shares", "aim"].map(group);
+    const [ground, slots, hints, shares, aim] = ["ground", "slots", "hints", "shares", "aim"].map(
+      group,
+    );
     ground.innerHTML = scene.ground;
     slots.append(...scene.slots.map(() => el("svg:g")));
     this.#parts = { svg, slots: [...slots.children], hints, shares, aim };
@@ -62,14 +65,21 @@ export class BoardView {
   /**
    * Draw a position.
    * @param {object} position
+   * @param {object} position.node of the tree: another one ends what keys and clicks have begun.
    * @param {ArrayLike<number>} position.shown which choice each slot shows.
    * @param {{action: number, text: string}[]} position.legal the legal actions.
    * @param {boolean} position.mayPlay whether they may be played here and now.
    * @param {number[] | null} position.shares of the visits of an analysis, by action.
    * @param {string} position.label the position in words.
    */
-  show({ shown, legal, mayPlay, shares, label }) {
-    this.#closeChoice();
+  show({ node, shown, legal, mayPlay, shares, label }) {
+    const isNew = node !== this.#node || mayPlay !== this.#mayPlay;
+    this.#node = node;
+    this.#mayPlay = mayPlay;
+    if (isNew) {
+      this.#closeChoice();
+      this.#setAim(null);
+    }
     this.#container.setAttribute("aria-label", label);
     this.#parts.slots.forEach((slot, number) => {
       const choice = this.#scene.slots[number][shown[number]];
@@ -91,7 +101,6 @@ export class BoardView {
     const discs = shares ? shares.map((share) => share >= 0.005) : [];
     this.#parts.hints.replaceChildren(...this.#hints(discs));
     this.#parts.shares.replaceChildren(...(shares ? this.#discs(shares, discs) : []));
-    this.#setAim(null);
   }
 
   #spot(action) {
@@ -136,7 +145,8 @@ export class BoardView {
     let nearest = null;
     for (const each of this.#legal) {
       const away = distance(this.#spot(each.action), point);
-      if (nearest === null || away < nearest.away) nearest = { away, spot: this.#spot(each.action) };
+      if (nearest === null || away < nearest.away)
+        nearest = { away, spot: this.#spot(each.action) };
     }
     if (nearest === null || nearest.away > this.#reach) return [];
     // A place beside it that is not legal now; those that overlap with it do not count.
@@ -243,6 +253,10 @@ export class BoardView {
     }
     if (best === null) return;
     this.#setAim(best.spot);
-    this.#onAim(this.#at(best.spot).map(({ text }) => text).join(" or "));
+    this.#onAim(
+      this.#at(best.spot)
+        .map(({ text }) => text)
+        .join(" or "),
+    );
   }
 }

@@ -26,10 +26,14 @@ export function confirmed(question, yes, onYes) {
       "div",
       { class: "row end" },
       button("Cancel", () => dialog.close()),
-      button(yes, () => {
-        dialog.close();
-        onYes();
-      }, { class: "primary" }),
+      button(
+        yes,
+        () => {
+          dialog.close();
+          onYes();
+        },
+        { class: "primary" },
+      ),
     ),
   );
 }
@@ -44,12 +48,23 @@ export function confirmed(question, yes, onYes) {
  */
 export function shareDialog({ address, record, file, load }) {
   const told = el("p", { class: "told", role: "status" });
-  const link = el("input", { type: "text", readonly: true, value: address, "aria-label": "Link to this game" });
+  const link = el("input", {
+    type: "text",
+    readonly: true,
+    value: address,
+    "aria-label": "Link to this game",
+  });
   link.addEventListener("focus", () => link.select());
   const text = el("textarea", { rows: 9, spellcheck: "false", "aria-label": "Record of a game" });
   const written = attempt(record, told);
   text.value = written ?? "";
-  const picked = el("input", { type: "file", accept: ".txt,.json,text/plain", class: "unseen", tabindex: "-1", "aria-hidden": "true" });
+  const picked = el("input", {
+    type: "file",
+    accept: ".txt,.json,text/plain",
+    class: "unseen",
+    tabindex: "-1",
+    "aria-hidden": "true",
+  });
   const read = async (from) => {
     try {
       await load(await from);
@@ -86,7 +101,11 @@ export function shareDialog({ address, record, file, load }) {
       picked,
     ),
     told,
-    el("div", { class: "row end" }, button("Close", () => dialog.close(), { class: "primary" })),
+    el(
+      "div",
+      { class: "row end" },
+      button("Close", () => dialog.close(), { class: "primary" }),
+    ),
   );
 }
 

@@ -1,7 +1,7 @@
 /** The page: brings its parts together. */
 
 import { Analyst } from "./analyst.js";
-import { showAnalysis, showBar, visitShares } from "./analysis-view.js";
+import { AnalysisView, showBar, visitShares } from "./analysis-view.js";
 import { BoardView } from "./board.js";
 import { address, Catalog, checkBrowser, load } from "./catalog.js";
 import { confirmed, shareDialog } from "./dialogs.js";
@@ -27,12 +27,35 @@ const ICONS = {
 const MOST_BUTTONS = 12; // of actions that have no place on the board
 
 const thinker = new Thinker();
-const session = new Session(thinker, { changed: showAll, played: sayMove, failed: complain });
+const session = new Session(thinker, {
+  changed: showAll,
+  thinking: showPlayers,
+  played: sayMove,
+  failed: complain,
+});
 const analyst = new Analyst(thinker, session, { found: showFindings, failed: complain });
 const boardView = new BoardView(byId("board"), { play, aim: say });
+const legalMoves = new LegalMoves(document.querySelector(".side"), play);
+const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
+  turn: (isOn) => {
+    analyst.setOn(isOn);
+    showFindings();
+  },
+  onBoard: (isOn) => {
+    shown.onBoard = isOn;
+    showFindings();
+  },
+  size: (simulations) => analyst.setSimulations(simulations),
+  play,
+  look,
+  review: () => {
+    analyst.review();
+    showFindings();
+  },
+  stopReview: () => analyst.stopReview(),
+});
 const shown = { tab: "moves", onBoard: true, rules: null, loading: false };
 let catalog = null;
-let legalMoves = null;
 
 /** Say something to those who listen to the page. */
 function say(text) {
@@ -50,14 +73,16 @@ function complain(text) {
 function sayMove(node) {
   complain("");
   const mover = playerName(session, node.parent.mover);
-  say(`${node.ply}. ${mover}: ${node.text}. ${resultText(session, node)}`);
+  say(`${node.ply}. ${mover}: ${node.text}. ${node === session.view ? standing() : ""}`);
 }
 
 function play(action) {
   if (session.mayPlay) session.play(action);
 }
 
-const look = (node) => session.look(node);
+function look(node) {
+  session.look(node);
+}
 
 // Showing.
 
@@ -70,7 +95,7 @@ function showAll() {
   byId("playing").textContent = [game.title, game.variants.length > 1 ? variant.title : ""]
     .filter(Boolean)
     .join(" · ");
-  [0, 1].forEach((player) => showPlayer(byId(`player${player}`), session, player, shown.loading));
+  showPlayers();
   showOffBoard(playable);
   legalMoves.show(playable);
   byId("note").textContent = table.scene.note;
@@ -90,23 +115,33 @@ function showAll() {
   showEvaluation();
 }
 
+function showPlayers() {
+  [0, 1].forEach((player) => showPlayer(byId(`player${player}`), session, player, shown.loading));
+}
+
 function showBoard(legal) {
   const { view, table } = session;
   boardView.show({
     shown: table.at(view).view().shown,
     legal,
     mayPlay: session.mayPlay,
+    node: view,
     shares: analyst.isOn && shown.onBoard ? visitShares(view) : null,
     label: boardLabel(),
   });
 }
 
+/** The result, or whose turn it is. */
+function standing() {
+  const mover = capital(playerName(session, session.view.mover));
+  return resultText(session) || `${mover}, ${taskText(session)}.`;
+}
+
 function boardLabel() {
   const { view } = session;
   const last = view.parent ? `After ${view.ply}. ${view.text}. ` : "";
-  const stands = resultText(session) || `${capital(playerName(session, view.mover))} ${taskText(session)}.`;
   const keys = session.mayPlay ? " The arrow keys point at a legal move, Enter plays it." : "";
-  return `Board of ${session.board.game.title}. ${last}${stands}${keys}`;
+  return `Board of ${session.board.game.title}. ${last}${standing()}${keys}`;
 }
 
 /** What changes as an analysis goes on. */
@@ -120,24 +155,7 @@ function showFindings() {
 
 function showEvaluation() {
   showBar(byId("bar"), session, analyst.isOn && session.board.variant.network !== null);
-  showAnalysis(byId("panel-analysis"), session, analyst, shown, {
-    turn: (isOn) => {
-      analyst.setOn(isOn);
-      showFindings();
-    },
-    onBoard: (isOn) => {
-      shown.onBoard = isOn;
-      showFindings();
-    },
-    size: (simulations) => analyst.setSimulations(simulations),
-    play,
-    look,
-    review: () => {
-      analyst.review();
-      showFindings();
-    },
-    stopReview: () => analyst.stopReview(),
-  });
+  analysisView.show(session);
 }
 
 /** Legal actions without a place on the board are buttons. */
@@ -152,11 +170,15 @@ function showOffBoard(legal) {
 function showControls() {
   const { view } = session;
   const to = (label, symbol, node) =>
-    button(icon(ICONS[symbol]), () => look(node), { label, disabled: node === view || node === undefined });
-  const resign = () => confirmed("Resign this game?", "Resign", () => {
-    session.resign();
-    say(resultText(session));
-  });
+    button(icon(ICONS[symbol]), () => look(node), {
+      label,
+      disabled: node === view || node === undefined,
+    });
+  const resign = () =>
+    confirmed("Resign this game?", "Resign", () => {
+      session.resign();
+      say(resultText(session));
+    });
   const { agent } = session;
   const watches = session.hasAgents && !session.isStudy;
   const controls = [
@@ -173,14 +195,16 @@ function showControls() {
       ? button("To the game", () => look(session.live))
       : "",
   ];
-  const label = document.activeElement?.closest("#controls") ? document.activeElement.ariaLabel : null;
+  const label = document.activeElement?.closest("#controls")
+    ? document.activeElement.ariaLabel
+    : null;
   byId("controls").replaceChildren(...controls.filter(Boolean));
   if (label) byId("controls").querySelector(`[aria-label="${label}"]:enabled`)?.focus();
 }
 
 async function showRules() {
-  const { game } = session.board;
-  if (shown.tab !== "rules" || shown.rules === game) return;
+  const game = session.board?.game;
+  if (!game || shown.tab !== "rules" || shown.rules === game) return;
   shown.rules = game;
   const panel = byId("panel-rules");
   try {
@@ -214,7 +238,7 @@ function begin(board, state) {
     const network = board.variant.network && address(board.variant.network);
     thinker.open(board.table.engine.module, network, (loading) => {
       shown.loading = loading;
-      showAll();
+      showPlayers();
     });
   }
   complain("");
@@ -242,10 +266,15 @@ function askNew() {
   chosen.game = session.board?.game.name ?? chosen.game;
   chosen.variant = session.board?.variant.id ?? chosen.variant;
   const canGoOn = session.board && session.view.ply > 0 && !session.view.isOver;
-  setupDialog(catalog, chosen, { goOn: canGoOn ? session.board.variant.id : null }, async (choice) => {
-    await start(choice);
-    remember("choice", chosen);
-  });
+  setupDialog(
+    catalog,
+    chosen,
+    { goOn: canGoOn ? session.board.variant.id : null },
+    async (choice) => {
+      await start(choice);
+      remember("choice", chosen);
+    },
+  );
 }
 
 /** Go to what an address asks for; a malformed one changes nothing but gives a message. */
@@ -281,48 +310,63 @@ function share() {
 }
 
 function key(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+    return;
   if (event.target.closest?.("input, select, textarea, [role=tablist]")) return;
   const { view } = session;
-  const nodes = { ArrowLeft: view.parent, ArrowRight: view.children[0], Home: session.table.root, End: view.end };
+  const nodes = {
+    ArrowLeft: view.parent,
+    ArrowRight: view.children[0],
+    Home: session.table.root,
+    End: view.end,
+  };
   const node = nodes[event.key];
   if (!node) return;
   look(node);
   event.preventDefault();
 }
 
-async function main() {
-  setUpTheme(byId("theme"));
-  legalMoves = new LegalMoves(document.querySelector(".side"), play);
-  try {
-    checkBrowser();
-    catalog = await Catalog.load();
-  } catch (error) {
-    complain(error.message);
-    return;
-  }
+/** Show what the address asks for, or else the first game and the question what to play. */
+async function openFirst() {
+  complain("");
+  if (await follow(location.hash)) return;
+  const problem = byId("message").textContent;
+  const game = catalog.games[0];
+  begin(await setUp({ game, variant: game.variants[0] }), { seats: [PERSON, PERSON] });
+  if (problem) complain(problem);
+  else askNew();
+}
+
+function listen() {
   byId("new").addEventListener("click", askNew);
-  if (!(await follow(location.hash))) {
-    const problem = byId("message").textContent;
-    const game = catalog.games[0];
-    try {
-      begin(await setUp({ game, variant: game.variants[0] }), { seats: [PERSON, PERSON] });
-    } catch (error) {
-      complain(error.message);
-      return;
-    }
-    if (problem) complain(problem);
-    else askNew();
-  }
-  byId("share").addEventListener("click", share);
+  byId("share").addEventListener("click", () => session.board && share());
   window.addEventListener("hashchange", () => follow(location.hash));
-  document.addEventListener("keydown", key);
+  document.addEventListener("keydown", (event) => session.board && key(event));
   setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {
     shown.tab = name;
     showRules();
   });
+}
+
+function keepOffline() {
   // Without a service worker the page works, but only with a connection.
   navigator.serviceWorker?.register(address("sw.js")).catch(() => {});
+  navigator.serviceWorker?.addEventListener("message", () => {
+    complain("There is a newer version of this page: it comes when the page is opened again.");
+  });
+}
+
+async function main() {
+  setUpTheme(byId("theme"));
+  try {
+    checkBrowser();
+    catalog = await Catalog.load();
+    listen();
+    await openFirst();
+    keepOffline();
+  } catch (error) {
+    complain(error.message);
+  }
 }
 
 main();

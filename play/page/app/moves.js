@@ -39,7 +39,9 @@ function line(start, session, onLook) {
     if (node.parent.children[0] === node) {
       for (const other of node.parent.children.slice(1)) {
         const variation = line(other, session, onLook);
-        parts.push(el("div", { class: "variation", role: "group", "aria-label": "Variation" }, variation));
+        parts.push(
+          el("div", { class: "variation", role: "group", "aria-label": "Variation" }, variation),
+        );
       }
     }
     node = node.children[0];
@@ -88,7 +90,13 @@ export class LegalMoves {
       el("button", { type: "submit" }, "Play"),
     );
     container.append(
-      el("details", { class: "box" }, el("summary", {}, "Legal moves ", this.#count), form, this.#list),
+      el(
+        "details",
+        { class: "box" },
+        el("summary", {}, "Legal moves ", this.#count),
+        form,
+        this.#list,
+      ),
     );
   }
 
@@ -115,7 +123,9 @@ export class LegalMoves {
   }
 
   #none() {
-    return this.#legal.length ? "No legal move has this text." : "There is nothing to play here now.";
+    return this.#legal.length
+      ? "No legal move has this text."
+      : "There is nothing to play here now.";
   }
 
   #submit(event) {

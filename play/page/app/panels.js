@@ -62,8 +62,17 @@ function status(session, player) {
 function thinking(session, player, loading) {
   const { agent } = session;
   if (!agent || agent.node.mover !== player) return null;
-  const told = loading ? "loading the network" : agent.simulations ? `thinking, ${agent.simulations}` : "thinking";
-  return el("span", { class: "thinking" }, el("span", { class: "pulse", "aria-hidden": "true" }), told);
+  const told = loading
+    ? "loading the network"
+    : agent.simulations
+      ? `thinking, ${agent.simulations}`
+      : "thinking";
+  return el(
+    "span",
+    { class: "thinking" },
+    el("span", { class: "pulse", "aria-hidden": "true" }),
+    told,
+  );
 }
 
 /** Draw a player's panel. */
@@ -91,7 +100,11 @@ export function showPlayer(container, session, player, loading) {
       ),
     ),
     scene.has_points
-      ? el("span", { class: "points", "aria-label": `${facts.points[player]} points` }, String(facts.points[player]))
+      ? el(
+          "span",
+          { class: "points", "aria-label": `${facts.points[player]} points` },
+          String(facts.points[player]),
+        )
       : "",
   );
 }

@@ -22,7 +22,10 @@ export function recordText(session) {
     seed: table.seed,
     headers,
     moves: movesFrom(table.root),
-    result: session.resigned === null ? RESULTS[table.root.end.outcome] : ["0-1", "1-0"][session.resigned],
+    result:
+      session.resigned === null
+        ? RESULTS[table.root.end.outcome]
+        : ["0-1", "1-0"][session.resigned],
   });
 }
 

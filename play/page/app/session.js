@@ -20,6 +20,7 @@ export class Session {
    * @param {import("./thinker.js").Thinker} thinker
    * @param {object} tell
    * @param {() => void} tell.changed
+   * @param {() => void} tell.thinking an agent has got on with its move.
    * @param {(node: object) => void} tell.played after a move.
    * @param {(text: string) => void} tell.failed an agent could not move.
    */
@@ -199,7 +200,7 @@ export class Session {
         signal: stop.signal,
         onReport: ({ simulations }) => {
           agent.simulations = simulations;
-          if (this.#agent === agent) this.#tell.changed();
+          if (this.#agent === agent) this.#tell.thinking();
         },
       },
     );

@@ -92,11 +92,16 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
       ["summary", el("p", { class: "faint" }, `${sentence(game.summary)} ${game.credit}.`)],
       ["variant", variants(game, variant, change("variant"))],
       ["side", radios("My side", sides, chosen.side, change("side"))],
-      ...(chosen.side === "watch" ? [0, 1] : [1]).map((seat) => [`seat${seat}`, opponent(seat, variant)]),
+      ...(chosen.side === "watch" ? [0, 1] : [1]).map((seat) => [
+        `seat${seat}`,
+        opponent(seat, variant),
+      ]),
       ["from", goOn === variant.id ? origin() : null],
     ];
     body.replaceChildren(
-      ...parts.filter(([, part]) => part).map(([key, part]) => el("div", { "data-part": key }, part)),
+      ...parts
+        .filter(([, part]) => part)
+        .map(([key, part]) => el("div", { "data-part": key }, part)),
     );
     const part = body.querySelector(`[data-part="${focus}"]`);
     (part?.querySelector("input:checked") ?? part?.querySelector("select"))?.focus();
@@ -145,10 +150,19 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     const words = (value) => {
       const { name, elo } = levels[value - 1];
       const points = Math.round(elo).toLocaleString("en");
-      return `${value} of ${levels.length}${name ? `, ${name}` : ""}: ${points} Elo above random play`;
+      const named = name ? `, ${name}` : "";
+      return `${value} of ${levels.length}${named}: ${points} Elo above random play`;
     };
     const output = el("output", {}, words(level));
-    const range = el("input", { type: "range", min: 1, max: levels.length, step: 1, value: level, "aria-label": "Level", "aria-valuetext": words(level) });
+    const range = el("input", {
+      type: "range",
+      min: 1,
+      max: levels.length,
+      step: 1,
+      value: level,
+      "aria-label": "Level",
+      "aria-valuetext": words(level),
+    });
     range.addEventListener("input", () => {
       choice.level = Number(range.value);
       output.textContent = words(choice.level);
@@ -159,7 +173,14 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
 
   function networkField(choice) {
     const most = choice.unit === "seconds" ? MOST_SECONDS : MOST_SIMULATIONS;
-    const amount = el("input", { type: "number", min: 1, max: most, step: 1, value: Math.min(choice.amount, most), "aria-label": "Amount" });
+    const amount = el("input", {
+      type: "number",
+      min: 1,
+      max: most,
+      step: 1,
+      value: Math.min(choice.amount, most),
+      "aria-label": "Amount",
+    });
     amount.addEventListener("input", () => (choice.amount = amount.valueAsNumber));
     const units = [
       ["simulations", "simulations a move"],
@@ -176,7 +197,12 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
       amount.max = unit.value === "seconds" ? MOST_SECONDS : MOST_SIMULATIONS;
       amount.value = choice.amount;
     });
-    return el("div", { class: "field" }, el("span", {}, "Strength"), el("div", { class: "row" }, amount, unit));
+    return el(
+      "div",
+      { class: "field" },
+      el("span", {}, "Strength"),
+      el("div", { class: "row" }, amount, unit),
+    );
   }
 
   function seatOf(seat, variant) {

@@ -11,7 +11,13 @@ export function setUpTabs(list, names, onShow) {
   const tabs = Object.entries(names).map(([name, text]) =>
     el(
       "button",
-      { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => show(name) },
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${name}`,
+        "aria-controls": `panel-${name}`,
+        onclick: () => show(name),
+      },
       text,
     ),
   );

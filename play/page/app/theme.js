@@ -5,7 +5,7 @@ import { icon, recall, remember } from "./dom.js";
 const THEMES = { system: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" };
 const ICONS = {
   system: "M12 3a9 9 0 1 0 0 18a9 9 0 1 0 0-18v18M12 7h5M12 12h9M12 17h5",
-  light: "M12 8a4 4 0 1 0 0 8a4 4 0 1 0 0-8M12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2",
+  light: "M12 8a4 4 0 1 0 0 8a4 4 0 1 0 0-8M12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2",
   dark: "M20 14a8 8 0 1 1-10-10a7 7 0 0 0 10 10z",
 };
 
