@@ -44,6 +44,7 @@ def _driver(
     assert driver.errors == []
 
 
+@pytest.mark.slow
 def test_game_against_random_mover_to_the_end(sized: PageDriver) -> None:
     sized.open()
     sized.new_game(opponent="random")
