@@ -127,7 +127,8 @@ export class BoardView {
       .map(({ action }) => {
         const [cx, cy] = this.#spot(action);
         const line = { stroke: DARK, "stroke-width": Math.max(radius / 4, 1.5) };
-        return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, ...line });
+        // What lies below, such as the height at one of Obelisk's landing places, shows through.
+        return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, "fill-opacity": 0.4, ...line });
       });
   }
 
