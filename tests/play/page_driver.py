@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,12 +26,18 @@ _OPPONENTS = {
 
 @contextmanager
 def open_browser() -> Iterator[Any]:
-    """A browser; the test is skipped, with the reason, where there is none."""
+    """A browser of this machine, or else Playwright's own.
+
+    The test is skipped, with the reason, where there is none.
+    """
     playwright = pytest.importorskip("playwright.sync_api")
     path = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    if path is None:
-        pytest.skip(f"there is no browser for the page: {', '.join(_BROWSERS)}")
     with playwright.sync_playwright() as made:
+        if path is None and not Path(made.chromium.executable_path).is_file():
+            pytest.skip(
+                f"there is no browser for the page: none of {', '.join(_BROWSERS)}, and none of "
+                "Playwright's own (playwright install chromium)"
+            )
         browser = made.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()
@@ -49,8 +57,14 @@ class PageDriver:
         self, browser: Any, address: str, viewport: dict[str, int], **context: Any
     ) -> None:
         self.address = address
+        self.is_touch = viewport is PHONE
+        # A service worker would fetch every game for each window that a test opens.
+        defaults = {"reduced_motion": "reduce", "service_workers": "block"}
         self.context = browser.new_context(
-            viewport=viewport, has_touch=viewport is PHONE, reduced_motion="reduce", **context
+            viewport=viewport,
+            has_touch=self.is_touch,
+            is_mobile=self.is_touch,
+            **{**defaults, **context},
         )
         self.page = self.context.new_page()
         self.page.set_default_timeout(20_000)
@@ -58,7 +72,6 @@ class PageDriver:
         self.errors: list[str] = []
         self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.is_touch = viewport is PHONE
         self.asks = False
 
     def open(self, fragment: str = "") -> None:
@@ -68,16 +81,40 @@ class PageDriver:
         self.page.goto(self.address + fragment)
         self.page.wait_for_selector("#board .ground")
 
-    def new_game(self, side: str = "First", opponent: str = "random", level: int = 1) -> None:
-        """Fill the dialog of a new game, and begin it."""
+    def press(self, element: Any) -> None:
+        """Click, or touch, an element."""
+        element.tap() if self.is_touch else element.click()
+
+    def new_game(
+        self,
+        side: str = "First",
+        opponent: str = "random",
+        level: int = 1,
+        game: str | None = None,
+        board: str | None = None,
+    ) -> None:
+        """Fill the dialog of a new game, and begin it.
+
+        Args:
+            side: label of the side.
+            opponent: ``random``, ``level`` or ``person``.
+            level: of the agent.
+            game: title of a game; None leaves the one that is proposed.
+            board: title of its board; None leaves the one that is proposed.
+        """
         dialog = self.page.locator("dialog")
         if not self.asks:
-            self.page.locator("#new").click()
-        dialog.get_by_role("radio", name=side, exact=True).check()
+            self.press(self.page.locator("#new"))
+        self.asks = False
+        if game is not None:
+            self.press(dialog.locator("label").filter(has_text=re.compile(f"^{game}$")))
+        if board is not None:
+            dialog.get_by_label("Board and rules").select_option(label=board)
+        self.press(dialog.locator("label").filter(has_text=re.compile(f"^{side}$")))
         dialog.get_by_label("Opponent").select_option(label=_OPPONENTS[opponent])
         if opponent == "level":
             dialog.get_by_label("Level", exact=True).fill(str(level))
-        dialog.get_by_role("button", name="Play", exact=True).click()
+        self.press(dialog.get_by_role("button", name="Play", exact=True))
         dialog.wait_for(state="detached")
 
     def wait_for(self, condition: str, seconds: float = 20.0) -> None:
@@ -103,29 +140,67 @@ class PageDriver:
 
     @property
     def targets(self) -> int:
-        """Number of legal actions that are marked on the board."""
-        return self.page.locator("#board .hints circle").count()
+        """Number of legal actions that are marked on the board, or are buttons beside it."""
+        return self._marks.count() + self._buttons.count()
 
     @property
     def is_over(self) -> bool:
+        return self.result is not None
+
+    @property
+    def result(self) -> list[int] | None:
+        """Rewards of both players as their panels tell them; None while the game goes on."""
         status = self.page.locator(".players .status").all_inner_texts()
-        return any("won" in text or "drawn" in text for text in status)
+        if all("drawn" in text for text in status):
+            return [0, 0]
+        won = ["has won" in text for text in status]
+        return [1 if is_winner else -1 for is_winner in won] if any(won) else None
+
+    @property
+    def record(self) -> str:
+        """The game as text, as the dialog has it."""
+        self.press(self.page.get_by_role("button", name="Share"))
+        text: str = self.page.get_by_label("Record of a game").input_value()
+        self.press(self.page.get_by_role("button", name="Close"))
+        return text
+
+    @property
+    def _marks(self) -> Any:
+        return self.page.locator("#board .hints circle")
+
+    @property
+    def _buttons(self) -> Any:
+        return self.page.locator("#off-board button")
 
     def play(self, target: int = 0) -> None:
-        """Click, or touch, a legal action on the board, and wait until it is played."""
+        """Click, or touch, a legal action, and wait until it is played.
+
+        Where several actions have the same place, it is the first that the page then offers.
+        """
         before = self.fragment
-        mark = self.page.locator("#board .hints circle").nth(target)
+        marks = self._marks.count()
+        if target < marks:
+            self._press_mark(self._marks.nth(target))
+            choice = self.page.locator("#board .choice button")
+            if self.fragment == before and choice.count():
+                self.press(choice.first)
+        else:
+            self.press(self._buttons.nth(target - marks))
+        self.wait_for(f"location.hash !== {json.dumps(before)}")
+
+    def _press_mark(self, mark: Any) -> None:
+        """Press the place of a mark; the board takes it, not the mark."""
         mark.scroll_into_view_if_needed()
         box = mark.bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         (self.page.touchscreen.tap if self.is_touch else self.page.mouse.click)(x, y)
-        self.wait_for(f"location.hash !== {json.dumps(before)}")
 
-    def wait_for_turn(self) -> None:
+    def wait_for_turn(self, seconds: float = 20.0) -> None:
         """Wait until there is something to click, or the game is over."""
         self.wait_for(
-            "document.querySelector('#board .hints circle') !== null || "
-            "/won|drawn/.test(document.querySelector('.players').textContent)"
+            "document.querySelector('#board .hints circle, #off-board button') !== null || "
+            "/won|drawn/.test(document.querySelector('.players').textContent)",
+            seconds,
         )
 
     def play_out(self) -> int:

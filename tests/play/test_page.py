@@ -1,35 +1,20 @@
 """The page, in a browser: games are played, shared and analysed, and nothing leaves the host.
 
-``LUDARIUM_SITE`` is the address of a built site, with a slash at its end.
+The page is that of ``make page``; ``LUDARIUM_SITE`` is the address of another one, with a slash at
+its end.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from .page_driver import DESKTOP, PHONE, PageDriver, open_browser
+from .page_driver import DESKTOP, PHONE, PageDriver
 
 CORSO = "#g=corso&o=corso"
-
-
-@pytest.fixture(scope="module")
-def site() -> str:
-    """The address of a built site that is served."""
-    address = os.environ.get("LUDARIUM_SITE")
-    if not address:
-        pytest.skip("LUDARIUM_SITE is not set: the address of a built page, which is served")
-    return address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -43,14 +28,23 @@ def driver(browser: Any, site: str) -> Iterator[PageDriver]:
     yield from _driver(browser, site, DESKTOP)
 
 
-def _driver(browser: Any, site: str, viewport: dict[str, int]) -> Iterator[PageDriver]:
-    driver = PageDriver(browser, site, viewport)
+@pytest.fixture
+def keeping(browser: Any, site: str) -> Iterator[PageDriver]:
+    """The page with its service worker, which keeps it for when there is no connection."""
+    yield from _driver(browser, site, DESKTOP, service_workers="allow")
+
+
+def _driver(
+    browser: Any, site: str, viewport: dict[str, int], **context: Any
+) -> Iterator[PageDriver]:
+    driver = PageDriver(browser, site, viewport, **context)
     yield driver
     driver.close()
     assert driver.hosts <= {urlsplit(site).netloc, ""}
     assert driver.errors == []
 
 
+@pytest.mark.slow
 def test_game_against_random_mover_to_the_end(sized: PageDriver) -> None:
     sized.open()
     sized.new_game(opponent="random")
@@ -125,8 +119,7 @@ def test_record_is_written_and_read_with_variations(driver: PageDriver) -> None:
     driver.open(f"{CORSO}&m=12.6.7&p=1")
     driver.play(target=0)
     moves = driver.moves
-    driver.page.get_by_role("button", name="Share").click()
-    text = driver.page.get_by_label("Record of a game").input_value()
+    text = driver.record
     driver.open(CORSO)
     driver.page.get_by_role("button", name="Share").click()
     driver.page.get_by_label("Record of a game").fill(text)
@@ -222,7 +215,8 @@ def test_missing_network_is_told(driver: PageDriver) -> None:
     assert "network" in driver.message
 
 
-def test_page_opens_without_a_connection(driver: PageDriver) -> None:
+def test_page_opens_without_a_connection(keeping: PageDriver) -> None:
+    driver = keeping
     driver.open(CORSO)
     driver.wait_for("navigator.serviceWorker.controller !== null", seconds=60)
     driver.context.set_offline(True)

@@ -1,0 +1,65 @@
+"""A built page that is served, and a browser, for the tests of the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from ludarium.play.server import PageServer
+from ludarium.play.site import BUILT, PAGE, SCRIPTS, Site
+from ludarium.play.variants import usual_variants
+
+from .page_driver import open_browser
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[str]:
+    """The address of the built page, which is served; ``LUDARIUM_SITE`` is that of another."""
+    address = os.environ.get("LUDARIUM_SITE")
+    if address:
+        yield address
+        return
+    with PageServer(_built_page().files) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.address
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One browser for all tests of a process."""
+    with open_browser() as browser:
+        yield browser
+
+
+def _built_page() -> Site:
+    """The page in ``play/built``; the test is skipped where there is none of these sources."""
+    try:
+        built = Site.read(BUILT)
+    except (FileNotFoundError, ValueError) as error:
+        pytest.skip(str(error))
+    stale = _stale_parts(built)
+    if stale:
+        pytest.skip(f"{stale[0]} of the page in {BUILT} is not that of the sources: make page")
+    return built
+
+
+def _stale_parts(built: Site) -> list[str]:
+    """Addresses of files, and names of variants, that a build would make anew."""
+    sources = {path.relative_to(PAGE).as_posix(): path for path in PAGE.rglob("*")}
+    sources |= {path.name: path for path in SCRIPTS.glob("*.js")}
+    files = [
+        address
+        for address, path in sources.items()
+        if path.is_file()
+        and not (address in built.files and built.files[address].read_bytes() == path.read_bytes())
+    ]
+    names = [game["name"] for game in built.games]
+    variants = [variant for name in names for variant in usual_variants(name)]
+    return files + [variant.id for variant in variants if not built.is_current(variant)]

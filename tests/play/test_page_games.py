@@ -1,0 +1,158 @@
+"""Whole games in the page, by mouse and by touch, are those of Python; so are its analyses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+
+from ludarium.envs import GAMES, Game
+from ludarium.envs.engine.record import check_record, read_record_file
+from ludarium.envs.engine.record_text import parse_record
+from ludarium.envs.registry import make_game
+from ludarium.models import InferenceEngine, load_checkpoint
+from ludarium.play.wasm import module_name
+from ludarium.training.agents.checkpoints import fitting_agent
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.search import Search, SearchResult, SearchSettings
+from ludarium.training.search.settings import PUCT
+
+from .page_driver import DESKTOP, PHONE, PageDriver
+
+#: Of each game the title of the board that a game is played on; None is the default one.
+BOARDS = {
+    "corso": None,
+    "onyx": "size 6",
+    "osiron": "default",
+    "obsidio": "size 7",
+    "obelisk": None,
+}
+SIMULATIONS = 100  # of an analysis
+ASK_WORKER = """async ({module, network, job}) => {
+    const { Engine } = await import(new URL("engine.js", location.href).href);
+    const engine = await Engine.load(module);
+    const worker = new Worker("worker.js", { type: "module" });
+    const ask = (message) => new Promise((resolve, reject) => {
+        worker.onmessage = ({ data }) => {
+            if ("error" in data) reject(new Error(data.error));
+            if ("done" in data) resolve(data.done);
+        };
+        worker.postMessage(message);
+    });
+    const address = new URL(network, location.href).href;
+    await ask({ id: 1, type: "open", module: engine.module, network: address });
+    const found = await ask({ id: 2, type: "search", ...job });
+    worker.terminate();
+    const plain = ["visits", "actionValues", "prior"].map((name) => [name, [...found[name]]]);
+    return { ...Object.fromEntries(plain), value: found.value, simulations: found.simulations };
+}"""
+SIZES = {"desktop": DESKTOP, "phone": PHONE}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", BOARDS)
+def test_game_against_an_agent_to_the_end(
+    browser: Any, site: str, name: str, size: str, tmp_path: Path
+) -> None:
+    driver = PageDriver(browser, site, SIZES[size])
+    driver.open()
+    title = GAMES[name].title
+    driver.new_game(side="Second", opponent="level", game=title, board=BOARDS[name])
+    driver.play_out()
+    record = parse_record(driver.record)
+    game, seed, actions = check_record(record, GAMES)
+    position = game.start(seed)
+    for action in actions:
+        position.play(action)
+    assert position.is_over
+    assert driver.result == list(position.rewards) == record["result"]
+    assert driver.moves == record["moves"]
+    assert read_record_file(_saved(driver, tmp_path)) == record
+    assert driver.errors == []
+    driver.close()
+
+
+def _saved(driver: PageDriver, folder: Path) -> Path:
+    """The file that the page saves a record as."""
+    driver.press(driver.page.get_by_role("button", name="Share"))
+    with driver.page.expect_download() as download:
+        driver.press(driver.page.get_by_role("button", name="Save as a file"))
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options", "plies"),
+    [("corso", {}, 4), ("corso", {}, 7), ("onyx", {"size": 6}, 6), ("onyx", {"size": 6}, 9)]
+    + [("obelisk", {}, 5), ("obelisk", {}, 8)],
+)
+def test_analysis_is_that_of_python(
+    browser: Any, site: str, name: str, options: dict[str, Any], plies: int
+) -> None:
+    """Of both players' positions: some networks see one of them turned."""
+    game = make_game(name, **options)
+    actions = _random_actions(game, plies)
+    driver = PageDriver(browser, site, DESKTOP)
+    driver.open(f"#g={name}&o={module_name(game)}")
+    job = {
+        "seed": 0,
+        "actions": actions,
+        "settings": {"algorithm": "puct", "simulations": SIMULATIONS},
+        "reports": True,
+    }
+    found = driver.page.evaluate(ASK_WORKER, {**_files(site, game), "job": job})
+    driver.close()
+    logits, expected = _analysed(game, actions)
+    assert found["simulations"] == expected.simulations
+    assert found["visits"] == expected.visits[0].tolist()
+    np.testing.assert_allclose(found["value"], expected.values[0], atol=1e-3)
+    np.testing.assert_allclose(found["actionValues"], expected.action_values[0], atol=1e-3)
+    np.testing.assert_allclose(found["prior"], _softmax(logits), atol=1e-3)
+
+
+def _random_actions(game: Game, plies: int) -> list[int]:
+    position, lot = game.start(0), np.random.default_rng(plies)
+    actions = []
+    for _ in range(plies):
+        actions.append(int(lot.choice(position.legal_actions)))
+        position.play(actions[-1])
+    assert not position.is_over
+    return actions
+
+
+def _files(site: str, game: Game) -> dict[str, str]:
+    """Addresses of a board's module and network."""
+    with urlopen(f"{site}games/index.json") as answer:
+        games = json.load(answer)["games"]
+    variants = [variant for entry in games for variant in entry["variants"]]
+    (its,) = (variant for variant in variants if variant["id"] == module_name(game))
+    return {"module": its["module"], "network": its["network"]}
+
+
+def _analysed(game: Game, actions: Sequence[int]) -> tuple[np.ndarray, SearchResult]:
+    """What Python finds: the network's logits of the legal actions, -inf for others; a search."""
+    position = game.start(0)
+    for action in actions:
+        position.play(action)
+    path = fitting_agent(game)
+    assert path is not None
+    network = load_checkpoint(path).network
+    engine = InferenceEngine(network, game.observation_shape, batch=1, backend="eager")
+    settings = SearchSettings(simulations=SIMULATIONS, algorithm=PUCT)
+    result = Search(game, settings, batch=1).run(position.states, engine)
+    agent = NetworkAgent(game, network, simulations=0, backend="eager")
+    logits = agent.evaluate(position.states)[0][0]
+    return np.where(position.mask == 1, logits, -np.inf), result
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    weights = np.exp(logits - logits.max())
+    return weights / weights.sum()
