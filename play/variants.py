@@ -45,14 +45,14 @@ class Variant:
 
     @property
     def title(self) -> str:
-        """Its name for people: the options that are not the default, and the agent's label."""
-        defaults = {option.name: option.default for option in self.game.option_list}
-        changed = [
-            f"{name} {_as_text(value)}"
-            for name, value in self.game.options.items()
-            if value != defaults[name]
+        """Its name for people: the first option, those that are not the default, the label."""
+        first, *_ = self.game.option_list or (None,)
+        told = [
+            f"{option.name} {_as_text(value)}"
+            for option in self.game.option_list
+            if (value := self.game.options[option.name]) != option.default or option is first
         ]
-        options = ", ".join(changed) or "default"
+        options = ", ".join(told) or "default"
         return f"{options} ({self.label})" if self.label else options
 
     @property

@@ -43,6 +43,9 @@ class Scene:
         slots: the SVG that each slot can show, by number; an empty text shows nothing.
         roles: by number, see ``role`` of a game's view.
         note: a few words below the board, or none.
+        ends: float[num_actions, 2, 2], x and y of two things that each action joins, such as the
+            pieces that it exchanges, for programs in which a person points at one and then at
+            the other; or None.
     """
 
     bottom: float
@@ -50,6 +53,7 @@ class Scene:
     slots: Sequence[Sequence[str]]
     roles: Sequence[Role]
     note: str = ""
+    ends: np.ndarray | None = None
 
 
 def scene_document(
@@ -79,7 +83,8 @@ def describe_scene(game: Game) -> dict[str, Any]:
         - ``choices`` and ``slots``: for each slot, the places in ``choices`` of what it can show;
         - ``roles``: ``words`` and ``piece`` of each;
         - ``note``, ``words``, ``tasks``, ``has_points``: as a `Scene` and a `Game` have them;
-        - ``spots``: x and y of each action on the board, null where it has no place.
+        - ``spots``: x and y of each action on the board, null where it has no place;
+        - ``ends``: the two places that each action joins, or null.
     """
     scene = game.drawn_scene
     choices: dict[str, int] = {}
@@ -98,4 +103,5 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "has_points": game.has_points,
         "spots": [None if np.isnan(x) else [round(x, 1), round(y, 1)] for x, y in places]
         or [None] * game.num_actions,
+        "ends": None if scene.ends is None else scene.ends.round(1).tolist(),
     }

@@ -319,6 +319,7 @@ class Osiron(Game):
             ],
             roles=[Role(name, _sample(player)) for player, name in enumerate(("light", "dark"))],
             note="crossed: circle does not count" if studs else "",
+            ends=np.array([_middle(space) for space in range(SPACES)])[np.array(PAIR_ENDS)],
         )
 
 

@@ -540,6 +540,30 @@ class Memory {
   }
 }
 
+/**
+ * What `search.run` asks, made of a network that sees and names everything in the board's own
+ * frame, as the files of `ludarium export` do; the search works in the canonical frame.
+ *
+ * @param {object} manifest of the module.
+ * @param {function(Float32Array, number[])} ask takes the planes, which are its own, and their
+ *   shape; returns {logits, value}, or a promise of them.
+ */
+export function inBoardFrame(manifest, ask) {
+  const turn = manifest.description.canonical_turn;
+  return async (planes, shape) => {
+    const width = shape.length > 1 ? planes.length / shape[0] : planes.length;
+    const isTurned = turn && planes[shape.length > 1 ? turn.upright * width : turn.upright] < 0.5;
+    const seen = planes.slice();
+    if (!isTurned) return ask(seen, shape);
+    for (let entry = 0; entry < planes.length; entry++) {
+      const cell = entry % width;
+      seen[entry] = planes[entry - cell + turn.cells[cell]];
+    }
+    const { logits, value } = await ask(seen, shape);
+    return { logits: turn.actions.map((action) => logits[action]), value };
+  };
+}
+
 function checkWhole(name, value, least, most) {
   if (!Number.isInteger(value) || value < least || value > most) {
     throw new RangeError(`${name} is ${value}; accepted: a whole number from ${least} to ${most}`);

@@ -6,7 +6,7 @@
  * a search tells `{id, found}` and an open `{id, loading}` on the way.
  */
 
-import { Engine } from "./engine.js";
+import { Engine, inBoardFrame } from "./engine.js";
 import { playLevel } from "./levels.js";
 
 const RUNTIME = new URL("./vendor/onnxruntime-web/", import.meta.url);
@@ -26,40 +26,27 @@ async function loadRuntime() {
   return ort;
 }
 
-async function loadNetwork(address, description) {
+async function loadNetwork(address, manifest) {
   runtime ??= loadRuntime();
   runtime.catch(() => (runtime = null));
   const [ort, answer] = await Promise.all([runtime, fetch(address)]);
   if (!answer.ok) throw new Error(`the network ${address} cannot be loaded: ${answer.status}`);
   const session = await ort.InferenceSession.create(new Uint8Array(await answer.arrayBuffer()));
-  return evaluator(ort, session, description.canonical_turn);
+  return inBoardFrame(manifest, asker(ort, session));
 }
 
-/** Asks the network, which sees and names everything in the board's own frame. */
-function evaluator(ort, session, turn) {
+/** Asks the network; from time to time, after a look at the messages. */
+function asker(ort, session) {
   let breath = performance.now();
   return async (planes, shape) => {
-    const width = shape.length > 1 ? planes.length / shape[0] : planes.length;
-    const entry = turn && (shape.length > 1 ? turn.upright * width : turn.upright);
-    const isTurned = turn !== null && planes[entry] < 0.5;
-    const seen = isTurned ? turnedPlanes(planes, width, turn.cells) : planes.slice();
     if (performance.now() - breath > BREATH) {
       await new Promise((resolve) => setTimeout(resolve));
       breath = performance.now();
     }
-    const input = new ort.Tensor("float32", seen, [1, ...shape]);
+    const input = new ort.Tensor("float32", planes, [1, ...shape]);
     const { policy_logits: policy, value } = await session.run({ observation: input });
-    const logits = isTurned ? turn.actions.map((action) => policy.data[action]) : policy.data;
-    return { logits, value: value.data[0] };
+    return { logits: policy.data, value: value.data[0] };
   };
-}
-
-function turnedPlanes(planes, width, cells) {
-  const seen = new Float32Array(planes.length);
-  for (let start = 0; start < planes.length; start += width) {
-    for (let cell = 0; cell < width; cell += 1) seen[start + cell] = planes[start + cells[cell]];
-  }
-  return seen;
 }
 
 async function open({ id, module, network }) {
@@ -68,7 +55,7 @@ async function open({ id, module, network }) {
   evaluate = null;
   if (network !== null) {
     self.postMessage({ id, loading: true });
-    evaluate = await loadNetwork(network, engine.manifest.description);
+    evaluate = await loadNetwork(network, engine.manifest);
   }
   game.search.seed(Math.floor(Math.random() * 2 ** 32));
   return null;

@@ -92,7 +92,7 @@ def _build(folder: Path, *near: Path, variants: list[Variant] | None = None) -> 
 
 def test_corso_comes_with_its_agent_and_levels() -> None:
     (variant,) = usual_variants("corso")
-    assert (variant.id, variant.title, variant.game.options) == ("corso", "default", {"size": 5})
+    assert (variant.id, variant.title, variant.game.options) == ("corso", "size 5", {"size": 5})
     assert variant.agent == shipped_agents("corso")[0]
     assert variant.ladder is not None
     assert variant.ladder.name == "corso.levels.json"
@@ -105,7 +105,7 @@ def test_levels_and_agents_are_for_the_options_that_they_fit() -> None:
     own = Variant(make_game("corso"), shipped_agents("corso")[0], "../run <1>")
     assert own.id == "corso@.._run__1_"
     assert own.ladder is None  # it may be another network than the levels were measured with
-    assert own.title == "default (../run <1>)"
+    assert own.title == "size 5 (../run <1>)"
 
 
 @pytest.mark.parametrize("name", GAMES)

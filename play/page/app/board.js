@@ -10,6 +10,15 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 
 const distance = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
 
+/** A ring that shows on any colour. */
+function rings([cx, cy], r) {
+  const ring = { cx, cy, r, fill: "none" };
+  return [
+    el("svg:circle", { ...ring, stroke: DARK, "stroke-width": 9 }),
+    el("svg:circle", { ...ring, stroke: LIGHT, "stroke-width": 5 }),
+  ];
+}
+
 export class BoardView {
   #container;
   #onPlay;
@@ -24,6 +33,8 @@ export class BoardView {
   #mayPlay = false;
   #aim = null;
   #choice = null;
+  #picked = null; // one of the two places that an action joins
+  #pressed = null; // likewise, where a drag has begun
 
   /**
    * @param {HTMLElement} container
@@ -37,6 +48,8 @@ export class BoardView {
     this.#onAim = aim;
     container.setAttribute("role", "application");
     container.addEventListener("click", (event) => this.#click(event));
+    container.addEventListener("pointerdown", (event) => this.#press(event));
+    container.addEventListener("pointerup", (event) => this.#release(event));
     container.addEventListener("pointermove", (event) => this.#hover(event));
     container.addEventListener("pointerleave", () => this.#setAim(null));
     container.addEventListener("keydown", (event) => this.#key(event));
@@ -50,12 +63,11 @@ export class BoardView {
     const [, , width, height] = scene.box;
     const svg = el("svg:svg", { viewBox: scene.box.join(" "), "aria-hidden": "true" });
     const group = (name) => svg.appendChild(el("svg:g", { class: name }));
-    const [ground, slots, hints, shares, aim] = ["ground", "slots", "hints", "shares", "aim"].map(
-      group,
-    );
+    const names = ["ground", "slots", "hints", "shares", "pick", "aim"];
+    const [ground, slots, hints, shares, pick, aim] = names.map(group);
     ground.innerHTML = scene.ground;
     slots.append(...scene.slots.map(() => el("svg:g")));
-    this.#parts = { svg, slots: [...slots.children], hints, shares, aim };
+    this.#parts = { svg, slots: [...slots.children], hints, shares, pick, aim };
     this.#shown = scene.slots.map(() => -1);
     this.#container.parentElement.style.setProperty("--aspect", width / height);
     this.#container.replaceChildren(svg);
@@ -79,6 +91,7 @@ export class BoardView {
     if (isNew) {
       this.#closeChoice();
       this.#setAim(null);
+      this.#pick(null);
     }
     this.#container.setAttribute("aria-label", label);
     this.#parts.slots.forEach((slot, number) => {
@@ -114,7 +127,8 @@ export class BoardView {
       .map(({ action }) => {
         const [cx, cy] = this.#spot(action);
         const line = { stroke: DARK, "stroke-width": Math.max(radius / 4, 1.5) };
-        return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, ...line });
+        // What lies below, such as the height at one of Obelisk's landing places, shows through.
+        return el("svg:circle", { cx, cy, r: radius, fill: LIGHT, "fill-opacity": 0.4, ...line });
       });
   }
 
@@ -177,8 +191,67 @@ export class BoardView {
   #click(event) {
     if (this.#choice?.contains(event.target)) return;
     const wasOpen = this.#closeChoice();
-    const actions = this.#meant(this.#point(event));
+    const point = this.#point(event);
+    const end = this.#end(point);
+    if (end) {
+      this.#join(end);
+      return;
+    }
+    this.#pick(null);
+    const actions = this.#meant(point);
     if (!wasOpen || actions.length) this.#play(actions);
+  }
+
+  /** The place nearest to a point that a legal action joins to another, unless a spot is nearer. */
+  #end(point) {
+    const { ends } = this.#scene;
+    if (ends === null || !this.#legal.length) return null;
+    const nearest = (places) =>
+      places.reduce((best, place) => (distance(place, point) < distance(best, point) ? place : best));
+    const end = nearest(this.#legal.flatMap(({ action }) => ends[action]));
+    const spot = nearest(this.#legal.map(({ action }) => this.#spot(action)));
+    const away = distance(end, point);
+    return away <= this.#reach && away < distance(spot, point) ? end : null;
+  }
+
+  /** Pick a place, or play the action that joins it to the one that is picked. */
+  #join(end) {
+    const from = this.#picked;
+    if (from !== null && distance(from, end) <= SAME) {
+      this.#pick(null);
+      return;
+    }
+    const joins = ([one, other], here, there) =>
+      distance(one, here) <= SAME && distance(other, there) <= SAME;
+    const found = this.#legal.find(({ action }) => {
+      const ends = this.#scene.ends[action];
+      return from !== null && (joins(ends, from, end) || joins(ends, end, from));
+    });
+    this.#pick(found ? null : end);
+    if (found) this.#onPlay(found.action);
+  }
+
+  #pick(place) {
+    this.#picked = place;
+    this.#parts?.pick.replaceChildren(...(place ? rings(place, 30) : []));
+  }
+
+  #press(event) {
+    this.#pressed = this.#legal.length ? this.#end(this.#point(event)) : null;
+  }
+
+  /** The end of a drag from one place to another; where it is the same, a click follows. */
+  #release(event) {
+    const from = this.#pressed;
+    this.#pressed = null;
+    const to = from && this.#legal.length ? this.#end(this.#point(event)) : null;
+    if (to === null || distance(from, to) <= SAME) return;
+    this.#container.addEventListener("click", (click) => click.stopImmediatePropagation(), {
+      capture: true,
+      once: true,
+    });
+    this.#pick(from);
+    this.#join(to);
   }
 
   #play(actions) {
@@ -211,15 +284,7 @@ export class BoardView {
     if (spot === this.#aim) return;
     this.#aim = spot;
     const radius = Math.min(0.5 * this.#radius, 22);
-    const ring = spot && { cx: spot[0], cy: spot[1], r: radius, fill: "none" };
-    this.#parts?.aim.replaceChildren(
-      ...(ring
-        ? [
-            el("svg:circle", { ...ring, stroke: DARK, "stroke-width": 9 }),
-            el("svg:circle", { ...ring, stroke: LIGHT, "stroke-width": 5 }),
-          ]
-        : []),
-    );
+    this.#parts?.aim.replaceChildren(...(spot ? rings(spot, radius) : []));
   }
 
   #key(event) {

@@ -277,6 +277,17 @@ function askNew() {
   );
 }
 
+/** Who plays, where an address names an opponent; null where it does not. */
+function askedSeats({ opponent, seat }, board) {
+  if (opponent === null) return null;
+  if (opponent.level > board.levels.length) {
+    throw new Error(
+      `The link asks for level ${opponent.level}; there are ${board.levels.length} here.`,
+    );
+  }
+  return [0, 1].map((player) => (player === seat ? PERSON : opponent));
+}
+
 /** Go to what an address asks for; a malformed one changes nothing but gives a message. */
 async function follow(fragment) {
   try {
@@ -284,7 +295,7 @@ async function follow(fragment) {
     if (asked === null) return false;
     const board = await setUp(asked);
     const node = playMoves(board.table, asked.moves, asked.ply);
-    const seats = Session.seatsOf(fragment);
+    const seats = askedSeats(asked, board) ?? Session.seatsOf(fragment);
     begin(board, { seats: seats ?? [PERSON, PERSON], node, studying: seats === null });
     return true;
   } catch (error) {

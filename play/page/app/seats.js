@@ -8,6 +8,24 @@ export const MOST_SECONDS = 60;
 
 export const PERSON = Object.freeze({ kind: "person" });
 
+/**
+ * The seat that a link names: `level:3`, `network:64`, `random`.
+ * @throws {Error} there is no such opponent in this variant.
+ */
+export function readSeat(text, variant) {
+  if (text === "random") return { kind: "random" };
+  const [, kind, digits] = /^(level|network):(\d{1,5})$/.exec(text) ?? [];
+  const number = Number(digits);
+  if (kind === "level" && variant.levels && number >= 1) return { kind, level: number };
+  if (kind === "network" && variant.network && number >= 1 && number <= MOST_SIMULATIONS) {
+    return { kind, simulations: number };
+  }
+  throw new Error(
+    `The link asks for the opponent “${text}”, who does not play here; there are random` +
+      `${variant.levels ? ", level:3" : ""}${variant.network ? ", network:64" : ""}.`,
+  );
+}
+
 /** A seat's name for people; `levels` are those of the board. */
 export function seatName(seat, levels) {
   if (seat.kind === "person") return "Person";

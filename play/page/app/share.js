@@ -1,8 +1,11 @@
 /**
  * A game as the fragment of an address: `#g=corso&o=corso&m=12.3.7&p=2`, with the game, its
  * variant, the actions as numbers (or texts), and the ply that is looked at, the last if left out;
- * `s` is the seed of the start, 0 if left out.
+ * `s` is the seed of the start, 0 if left out. With `opponent=level:3` (or `network:64`, `random`) a
+ * game begins at once, in which a person has the `seat` 0 or 1, drawn by lot if left out.
  */
+
+import { readSeat } from "./seats.js";
 
 const MOST_ACTIONS = 10_000;
 
@@ -18,7 +21,8 @@ export function writeFragment({ board, view }) {
 }
 
 /**
- * What a fragment asks for, `{game, variant, seed, moves, ply}`, or null if for nothing.
+ * What a fragment asks for, `{game, variant, seed, moves, ply, opponent, seat}`, or null if for
+ * nothing; `opponent` is a seat, or null where nobody is to play.
  * @throws {Error} in a sentence for the page.
  */
 export function readFragment(fragment, catalog) {
@@ -42,7 +46,10 @@ export function readFragment(fragment, catalog) {
     throw new Error(`The link has ${moves.length} moves; the most are ${MOST_ACTIONS}.`);
   }
   const seed = whole(given, "s", Number.MAX_SAFE_INTEGER) ?? 0;
-  return { ...found, seed, moves, ply: whole(given, "p", moves.length) ?? moves.length };
+  const opponent = given.has("opponent") ? readSeat(given.get("opponent"), found.variant) : null;
+  const seat = whole(given, "seat", 1) ?? Math.floor(2 * Math.random());
+  const ply = whole(given, "p", moves.length) ?? moves.length;
+  return { ...found, seed, moves, ply, opponent, seat };
 }
 
 function whole(given, key, most) {
