@@ -190,7 +190,7 @@ class PageDriver:
 
     def _press_mark(self, target: int) -> None:
         """Press where a mark is: the board takes it, and draws its marks anew often."""
-        x, y = self.page.evaluate(
+        center = self.page.evaluate(
             """number => {
                 document.querySelector("#board").scrollIntoView({ block: "nearest" });
                 const mark = document.querySelectorAll("#board .hints circle")[number];
@@ -199,7 +199,23 @@ class PageDriver:
             }""",
             target,
         )
+        self.press_at(*center)
+
+    def press_at(self, x: float, y: float) -> None:
+        """Click, or touch, a point of the window."""
         (self.page.touchscreen.tap if self.is_touch else self.page.mouse.click)(x, y)
+
+    def on_screen(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point of the board's picture is in the window."""
+        across, down = self.page.evaluate(
+            """([x, y]) => {
+                const board = document.querySelector("#board svg");
+                const point = new DOMPoint(x, y).matrixTransform(board.getScreenCTM());
+                return [point.x, point.y];
+            }""",
+            [x, y],
+        )
+        return across, down
 
     def wait_for_turn(self, seconds: float = 20.0) -> None:
         """Wait until there is something to click, or the game is over."""

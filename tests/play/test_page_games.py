@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, Game
+from ludarium.envs.board.scene import describe_scene
 from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.engine.record_text import parse_record
 from ludarium.envs.registry import make_game
@@ -24,11 +25,11 @@ from ludarium.training.search.settings import PUCT
 
 from .page_driver import DESKTOP, PHONE, PageDriver
 
-#: Of each game the title of the board that a game is played on; None is the default one.
+#: Of each game the title of the board that a game is played on; None is the first one.
 BOARDS = {
     "corso": None,
     "onyx": "size 6",
-    "osiron": "default",
+    "osiron": None,
     "obsidio": "size 7",
     "obelisk": None,
 }
@@ -86,6 +87,30 @@ def _saved(driver: PageDriver, folder: Path) -> Path:
     path = folder / download.value.suggested_filename
     download.value.save_as(path)
     return path
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("way", ["two presses", "drag"])
+def test_pieces_of_osiron_are_exchanged_by_their_places(
+    browser: Any, site: str, way: str, size: str
+) -> None:
+    game = make_game("osiron")
+    action = int(game.start(0).legal_actions[-1])
+    driver = PageDriver(browser, site, SIZES[size])
+    driver.open("#g=osiron&o=osiron")
+    places = [driver.on_screen(*end) for end in describe_scene(game)["ends"][action]]
+    if way == "drag":
+        driver.page.mouse.move(*places[0])
+        driver.page.mouse.down()
+        driver.page.mouse.move(*places[1], steps=4)
+        driver.page.mouse.up()
+    else:
+        for place in places:
+            driver.press_at(*place)
+    driver.wait_for("document.querySelector('.move') !== null")
+    assert driver.moves == [game.action_names[action]]
+    assert driver.errors == []
+    driver.close()
 
 
 @pytest.mark.slow
