@@ -1,0 +1,376 @@
+"""The page in a browser: how soon it can be played, what it loads, how fast and large it gets.
+
+    python benchmarks/page.py                              # all, some ten minutes
+    python benchmarks/page.py --parts start bytes speed --games corso onyx
+    python benchmarks/page.py --parts memory --tab 5 40
+
+Needs the page (make page), the package playwright (pip install playwright), and a browser: chromium
+or google-chrome on the PATH, or Playwright's own (playwright install chromium). Prints tables in
+Markdown. Parts:
+
+- ``start``: seconds from the command ``ludarium play onyx`` to the address, and from opening that
+  in a new profile of the browser to a board that can be played;
+- ``bytes``: what one game against the agent downloads, plain and as gzip would send it;
+- ``answers``: seconds of the proposed opponent's answers in a game on each default board, to what
+  is seen: an answer is shown after 0.35 s at the soonest;
+- ``speed``: simulations/s of searches with the shipped network, of one position at a time, in the
+  page and in Python on one core, on the same positions; the median over them;
+- ``memory``: of a tab after some games of Corso: the heap of the page's script, and the resident
+  set of the tab's process, which has the agent's thread and the modules too (Linux).
+
+Times are of the clock: other work on the machine makes them longer, so its load is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs import GAMES, Game
+from ludarium.models import InferenceEngine, load_checkpoint
+from ludarium.models.inference import torch_threads
+from ludarium.play.server import PageServer
+from ludarium.play.site import BUILT, Site
+from ludarium.play.wasm import Limits, module_name
+from ludarium.training.agents.checkpoints import fitting_agent
+from ludarium.training.search import Search, SearchSettings
+
+PARTS = ("start", "bytes", "answers", "speed", "memory")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+COMMAND = [sys.executable, "-c", "from ludarium.cli import main; raise SystemExit(main())"]
+OPENED = 3  # times that a page is opened
+SETTINGS = SearchSettings(simulations=256, prove=False)
+POSITIONS = (0, 2, 4, 6, 8)  # plies of random play before what is searched
+
+# A move, up to the next one: resolves with the seconds of the answer in between; 0 without one, as
+# where a player moves twice in a row; null where the game is over.
+PLAY = """number => new Promise((resolve) => {
+    const moves = () => [...document.querySelectorAll(".legal button")];
+    const isOver = () => /won|drawn/.test(document.querySelector(".players").textContent);
+    const played = () => document.querySelectorAll(".move").length;
+    const choices = moves();
+    const before = played();
+    choices[number % choices.length].click();
+    const began = performance.now();
+    const look = () => {
+        if (isOver()) resolve(null);
+        else if (!moves().length) setTimeout(look, 5);
+        else resolve(played() - before > 1 ? (performance.now() - began) / 1000 : 0);
+    };
+    look();
+})"""
+
+SEARCH = """async ({ module, network, settings, positions }) => {
+    const { Engine } = await import(new URL("engine.js", location.href).href);
+    const engine = await Engine.load(module);
+    const worker = new Worker("worker.js", { type: "module" });
+    const ask = (message) => new Promise((resolve, reject) => {
+        worker.onmessage = ({ data }) => {
+            if ("error" in data) reject(new Error(data.error));
+            if ("done" in data) resolve(data.done);
+        };
+        worker.postMessage({ id: 1, ...message });
+    });
+    const address = new URL(network, location.href).href;
+    await ask({ type: "open", module: engine.module, network: address });
+    const speeds = [];
+    for (const actions of positions) {
+        const began = performance.now();
+        const found = await ask({ type: "search", seed: 0, actions, settings });
+        speeds.push(found.simulations / ((performance.now() - began) / 1000));
+    }
+    worker.terminate();
+    return speeds;
+}"""
+
+
+class _Served(dict[str, Path]):
+    """Files of a site that keep in mind which of them were asked for."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site.files)
+        self.asked: set[str] = set()
+
+    def get(self, address: str, default: Any = None) -> Any:
+        """As of any mapping."""
+        self.asked.add(address)
+        return super().get(address, default)
+
+
+@contextmanager
+def serving(site: Site) -> Iterator[tuple[str, _Served]]:
+    """The address of a site that is served, and its files."""
+    files = _Served(site)
+    with PageServer(files) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server.address, files
+        server.shutdown()
+
+
+@contextmanager
+def new_browser() -> Iterator[Any]:
+    """A browser.
+
+    Raises:
+        SystemExit: Playwright or a browser is missing.
+    """
+    try:
+        playwright = import_module("playwright.sync_api")
+    except ImportError:
+        raise SystemExit("this needs Playwright: pip install playwright") from None
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with playwright.sync_playwright() as made:
+        if path is None and not Path(made.chromium.executable_path).is_file():
+            raise SystemExit(
+                f"this needs a browser: none of {', '.join(BROWSERS)} is on the PATH; "
+                "playwright install chromium fetches one"
+            )
+        browser = made.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def new_tab(browser: Any) -> Iterator[Any]:
+    """A tab in a new profile, without a service worker, which would fetch every game."""
+    context = browser.new_context(service_workers="block", reduced_motion="reduce")
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()
+
+
+def wait_for_turn(page: Any) -> None:
+    """Wait until a person may move."""
+    page.wait_for_selector("#board .hints circle, #off-board button", state="attached")
+
+
+def new_game(page: Any, title: str) -> None:
+    """Begin a game with what the dialog proposes, but for the game."""
+    if not page.locator("dialog").count():
+        page.locator("#new").click()
+    page.locator("dialog .cards label").filter(has_text=title).click()
+    page.get_by_role("button", name="Play", exact=True).last.click()
+    page.wait_for_selector("dialog", state="detached")
+    wait_for_turn(page)
+
+
+def play(page: Any, most: int) -> list[float]:
+    """Play on, to the end or for some answers; returns the seconds of each answer."""
+    seconds: list[float] = []
+    move = 0
+    while len(seconds) < most:
+        answer = page.evaluate(PLAY, 7 * move)
+        if answer is None:
+            break
+        if answer:
+            seconds.append(answer)
+        move += 1
+    return seconds
+
+
+def proposed(page: Any) -> str:
+    """The name of the opponent at the board."""
+    names: list[str] = page.locator(".players .who strong").all_inner_texts()
+    return next(name for name in names if name != "You")
+
+
+def measure_start(browser: Any) -> None:
+    """The command, and the page that it serves."""
+    began = time.perf_counter()
+    with subprocess.Popen(
+        [*COMMAND, "play", "onyx", "--no-browser", "--seat", "0"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        to_address = time.perf_counter() - began
+        to_board = [_seconds_to_board(browser, address) for _ in range(OPENED)]
+        process.terminate()
+    print("\n| from | to | seconds |\n|---|---|---|")
+    print(f"| `ludarium play onyx --no-browser` | its address | {to_address:.2f} |")
+    print(f"| opening the page | a board to play | {median(to_board):.2f} (of {OPENED}) |")
+
+
+def _seconds_to_board(browser: Any, address: str) -> float:
+    with new_tab(browser) as page:
+        began = time.perf_counter()
+        page.goto(address, wait_until="commit")
+        wait_for_turn(page)
+        return time.perf_counter() - began
+
+
+def measure_bytes(browser: Any, site: Site, games: Sequence[Game]) -> None:
+    """What a visitor loads for a game, by kind."""
+    print("\n| game | all, KB (gzip) | page | library | rules, picture | network, levels |")
+    print("|---|---|---|---|---|---|")
+    for game in games:
+        with serving(site) as (address, files), new_tab(browser) as page:
+            page.goto(f"{address}#g={game.name}&o={game.name}&seat=0&opponent=network:1")
+            wait_for_turn(page)
+            play(page, 1)
+        asked = {address: site.files[address] for address in files.asked & set(site.files)}
+        asked["index.html"] = site.files["index.html"]
+        kinds = {"all": [0, 0], "page": [0, 0], "vendor": [0, 0], "games": [0, 0]}
+        kinds["networks"] = [0, 0]
+        for name, path in asked.items():
+            content = path.read_bytes()
+            for kind in ("all", _kind(name)):
+                kinds[kind][0] += len(content)
+                kinds[kind][1] += len(gzip.compress(content))
+        sizes = (f"{plain / 1e3:,.0f} ({small / 1e3:,.0f})" for plain, small in kinds.values())
+        print(f"| {module_name(game)} | {' | '.join(sizes)} |", flush=True)
+
+
+def _kind(address: str) -> str:
+    folder = address.partition("/")[0]
+    if folder == "levels":
+        return "networks"
+    return folder if folder in ("vendor", "games", "networks") else "page"
+
+
+def measure_answers(browser: Any, site: Site, games: Sequence[Game], most: int) -> None:
+    """How long a person waits for the opponent that is proposed."""
+    print("\n| game | opponent | answers | median, s | longest, s |\n|---|---|---|---|---|")
+    for game in games:
+        with serving(site) as (address, _), new_tab(browser) as page:
+            page.goto(address)
+            new_game(page, game.title)
+            name = proposed(page)
+            seconds = play(page, most)
+        print(
+            f"| {module_name(game)} | {name} | {len(seconds)} | {median(seconds):.2f} "
+            f"| {max(seconds):.2f} |",
+            flush=True,
+        )
+
+
+def measure_speed(browser: Any, site: Site, games: Sequence[Game]) -> None:
+    """Simulations/s on both sides."""
+    print("\n| game | simulations/s: page | Python, one core | page / Python |\n|---|---|---|---|")
+    for game in games:
+        positions = [_random_actions(game, plies) for plies in POSITIONS]
+        variants = [variant for entry in site.games for variant in entry["variants"]]
+        (its,) = (each for each in variants if each["id"] == module_name(game))
+        settings = {"simulations": SETTINGS.simulations, "prove": SETTINGS.prove}
+        request = {name: its[name] for name in ("module", "network")}
+        request |= {"settings": settings, "positions": positions}
+        with serving(site) as (address, _), new_tab(browser) as page:
+            page.goto(address)
+            in_page = median(page.evaluate(SEARCH, request))
+        native = median(_native_speeds(game, positions))
+        print(
+            f"| {module_name(game)} | {in_page:,.0f} | {native:,.0f} | {in_page / native:.2f} |",
+            flush=True,
+        )
+
+
+def _random_actions(game: Game, plies: int) -> list[int]:
+    position, lot = game.start(0), np.random.default_rng(plies)
+    actions: list[int] = []
+    for _ in range(plies):
+        actions.append(int(lot.choice(position.legal_actions)))
+        position.play(actions[-1])
+    return actions
+
+
+def _native_speeds(game: Game, positions: Sequence[Sequence[int]]) -> list[float]:
+    path = fitting_agent(game)
+    assert path is not None
+    speeds = []
+    with torch_threads(1):
+        network = load_checkpoint(path).network
+        engine = InferenceEngine(network, game.observation_shape, batch=1)
+        search = Search(game, SETTINGS, batch=1, cache=Limits().cache)
+        search.run(game.start(0).states, engine)  # compiles
+        search.forget()
+        for actions in positions:
+            position = game.start(0)
+            for action in actions:
+                position.play(action)
+            began = time.perf_counter()
+            result = search.run(position.states, engine)
+            speeds.append(result.simulations / (time.perf_counter() - began))
+    return speeds
+
+
+def measure_memory(browser: Any, site: Site, counts: Sequence[int]) -> None:
+    """What a tab takes after some games."""
+    print("\n| games in one tab | script's heap, MB | the tab's process, MB |\n|---|---|---|")
+    with serving(site) as (address, _), new_tab(browser) as page:
+        page.goto(address)
+        for number in range(1, max(counts) + 1):
+            new_game(page, GAMES["corso"].title)
+            play(page, most=1000)
+            if number in counts:
+                heap, resident = _memory(browser, page)
+                print(f"| {number} | {heap / 1e6:.1f} | {resident / 1e6:.0f} |", flush=True)
+
+
+def _memory(browser: Any, page: Any) -> tuple[float, float]:
+    """Bytes of the page's heap, and of the largest process that shows pages (nan: not told)."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    session.send("Performance.enable")
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    (heap,) = (each["value"] for each in metrics if each["name"] == "JSHeapUsedSize")
+    told = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    pages = [Path(f"/proc/{each['id']}/statm") for each in told if each["type"] == "renderer"]
+    sizes = [int(path.read_text().split()[1]) for path in pages if path.is_file()]
+    return heap, max(sizes) * os.sysconf("SC_PAGE_SIZE") if sizes else float("nan")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--games", nargs="+", choices=list(GAMES), default=list(GAMES))
+    parser.add_argument(
+        "--most", type=int, default=20, help="answers that are waited for in a game"
+    )
+    parser.add_argument("--tab", nargs="+", type=int, default=[5, 40], help="games in one tab")
+    given = parser.parse_args()
+    try:
+        site = Site.read(BUILT)
+    except (FileNotFoundError, ValueError) as error:
+        raise SystemExit(str(error)) from None
+    games = [GAMES[name]() for name in given.games]
+    with new_browser() as browser:
+        print(f"Chromium {browser.version}; {os.cpu_count()} cores, load average {_load()}")
+        if "start" in given.parts:
+            measure_start(browser)
+        if "bytes" in given.parts:
+            measure_bytes(browser, site, games)
+        if "answers" in given.parts:
+            measure_answers(browser, site, games, given.most)
+        if "speed" in given.parts:
+            measure_speed(browser, site, games)
+        if "memory" in given.parts:
+            measure_memory(browser, site, given.tab)
+        print(f"\nLoad average at the end: {_load()}")
+
+
+def _load() -> str:
+    """Of 1, 5 and 15 minutes."""
+    return ", ".join(f"{each:.1f}" for each in os.getloadavg())
+
+
+if __name__ == "__main__":
+    main()
