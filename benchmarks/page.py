@@ -54,7 +54,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 COMMAND = [sys.executable, "-c", "from ludarium.cli import main; raise SystemExit(main())"]
 OPENED = 3  # times that a page is opened
 SETTINGS = SearchSettings(simulations=256, prove=False)
-POSITIONS = (0, 2, 4, 6, 8)  # plies of random play before what is searched
+POSITIONS = (9, 7, 5, 3, 0, 2, 4, 6, 8)  # plies of random play before what is searched
+WARM_UP = 4  # of these come first and do not count: browsers compile again what runs for long
 
 # A move, up to the next one: resolves with the seconds of the answer in between; 0 without one, as
 # where a player moves twice in a row; null where the game is over.
@@ -159,11 +160,15 @@ def wait_for_turn(page: Any) -> None:
     page.wait_for_selector("#board .hints circle, #off-board button", state="attached")
 
 
-def new_game(page: Any, title: str) -> None:
-    """Begin a game with what the dialog proposes, but for the game."""
-    if not page.locator("dialog").count():
-        page.locator("#new").click()
-    page.locator("dialog .cards label").filter(has_text=title).click()
+def open_board(page: Any, address: str, game: Game) -> None:
+    """Open the page with a board; nobody plays."""
+    page.goto(f"{address}#g={game.name}&o={module_name(game)}")
+    wait_for_turn(page)
+
+
+def new_game(page: Any) -> None:
+    """Begin a game on the board that is open, with what the dialog proposes."""
+    page.locator("#new").click()
     page.get_by_role("button", name="Play", exact=True).last.click()
     page.wait_for_selector("dialog", state="detached")
     wait_for_turn(page)
@@ -222,7 +227,7 @@ def measure_bytes(browser: Any, site: Site, games: Sequence[Game]) -> None:
     print("|---|---|---|---|---|---|")
     for game in games:
         with serving(site) as (address, files), new_tab(browser) as page:
-            page.goto(f"{address}#g={game.name}&o={game.name}&seat=0&opponent=network:1")
+            page.goto(f"{address}#g={game.name}&o={module_name(game)}&seat=0&opponent=network:1")
             wait_for_turn(page)
             play(page, 1)
         asked = {address: site.files[address] for address in files.asked & set(site.files)}
@@ -250,8 +255,8 @@ def measure_answers(browser: Any, site: Site, games: Sequence[Game], most: int) 
     print("\n| game | opponent | answers | median, s | longest, s |\n|---|---|---|---|---|")
     for game in games:
         with serving(site) as (address, _), new_tab(browser) as page:
-            page.goto(address)
-            new_game(page, game.title)
+            open_board(page, address, game)
+            new_game(page)
             name = proposed(page)
             seconds = play(page, most)
         print(
@@ -272,9 +277,9 @@ def measure_speed(browser: Any, site: Site, games: Sequence[Game]) -> None:
         request = {name: its[name] for name in ("module", "network")}
         request |= {"settings": settings, "positions": positions}
         with serving(site) as (address, _), new_tab(browser) as page:
-            page.goto(address)
-            in_page = median(page.evaluate(SEARCH, request))
-        native = median(_native_speeds(game, positions))
+            open_board(page, address, game)
+            in_page = median(page.evaluate(SEARCH, request)[WARM_UP:])
+        native = median(_native_speeds(game, positions)[WARM_UP:])
         print(
             f"| {module_name(game)} | {in_page:,.0f} | {native:,.0f} | {in_page / native:.2f} |",
             flush=True,
@@ -298,8 +303,6 @@ def _native_speeds(game: Game, positions: Sequence[Sequence[int]]) -> list[float
         network = load_checkpoint(path).network
         engine = InferenceEngine(network, game.observation_shape, batch=1)
         search = Search(game, SETTINGS, batch=1, cache=Limits().cache)
-        search.run(game.start(0).states, engine)  # compiles
-        search.forget()
         for actions in positions:
             position = game.start(0)
             for action in actions:
@@ -314,9 +317,9 @@ def measure_memory(browser: Any, site: Site, counts: Sequence[int]) -> None:
     """What a tab takes after some games."""
     print("\n| games in one tab | script's heap, MB | the tab's process, MB |\n|---|---|---|")
     with serving(site) as (address, _), new_tab(browser) as page:
-        page.goto(address)
+        open_board(page, address, GAMES["corso"]())
         for number in range(1, max(counts) + 1):
-            new_game(page, GAMES["corso"].title)
+            new_game(page)
             play(page, most=1000)
             if number in counts:
                 heap, resident = _memory(browser, page)
