@@ -180,7 +180,7 @@ class PageDriver:
         before = self.fragment
         marks = self._marks.count()
         if target < marks:
-            self._press_mark(self._marks.nth(target))
+            self._press_mark(target)
             choice = self.page.locator("#board .choice button")
             if self.fragment == before and choice.count():
                 self.press(choice.first)
@@ -188,11 +188,17 @@ class PageDriver:
             self.press(self._buttons.nth(target - marks))
         self.wait_for(f"location.hash !== {json.dumps(before)}")
 
-    def _press_mark(self, mark: Any) -> None:
-        """Press the place of a mark; the board takes it, not the mark."""
-        mark.scroll_into_view_if_needed()
-        box = mark.bounding_box()
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    def _press_mark(self, target: int) -> None:
+        """Press where a mark is: the board takes it, and draws its marks anew often."""
+        x, y = self.page.evaluate(
+            """number => {
+                document.querySelector("#board").scrollIntoView({ block: "nearest" });
+                const mark = document.querySelectorAll("#board .hints circle")[number];
+                const { x, y, width, height } = mark.getBoundingClientRect();
+                return [x + width / 2, y + height / 2];
+            }""",
+            target,
+        )
         (self.page.touchscreen.tap if self.is_touch else self.page.mouse.click)(x, y)
 
     def wait_for_turn(self, seconds: float = 20.0) -> None:

@@ -102,8 +102,9 @@ export function showPlayer(container, session, player, loading) {
     scene.has_points
       ? el(
           "span",
-          { class: "points", "aria-label": `${facts.points[player]} points` },
+          { class: "points" },
           String(facts.points[player]),
+          el("span", { class: "unseen" }, " points"),
         )
       : "",
   );
