@@ -4,6 +4,7 @@
 #   make test         the quick tests: a few minutes the first time, while games are compiled
 #   make test-all     all tests
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
+#   make test-page    builds the page, and tests it in a browser (Chromium or Chrome must be there)
 #   make lint         formatting, lint and types
 #   make modules      the games as WebAssembly modules, in build/modules (docs/wasm.md)
 #   make page         the page to play in a browser, in play/built (docs/page.md); needs npm
@@ -24,7 +25,7 @@ LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 REPORTS := docs/reports
 
-.PHONY: demo test test-all test-lowest lint format modules page reports bench bench-quick fuzz cuda-compile clean
+.PHONY: demo test test-all test-lowest test-page lint format modules page reports bench bench-quick fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -40,6 +41,10 @@ test-all: $(VENV)/.dev
 
 test-lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/python $(PYTEST) -m "not slow" tests/envs
+
+test-page: page
+	$(PIP) --editable '.[browser]'
+	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.survival.fuzz --cases 10000
