@@ -84,7 +84,7 @@ def test_a_run_is_played_against_its_own_network(served, tmp_path):
         fragment, variant = served[-1]
         assert fragment.startswith("g=corso&o=corso@my_run")
         assert variant.agent == run / "agent.safetensors"
-        assert variant.title == "default (my run)"
+        assert variant.title == "size 5 (my run)"
         assert variant.ladder is None
     assert main(["play", str(run), "--opponent", "corso:8"]) == 0
     fragment, variant = served[-1]
