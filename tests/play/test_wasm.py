@@ -64,6 +64,7 @@ def test_games_and_searches_are_those_of_python(tictactoe: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", ALL_GAMES)
 def test_thousands_of_games_are_those_of_python(name: str, tmp_path: Path) -> None:
     _need_tools()
