@@ -12,9 +12,11 @@ def percent(value: float) -> str:
 
 
 def with_interval(estimate: dict[str, Any], as_percent: bool = True) -> str:
-    """``54 % (51 to 57)``, or ``23.1 (22.8 to 23.4)``."""
+    """``54 % (51 to 57)``, or ``23.1 (22.8 to 23.4)``; a narrow interval has more digits."""
     ends = [(100 if as_percent else 1) * estimate[end] for end in ("value", "low", "high")]
     digits = 0 if as_percent or abs(ends[0]) >= 100 else 1
+    while digits < 2 and ends[1] < ends[2] and round(ends[1], digits) == round(ends[2], digits):
+        digits += 1
     value, low, high = (f"{round(end, digits) + 0.0:,.{digits}f}" for end in ends)
     return f"{value}{' %' if as_percent else ''} ({low} to {high})"
 

@@ -22,6 +22,7 @@ from ludarium.arena.report.mirror import MirrorAgent, name_of
 from ludarium.arena.report.openings import calibrate, without_swap
 from ludarium.arena.report.pictures import packed
 from ludarium.arena.report.study import begin_study, with_settings
+from ludarium.arena.report.summary import with_interval
 from ludarium.cli import main
 from ludarium.cli.report import read_comparison
 from ludarium.envs import GAMES, from_record, make_game
@@ -254,6 +255,17 @@ def test_intervals_cover_what_they_should() -> None:
     assert clustered.value == 0.5
     assert clustered.low == 0  # a rate of counts is not negative
     assert bootstrap(np.arange(100.0), np.mean).value == 49.5
+
+
+def test_an_interval_is_written_with_digits_that_tell_its_ends_apart() -> None:
+    def text(value: float, low: float, high: float, as_percent: bool = True) -> str:
+        return with_interval({"value": value, "low": low, "high": high}, as_percent)
+
+    assert text(0.54, 0.51, 0.57) == "54 % (51 to 57)"
+    assert text(0.0132, 0.0109, 0.0148) == "1.3 % (1.1 to 1.5)"
+    assert text(0.5, 0.5, 0.5) == "50 % (50 to 50)"
+    assert text(111.3, 98.2, 124.4, as_percent=False) == "111 (98 to 124)"
+    assert text(337.22, 337.13, 337.31, as_percent=False) == "337.2 (337.1 to 337.3)"
 
 
 def test_calibration_follows_the_games() -> None:
