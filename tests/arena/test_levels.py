@@ -170,7 +170,7 @@ def test_without_temperature_the_best_move_is_played() -> None:
 def test_positions_get_the_same_moves_one_by_one_and_together(
     game: Game, network: PolicyValueNetwork
 ) -> None:
-    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3)
+    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3, backend="onnx")
     states = open_states(game, 40)
     together = agent.actions(states)
     agent.restart(3)
@@ -210,10 +210,9 @@ def test_the_strongest_level_plays_as_the_trained_agent(
     game: Game, network: PolicyValueNetwork
 ) -> None:
     states = open_states(game, 30)
-    level = LevelAgent(game, network, knobs_at(strongest(32), 32))
-    assert (
-        level.actions(states).tolist() == NetworkAgent(game, network, 32).actions(states).tolist()
-    )
+    level = LevelAgent(game, network, knobs_at(strongest(32), 32), backend="onnx")
+    whole = NetworkAgent(game, network, 32, backend="onnx")
+    assert level.actions(states).tolist() == whole.actions(states).tolist()
 
 
 # The ladder and its file.
@@ -462,7 +461,7 @@ def test_it_adapts_from_game_to_game_and_restart_forgets(
 def test_the_best_move_loses_nothing_and_others_what_they_give_away(
     game: Game, network: PolicyValueNetwork, tmp_path: Path
 ) -> None:
-    reference = NetworkAgent(game, network, 64)
+    reference = NetworkAgent(game, network, 64, backend="onnx")
     states = open_states(game, 60)
     best = reference.search(states).actions
     assert not losses_of(game, reference, states, best)[0].any()

@@ -46,7 +46,7 @@ class Session:
 
     def wait(self, **fields: Any) -> dict[str, Any]:
         """The first answer with these fields."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         with self.heard:
             while True:
                 for answer in self.answers:

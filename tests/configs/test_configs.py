@@ -144,10 +144,10 @@ _DOUBLING = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" fo
     ids=range(26),
 )
 def test_hostile_configurations_are_refused_in_one_short_line_at_once(text, message):
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(ValueError, match=message) as caught:
         parse_config(text, "some.yaml")
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
     assert len(str(caught.value)) <= 400
     assert str(caught.value).isprintable()
 

@@ -373,12 +373,11 @@ def test_work_within_work_and_from_two_threads_is_done() -> None:
     for caller in callers:
         caller.start()
     for caller in callers:
-        caller.join(20)
+        caller.join(300)
     assert len(total) == 4 * 50 * 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.timeout(120)
 def test_a_forked_child_can_use_threads() -> None:
     """In a process of its own: forking the test runner would copy its threads' locks."""
     script = """
@@ -391,7 +390,7 @@ def test_a_forked_child_can_use_threads() -> None:
         twin.step_random()
         child = os.fork()
         if not child:
-            signal.alarm(60)
+            signal.alarm(300)
             for _ in range(20):
                 games.step_random()
                 twin.step_random()
@@ -405,7 +404,7 @@ def test_a_forked_child_can_use_threads() -> None:
         [sys.executable, "-c", textwrap.dedent(script)],
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=500,
         check=False,
     )
     assert run.stdout.strip() == "well", run.stderr

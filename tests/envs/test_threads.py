@@ -31,7 +31,7 @@ def test_a_free_thread_takes_the_next_task() -> None:
     def task(thread: int, number: int) -> None:
         workers[number] = thread
         if number == 0:
-            assert released.wait(20)
+            assert released.wait(300)
         elif number == 9:
             released.set()
 
@@ -45,7 +45,7 @@ def test_watch_can_end_it_and_what_is_finished_stays() -> None:
 
     def task(thread: int, number: int) -> int:
         if number:
-            assert stopped.wait(20)
+            assert stopped.wait(300)
         return number
 
     def stop() -> None:
@@ -60,15 +60,18 @@ def test_watch_can_end_it_and_what_is_finished_stays() -> None:
 
 def test_ctrl_c_stops_the_tasks_before_it_goes_on() -> None:
     stopped = threading.Event()
+    begun: list[int] = []
     ended: list[int] = []
 
     def task(thread: int, number: int) -> None:
-        assert stopped.wait(20)
+        begun.append(number)
+        assert stopped.wait(300)
         time.sleep(0.02)
         ended.append(number)
 
     def watch(done: int) -> None:
-        raise KeyboardInterrupt
+        if len(begun) == 2:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         take_turns(task, 8, 2, watch, stopped.set)
@@ -81,7 +84,7 @@ def test_a_failed_task_ends_the_others() -> None:
     def task(thread: int, number: int) -> None:
         if number == 1:
             raise KeyError("one")
-        assert stopped.wait(20)
+        assert stopped.wait(300)
 
     with pytest.raises(KeyError, match="one"):
         take_turns(task, 8, 2, stop=stopped.set)

@@ -203,14 +203,14 @@ HOSTILE_HEADERS = {
 
 @pytest.mark.parametrize("header", HOSTILE_HEADERS.values(), ids=list(HOSTILE_HEADERS))
 def test_hostile_headers_are_refused_by_name_at_once(header, tmp_path):
-    """In a second and a few hundred characters, whatever they declare."""
+    """In a second of the processor and a few hundred characters, whatever they declare."""
     path = tmp_path / "hostile.safetensors"
     write(path, header)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ValueError, match=r"hostile\.safetensors cannot be loaded: ") as refused:
         load_checkpoint(path)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
     assert len(str(refused.value)) < 600
     assert str(refused.value).isprintable()

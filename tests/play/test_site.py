@@ -386,7 +386,7 @@ def server(tmp_path: Path) -> Iterator[PageServer]:
 def _ask(
     server: PageServer, path: str, method: str = "GET", host: str | None = None
 ) -> tuple[int, http.client.HTTPMessage, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
     connection.request(method, path, headers={} if host is None else {"Host": host})
     answer = connection.getresponse()
     found = answer.status, answer.headers, answer.read()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .tiny import train
 
-_PATIENCE = 120.0  # seconds for a run that nobody kills
+_PATIENCE = 300.0  # seconds for a run that nobody kills
 
 
 class Killed(NamedTuple):

@@ -105,10 +105,17 @@ def test_a_rating_is_a_line_and_a_curve_within_its_interval(tmp_path):
         reporter.close()
     line = "Elo 1,720 (1,650 to 1,800)  uct:1000 92 %  uct:10000 60 %"
     assert stream.getvalue().count(line) == 3
-    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    # One by one: TensorBoard reads files of one second in the order of their names, and there the
+    # tenth file of a process comes before the ninth.
+    files = list((tmp_path / "tensorboard").iterdir())
+    assert len(files) == 2
+    runs = [EventAccumulator(str(file)).Reload() for file in files]
     for name in ("elo", "elo_low", "elo_high"):
-        points = [(event.step, event.value) for event in events.Scalars(name)]
+        points = sorted(
+            (event.step, event.value) for events in runs for event in events.Scalars(name)
+        )
         assert points == [(step, pytest.approx(RATED[name])) for step in (12, 13, 14)]
+    events = runs[0]
     plugin = metadata.PLUGIN_NAME
     assert events.PluginTagToContent(plugin).keys() == {metadata.CONFIG_SUMMARY_TAG}
     layout = layout_pb2.Layout()
