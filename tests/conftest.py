@@ -1,10 +1,16 @@
-"""Lets the tests import what they share as ``tests...``, and keeps windows off the screen."""
+"""Lets the tests import what they share as ``tests...``, and makes each run like the one before.
+
+No test depends on luck, nor on those that ran before it in the same process: hypothesis tries the
+same examples each time, and torch, whose random numbers give networks their weights, begins every
+test alike.
+"""
 
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
@@ -14,6 +20,24 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # processes side by side: a core for each
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A busy machine is no finding either, so that there are no limits of time.
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Seed torch before any fixture of a test, those of a module included."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(0)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -341,9 +341,7 @@ def test_text_of_an_illegal_action_is_refused(game: Game) -> None:
 
 @settings(
     max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())
 def test_any_other_text_is_a_value_error_that_names_it(game: Game, data: st.DataObject) -> None:

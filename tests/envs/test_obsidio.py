@@ -403,7 +403,7 @@ def test_the_last_claimer_wins_when_each_has_half_of_the_targets(black: int, cla
     assert position.score == 0
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_full_board_leaves_every_target_to_somebody(seed: int) -> None:
     """So the game is never left undecided, and is never a draw."""
@@ -518,7 +518,7 @@ def is_seen(one: str, other: str, held: set[str]) -> bool:
     return not any(cell in held or kind(cell) == "target" for cell in between)
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12)
 @given(
     seed=st.integers(0, 2**32 - 1),
     size=st.sampled_from([7, 9]),

@@ -381,7 +381,7 @@ def test_the_opponents_exchange_may_not_be_undone_at_once_but_later() -> None:
     assert letters(position) == letters(after("b1-c1"))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     setup=st.sampled_from(["beginner", "alternating", "random"]),
     seed=st.integers(0, 2**32),

@@ -92,7 +92,7 @@ def test_results_are_kept(result: list[int] | None) -> None:
     assert parse_record(format_record(record))["result"] == result
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(records())
 def test_what_is_written_is_read_back(record: dict[str, Any]) -> None:
     text = format_record(record)
@@ -109,7 +109,7 @@ def test_what_is_wrong_is_pointed_at(text: str, where: str, said: str) -> None:
     assert said in str(refusal.value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text() | st.text(alphabet='[]{}()";\\ \n1.aG').map(lambda text: HEAD + text))
 def test_any_text_is_read_or_refused(text: str) -> None:
     refusal, record = "", {}

@@ -60,9 +60,6 @@ def some_records() -> list[dict[str, Any]]:
 
     @settings(
         max_examples=200,
-        deadline=None,
-        database=None,
-        derandomize=True,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
