@@ -12,27 +12,11 @@ from typing import Any
 
 from .modules import describe_modules, take_modules
 
-#: Where each command lives, in the order of the help.
+#: In the order of the help; each is a module of this package.
 _COMMANDS = (
-    "ludarium.cli.games",
-    "ludarium.cli.agents",
-    "ludarium.cli.train",
-    "ludarium.cli.evaluate",
-    "ludarium.cli.tournament",
-    "ludarium.cli.compare",
-    "ludarium.cli.rate",
-    "ludarium.cli.levels",
-    "ludarium.cli.report",
-    "ludarium.cli.play",
-    "ludarium.cli.page",
-    "ludarium.cli.render",
-    "ludarium.cli.analyse",
-    "ludarium.cli.engine",
-    "ludarium.cli.export",
-    "ludarium.cli.bench",
-    "ludarium.cli.solve",
-    "ludarium.cli.probe",
-    "ludarium.cli.accuracy",
+    *("games", "agents", "train", "evaluate", "tournament", "compare", "rate", "levels"),
+    *("report", "play", "page", "render", "analyse", "engine", "export", "bench"),
+    *("solve", "probe", "accuracy"),
 )
 
 _DESCRIPTION = """\
@@ -106,8 +90,8 @@ def _run(arguments: Sequence[str]) -> int:
     describe_modules(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     try:
-        for module in _COMMANDS:
-            import_module(module).add_parser(commands)
+        for name in others[:1] if others and others[0] in _COMMANDS else _COMMANDS:
+            import_module(f".{name}", __name__).add_parser(commands)
     except ModuleNotFoundError as error:
         raise ImportError(
             f'the command line needs more packages ({error}): pip install "ludarium[train]"'

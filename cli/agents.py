@@ -10,6 +10,7 @@ from rich.console import Console
 
 from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
 from ludarium.envs.registry import GAMES, find_game
+from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, telling_options
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
 
@@ -84,9 +85,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
-    from ludarium.models import load_checkpoint
-
-    checkpoint = load_checkpoint(path)
+    checkpoint = load_header(path)
     ladder = ladder_beside(path)
     return {
         "name": game,

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ludarium.configs.loading import read_yaml
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents import Agent, read_agent
@@ -25,6 +24,9 @@ def add_json(parser: argparse.ArgumentParser) -> None:
         help="results as JSON on standard output; progress goes to standard error",
     )
 
+
+#: The opponent of a game where there is no trained agent.
+FALLBACK = "uct:1000"
 
 #: Part of the help of every command that takes agents by name.
 AGENTS_HELP = """\
@@ -63,6 +65,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def read_options(texts: list[str]) -> dict[str, Any]:
     """Parse options of a game from ``name=value`` texts; values are read as YAML."""
+    if not texts:
+        return {}
+    from ludarium.configs.loading import read_yaml  # pydantic is slow to import
+
     options = {}
     for text in texts:
         name, equals, value = text.partition("=")

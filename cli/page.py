@@ -59,11 +59,15 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(given: argparse.Namespace) -> int:
     """Write the folder."""
     try:
-        from ludarium.play.site import BUILT, write_site
+        return _write(given)
     except ModuleNotFoundError as error:
         raise ImportError(
             f'building the page needs more packages ({error}): pip install "ludarium[wasm]"'
         ) from error
+
+
+def _write(given: argparse.Namespace) -> int:
+    from ludarium.play.site import BUILT, write_site
 
     variants = {
         variant.id: variant for text in given.games or GAMES for variant in _variants_of(text)

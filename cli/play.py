@@ -7,6 +7,7 @@ import random
 import sys
 import tempfile
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -17,6 +18,7 @@ from ludarium.analysis.table import default_folder
 from ludarium.arena.levels import AUTO, LevelFactory
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
+from ludarium.models import load_header
 from ludarium.training.agents import AgentFactory, read_agent
 from ludarium.training.agents.checkpoints import (
     DEFAULT_SIMULATIONS,
@@ -26,8 +28,7 @@ from ludarium.training.agents.checkpoints import (
     shipped_agents,
 )
 
-from .common import AGENTS_HELP, add_options, game_of, read_options
-from .terminal import FALLBACK, play_in_terminal
+from .common import AGENTS_HELP, FALLBACK, add_options, game_of, read_options
 
 if TYPE_CHECKING:
     from ludarium.envs.engine.game import Game
@@ -110,7 +111,7 @@ def run(given: argparse.Namespace) -> int:
     if asked and of_page:
         raise ValueError(f"{asked[0]} is of the terminal, {of_page[0]} of the page: leave one away")
     if asked or not (of_page or sys.stdin.isatty()):
-        return play_in_terminal(given)
+        return _play_in_terminal(given)
     try:
         if not given.no_browser:
             _check_browser()
@@ -121,7 +122,13 @@ def run(given: argparse.Namespace) -> int:
     except _NoPageError as error:
         if of_page:
             raise
-        return play_in_terminal(given, [f"{error}; you play in the terminal"])
+        return _play_in_terminal(given, [f"{error}; you play in the terminal"])
+
+
+def _play_in_terminal(given: argparse.Namespace, notes: Sequence[str] = ()) -> int:
+    from .terminal import play_in_terminal  # what only the terminal needs would delay the page
+
+    return play_in_terminal(given, notes)
 
 
 class _NoPageError(ValueError):
@@ -191,12 +198,11 @@ def _game_of(
 
 def _own_variant(agent: CheckpointAgent, game: Game) -> Variant:
     """A game against an agent that does not ship."""
-    from ludarium.models import load_checkpoint
     from ludarium.play.variants import Variant
     from ludarium.training.agents.checkpoints import check_fits
 
     path = agent.checkpoint_path(game.options)
-    check_fits(load_checkpoint(path), game, agent.label)
+    check_fits(load_header(path), game, agent.label)
     return Variant(game, path, agent.label)
 
 

@@ -27,6 +27,7 @@ from ludarium.envs.engine.record import (
     record_file_content,
 )
 from ludarium.envs.registry import GAMES, make_game
+from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import (
     DEFAULT_SIMULATIONS,
@@ -34,11 +35,8 @@ from ludarium.training.agents.checkpoints import (
     shipped_agent,
 )
 
-from .common import game_and_agent, print_json, read_options
+from .common import FALLBACK, game_and_agent, print_json, read_options
 from .thoughts import headline, table_lines
-
-#: The opponent where there is no trained agent.
-FALLBACK = "uct:1000"
 
 _HELP = (
     ("a move", "in the game's notation (`moves` lists them)"),
@@ -118,9 +116,7 @@ def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
     if path is None:
         make_game(name, **options)
         return f"no trained agent of {name} comes along", []
-    from ludarium.models import checkpoint_options
-
-    trained = make_game(name, **checkpoint_options(path))
+    trained = make_game(name, **load_header(path).options)
     game = make_game(name, **(trained.options | options))
     others = [
         f"{option}={quoted(value)}"

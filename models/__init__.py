@@ -1,21 +1,48 @@
-"""Networks, their inference, checkpoints and export. This package knows shapes, not games."""
+"""Networks, their inference, checkpoints and export. This package knows shapes, not games.
 
-from .architecture import Architecture, make_network, register_network
-from .checkpoint import Checkpoint, checkpoint_options, load_checkpoint, save_checkpoint
-from .inference import InferenceEngine
-from .network import NetworkShape, Output, PolicyValueNetwork, build_network
+Torch is slow to import, and is imported only when a name that needs it is asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .header import CheckpointHeader, load_header
+from .shape import Architecture, NetworkShape
+
+if TYPE_CHECKING:
+    from .architecture import make_network, register_network
+    from .checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+    from .inference import InferenceEngine
+    from .network import Output, PolicyValueNetwork, build_network
+
+#: Where the names are that need torch.
+_HOMES = {
+    **dict.fromkeys(("make_network", "register_network"), "architecture"),
+    **dict.fromkeys(("Checkpoint", "load_checkpoint", "save_checkpoint"), "checkpoint"),
+    "InferenceEngine": "inference",
+    **dict.fromkeys(("Output", "PolicyValueNetwork", "build_network"), "network"),
+}
 
 __all__ = [
     "Architecture",
     "Checkpoint",
+    "CheckpointHeader",
     "InferenceEngine",
     "NetworkShape",
     "Output",
     "PolicyValueNetwork",
     "build_network",
-    "checkpoint_options",
     "load_checkpoint",
+    "load_header",
     "make_network",
     "register_network",
     "save_checkpoint",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value

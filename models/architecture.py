@@ -9,37 +9,13 @@ from __future__ import annotations
 import copy
 import inspect
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from .network import NetworkShape, Output, PolicyValueNetwork, build_network
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """The class and size of a network.
-
-    Attributes:
-        options: for the networks of this package ``channels``, the width of the trunk, and
-            ``blocks``, the number of residual blocks; for a user's class its keyword arguments.
-        module: ``package.module:Class`` of a network of the user's own, None for the others.
-    """
-
-    options: dict[str, Any]
-    module: str | None = None
-
-    def __str__(self) -> str:
-        if self.module is None:
-            return f"{self.options['channels']}x{self.options['blocks']}"
-        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
-        return f"{self.module}({options})"
-
-    def described(self) -> dict[str, Any]:
-        """JSON value: the options, preceded by ``module`` for a user's class."""
-        return ({} if self.module is None else {"module": self.module}) | self.options
+from .network import Output, PolicyValueNetwork, build_network
+from .shape import Architecture, NetworkShape
 
 
 class _SharedByCopies(dict):

@@ -8,7 +8,6 @@ early. Heads: policy logits, win/draw/loss logits, and the final score.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,21 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-
-@dataclass(frozen=True)
-class NetworkShape:
-    """The shape that a network must fit; a game determines it.
-
-    Attributes:
-        observation: (planes, height, width) or (features,).
-        num_actions: number of policy logits.
-        action_places: for each action its place ``plane * height * width + cell`` on planes
-            over the board, -1 where it has none; None where no action has one.
-    """
-
-    observation: tuple[int, ...]
-    num_actions: int
-    action_places: tuple[int, ...] | None = None
+from .shape import NetworkShape
 
 
 class Output(NamedTuple):

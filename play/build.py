@@ -23,7 +23,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ludarium.configs.loading import read_yaml
 from ludarium.envs import GAMES, Game
 from ludarium.envs.board.scene import describe_scene
 from ludarium.envs.engine.messages import quoted
@@ -41,6 +40,8 @@ def read_game(text: str) -> Game:
     Raises:
         ValueError: there is no such game or option, or the text is written in another way.
     """
+    from ludarium.configs.loading import read_yaml  # pydantic is slow to import
+
     name, _, settings = text.partition("?")
     options: dict[str, Any] = {}
     for setting in settings.split("&") if settings else []:

@@ -42,7 +42,6 @@ from ludarium.training.runs.files import (
 from ludarium.training.runs.lock import FolderLock
 
 from .build import is_current_module, scene_content, write_module
-from .rules_page import rules_html
 from .variants import Variant
 from .vendor import Library, licences
 from .wasm import Limits, build_module, module_name
@@ -276,6 +275,8 @@ class _Parts:
 
     def add_game(self, variant: Variant) -> dict[str, Any]:
         """Add what all variants of a game share; returns what the list says of it."""
+        from .rules_page import rules_html  # its reader of Markdown serves nothing but a build
+
         game = variant.game
         return {
             "name": game.name,

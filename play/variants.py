@@ -11,6 +11,7 @@ from typing import Any
 from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
 from ludarium.envs import Game
 from ludarium.envs.registry import make_game, make_stored_game
+from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import fitting_agent, shipped_agents
 
 from .wasm import module_name
@@ -70,9 +71,7 @@ class Variant:
 
 def usual_variants(name: str) -> list[Variant]:
     """Of a game: the default options, then those of each shipped agent."""
-    from ludarium.models import checkpoint_options
-
-    trained = [checkpoint_options(path) for path in shipped_agents(name)]
+    trained = [load_header(path).options for path in shipped_agents(name)]
     games = [make_game(name), *(make_stored_game(name, options) for options in trained)]
     return [Variant.of(game) for game in {module_name(game): game for game in games}.values()]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ludarium.configs.schema import Network as NetworkConfig
+from typing import TYPE_CHECKING
+
 from ludarium.envs.engine.game import Game
-from ludarium.models import Architecture, NetworkShape, PolicyValueNetwork, make_network
-from ludarium.models.architecture import check_network
-from ludarium.models.network import network_size
+from ludarium.models import Architecture, NetworkShape
+
+if TYPE_CHECKING:
+    from ludarium.configs.schema import Network as NetworkConfig
+    from ludarium.models import PolicyValueNetwork
 
 
 def network_shape(game: Game) -> NetworkShape:
@@ -17,6 +20,8 @@ def network_shape(game: Game) -> NetworkShape:
 
 def chosen_architecture(game: Game, config: NetworkConfig) -> Architecture:
     """The architecture of the network that a configuration asks for."""
+    from ludarium.models.network import network_size
+
     if config.module is not None:
         return Architecture(dict(config.options), config.module)
     if config.channels is not None and config.blocks is not None:
@@ -33,6 +38,8 @@ def fresh_network(game: Game, config: NetworkConfig) -> PolicyValueNetwork:
         ValueError: the configuration names a network of one's own that is not registered, that does
             not fit its options, or that does not answer as it must.
     """
+    from ludarium.models.architecture import check_network, make_network
+
     shape, architecture = network_shape(game), chosen_architecture(game, config)
     network = make_network(shape, architecture)
     if architecture.module is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.agents.settings import split_settings
@@ -241,9 +242,7 @@ def trained_agent(game: Game) -> str | None:
     path = shipped_agent(game.name, game.options)
     if path is None:
         return None
-    from ludarium.models import checkpoint_options
-
-    trained = checkpoint_options(path)
+    trained = load_header(path).options
     own = {name: value for name, value in game.options.items() if name != SWAP_OPTION}
     return game.name if all(trained.get(name) == own[name] for name in own) else None
 

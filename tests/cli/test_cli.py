@@ -91,7 +91,7 @@ def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
 
 
 def test_every_command_that_is_advertised_means_the_agent_advertised():
-    from ludarium.models import checkpoint_options
+    from ludarium.models import load_header
 
     for name in GAMES:
         for path, options in telling_options(name).items():
@@ -100,7 +100,7 @@ def test_every_command_that_is_advertised_means_the_agent_advertised():
             assert given[::2] == ["--option"] * len(options)
             chosen, agent = read_options(given[1::2]), read_agent(game)
             assert agent.checkpoint_path(chosen) == path
-            assert agent.choose_game(chosen).options == checkpoint_options(path)
+            assert agent.choose_game(chosen).options == load_header(path).options
 
 
 def test_agents_lists_names_and_trained_agents(capsys):

@@ -8,6 +8,7 @@ import json
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -88,6 +89,27 @@ def _build(folder: Path, *near: Path, variants: list[Variant] | None = None) -> 
 
 
 # What there is to play.
+
+
+@pytest.mark.parametrize("command", [["play", "onyx", "--no-browser"], ["games"], ["agents"]])
+def test_torch_is_not_loaded_to_begin_a_game_or_to_list_what_there_is(
+    maker: Maker, tmp_path: Path, command: list[str]
+) -> None:
+    """It takes longer to load than all the rest; a checkpoint's header tells what is needed."""
+    _build(tmp_path / "site", variants=usual_variants("onyx"))
+    code = f"""
+import sys
+from pathlib import Path
+from ludarium.cli import main, play
+from ludarium.play import site
+served = []
+site.BUILT = Path({str(tmp_path / "site")!r})
+play._serve = lambda site, fragment, given: served.append(fragment) or 0
+assert main({command!r}) == 0
+assert len(served) == {int(command[0] == "play")}, served
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_corso_comes_with_its_agent_and_levels() -> None:

@@ -1,6 +1,7 @@
 """Trained agents in checkpoint files: which file a name means, and whether it fits a game.
 
-Imports torch only when a file is opened, so that commands that merely list agents start fast.
+Torch, which is slow to import, is needed only where an agent is made: what a file plays, its header
+says.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_stored_game
+from ludarium.models import CheckpointHeader, load_header
 
+from ..networks import network_shape
 from .agent import Agent, AgentFactory, Seed
 from .settings import read_duration, read_number, read_real, read_settings
-
-if TYPE_CHECKING:
-    from ludarium.models import Checkpoint
 
 DEFAULT_SIMULATIONS = 64
 
@@ -64,10 +64,8 @@ class TrainedAgent(AgentFactory):
 
     def choose_game(self, options: dict[str, Any]) -> Game:
         """The game that it was trained for; see `AgentFactory.choose_game`."""
-        from ludarium.models import load_checkpoint
-
-        checkpoint = load_checkpoint(self.checkpoint_path(options))
-        return make_stored_game(checkpoint.game, checkpoint.options, **options)
+        trained = load_header(self.checkpoint_path(options))
+        return make_stored_game(trained.game, trained.options, **options)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""
@@ -156,10 +154,8 @@ def network_name(label: str, simulations: int, temperature: float) -> str:
     return f"{label}:{simulations}" + (f"?temperature={temperature:g}" if temperature else "")
 
 
-def check_fits(checkpoint: Checkpoint, game: Game, name: str) -> None:
+def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
     """Raise ``ValueError`` unless a checkpoint, called ``name``, can play ``game``."""
-    from ..networks import network_shape
-
     if checkpoint.game != game.name or checkpoint.version != game.version:
         raise ValueError(
             f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
@@ -206,10 +202,9 @@ def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | No
     agents = shipped_agents(game)
     if len(agents) < 2 or not options:
         return agents[0] if agents else None
-    from ludarium.models import checkpoint_options
 
     def agreement(path: Path) -> int:
-        trained = checkpoint_options(path)
+        trained = load_header(path).options
         return sum(name in trained and trained[name] == options[name] for name in options)
 
     return max(agents, key=agreement)
@@ -220,11 +215,7 @@ def fitting_agent(game: Game) -> Path | None:
     path = shipped_agent(game.name, game.options)
     if path is None:
         return None
-    from ludarium.models import checkpoint_options
-
-    from ..networks import network_shape
-
-    trained = make_stored_game(game.name, checkpoint_options(path))
+    trained = make_stored_game(game.name, load_header(path).options)
     return path if network_shape(trained) == network_shape(game) else None
 
 
@@ -233,9 +224,7 @@ def telling_options(game: str) -> dict[Path, dict[str, Any]]:
 
     These are the options that differ from the game's defaults or between the shipped agents.
     """
-    from ludarium.models import checkpoint_options
-
-    trained = {path: checkpoint_options(path) for path in shipped_agents(game)}
+    trained = {path: load_header(path).options for path in shipped_agents(game)}
     defaults = {option.name: option.default for option in GAMES[game].option_list}
     return {
         path: {
