@@ -44,7 +44,7 @@ test-lowest: $(LOWEST)/.ready
 
 test-page: page
 	$(PIP) --editable '.[browser]'
-	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py
+	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py tests/play/test_page_hand.py
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.survival.fuzz --cases 10000

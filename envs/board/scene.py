@@ -7,7 +7,7 @@ choices, which are pieces of SVG. Which one is up to the function ``show`` of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,36 @@ class Role:
 
 
 @dataclass(frozen=True)
+class Handling:
+    """How people take a piece in hand, turn it, and see beforehand where it comes to rest.
+
+    A preview of an action is the picture with some slots as they are after it. People move the
+    piece to where these slots change, turn it (``next_pose`` of the game's view) and put it down.
+    So a program needs to know nothing of how pieces lie, stand or fall.
+
+    Attributes:
+        piece: what people call a piece, such as ``block``.
+        poses: the ways in which a piece can lie, in a few words each.
+        pose_of: int[num_actions], how the piece lies that an action puts down; -1 for an action
+            that puts nothing down.
+        slots: what a preview draws as it is after the action.
+        drawings: of each drawing of the place, the slots that people point at, and their x and y.
+            One points at the middle of those that the action changes.
+        stands: left, top, width and height of the parts of the picture where pieces come to rest.
+        told: what slots tell of an action before it is played: int[num_actions], the slot, -1 for
+            none; and a text for each choice, or none.
+    """
+
+    piece: str
+    poses: Sequence[str]
+    pose_of: np.ndarray
+    slots: Sequence[int]
+    drawings: Sequence[Mapping[int, tuple[float, float]]]
+    stands: Sequence[tuple[float, float, float, float]]
+    told: Sequence[tuple[np.ndarray, Sequence[str]]] = ()
+
+
+@dataclass(frozen=True)
 class Scene:
     """What the picture of a game is made of.
 
@@ -46,6 +76,7 @@ class Scene:
         ends: float[num_actions, 2, 2], x and y of two things that each action joins, such as the
             pieces that it exchanges, for programs in which a person points at one and then at
             the other; or None.
+        handling: how pieces are taken in hand and put down, for such programs; or None.
     """
 
     bottom: float
@@ -54,6 +85,7 @@ class Scene:
     roles: Sequence[Role]
     note: str = ""
     ends: np.ndarray | None = None
+    handling: Handling | None = None
 
 
 def scene_document(
@@ -84,7 +116,9 @@ def describe_scene(game: Game) -> dict[str, Any]:
         - ``roles``: ``words`` and ``piece`` of each;
         - ``note``, ``words``, ``tasks``, ``has_points``: as a `Scene` and a `Game` have them;
         - ``spots``: x and y of each action on the board, null where it has no place;
-        - ``ends``: the two places that each action joins, or null.
+        - ``ends``: the two places that each action joins, or null;
+        - ``handling``: a `Handling`, or null; the slots are runs, first and last; drawings are
+          lists of slot, x and y.
     """
     scene = game.drawn_scene
     choices: dict[str, int] = {}
@@ -104,4 +138,31 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "spots": [None if np.isnan(x) else [round(x, 1), round(y, 1)] for x, y in places]
         or [None] * game.num_actions,
         "ends": None if scene.ends is None else scene.ends.round(1).tolist(),
+        "handling": None if scene.handling is None else _describe_handling(scene.handling),
     }
+
+
+def _describe_handling(handling: Handling) -> dict[str, Any]:
+    return {
+        "piece": handling.piece,
+        "poses": list(handling.poses),
+        "pose_of": handling.pose_of.tolist(),
+        "slots": _runs(sorted(handling.slots)),
+        "drawings": [
+            [[slot, round(x, 1), round(y, 1)] for slot, (x, y) in drawing.items()]
+            for drawing in handling.drawings
+        ],
+        "stands": [list(stand) for stand in handling.stands],
+        "told": [[slots.tolist(), list(texts)] for slots, texts in handling.told],
+    }
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Whole numbers that rise, as first and last of each run without a gap."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs

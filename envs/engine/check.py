@@ -38,6 +38,7 @@ _VIEW: dict[str, tuple[str, ...]] = {
     **{"show": ("tables", "view", "before", "state", "action", "shown")},
     **{"word": (*_POSITION, "action"), "task": _POSITION},
     **dict.fromkeys(("role", "points"), (*_POSITION, "player")),
+    **{"next_pose": ("tables", "view", "state", "pose", "way")},
 }
 _CALLS = {"rules": _RULES, "view": _VIEW}
 _RECORDS = ("tables", "state", "view", "before")

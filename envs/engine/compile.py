@@ -103,7 +103,7 @@ def specialise(
 
 _RULES = ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end")
 #: The functions of a game's view.
-VIEWS = ("show", "word", "task", "role", "points")
+VIEWS = ("show", "word", "task", "role", "points", "next_pose")
 
 
 def _fill_in(rules: ModuleType, view: ModuleType | None) -> ModuleType:

@@ -139,7 +139,11 @@ class Game(GameText):
             ``task(tables, state) -> int``, which of the ``tasks`` the mover has (default: 0);
             ``role(tables, state, player) -> int``, which of the scene's roles a player has
             (default: its number);
-            ``points(tables, state, player) -> int``, where ``has_points``.
+            ``points(tables, state, player) -> int``, where ``has_points``;
+            ``next_pose(tables, view, state, pose, way) -> int``, where people take pieces in hand:
+            how the mover's piece lies after a turn or a flip (`engine.views.TURN`, ``FLIP``), by
+            the numbers of the scene's `Handling`. A piece that then looks the same has the same
+            pose, so that a legal action's pose leads to that of a legal action.
 
     Instance attributes:
         options: every option with its value.
@@ -318,6 +322,17 @@ class Game(GameText):
     def word(self, state: np.record, action: int) -> int:
         """Number of the text of ``action``, among the ``words``."""
         return int(self._ask("word", self.tables, self._alone(state), action))
+
+    def next_pose(self, state: np.record, pose: int, way: int) -> int:
+        """How the mover's piece lies after a turn or a flip, see `board.scene.Handling`.
+
+        Args:
+            state: the position.
+            pose: how it lies.
+            way: `engine.views.TURN` or ``FLIP``.
+        """
+        there = self._alone(state)
+        return int(self._ask("next_pose", self.tables, self.view_tables, there, pose, way))
 
     def to_do(self, state: np.record) -> str:
         """The next task of the player to move, such as ``place the second token``."""

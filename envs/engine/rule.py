@@ -158,6 +158,11 @@ def _no_points(tables, state, player):
     return 0
 
 
+@rule
+def _same_pose(tables, view, state, pose, way):
+    return pose
+
+
 #: Functions that a game's rules and its view may leave out, see `engine.game.Game`.
 DEFAULTS = {
     "score": _no_score,
@@ -168,4 +173,5 @@ DEFAULTS = {
     "task": _first_task,
     "role": _own_role,
     "points": _no_points,
+    "next_pose": _same_pose,
 }

@@ -7,7 +7,7 @@ import sys
 import traceback
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from .game import Game, Symmetries
 from .messages import shortened
 from .position import Position
 from .rule import DEFAULTS, ONGOING, TRUNCATED, seed_rng
+from .views import FLIP, TURN
+
+if TYPE_CHECKING:
+    from ..board.scene import Handling
 
 _DEFAULTS = {name: getattr(rule, "py_func", rule) for name, rule in DEFAULTS.items()}
 _NOTHING = 777.0  # stands in an observation where nothing was written
@@ -298,6 +302,44 @@ class _Trial:
             not empty, "scene", f"slot {empty[:1]} of the scene has no choice; an empty text is one"
         )
         self._expect(scene.roles, "scene", "the scene has no roles")
+        if scene.handling is not None:
+            self._check_handling(scene.handling)
+
+    def _check_handling(self, handling: Handling) -> None:
+        """What is told of pieces in hand fits the actions and the slots."""
+        game, slots = self.game, len(self._choices)
+        pose_of, poses = np.asarray(handling.pose_of), len(handling.poses)
+        is_right = pose_of.shape == (game.num_actions,) and pose_of.dtype.kind in "iu"
+        is_right = is_right and bool(((pose_of >= -1) & (pose_of < poses)).all())
+        self._expect(
+            is_right,
+            "handling",
+            f"pose_of of the handling must have a whole number for each of {game.num_actions} "
+            f"actions, from -1 to {poses - 1}, for there are {poses} poses",
+        )
+        drawn = [slot for drawing in handling.drawings for slot in drawing]
+        unknown = [slot for slot in (*handling.slots, *drawn) if not 0 <= slot < slots]
+        self._expect(
+            not unknown,
+            "handling slots",
+            f"the handling names slot {unknown[:1]}, but there are {slots} slots",
+        )
+        unseen = sorted(set(drawn) - set(handling.slots))
+        self._expect(
+            not unseen,
+            "handling drawings",
+            f"people point at slot {unseen[:1]}, which is not among the slots of a preview",
+        )
+        for told, texts in handling.told:
+            known = told[told >= 0]
+            fits = told.shape == (game.num_actions,) and bool((known < slots).all())
+            fits = fits and all(self._choices[slot] <= len(texts) for slot in known.tolist())
+            self._expect(
+                fits,
+                "handling told",
+                f"what is told of an action is a slot (below {slots}) for each action, with a text "
+                "for each of its choices",
+            )
 
     def _look_at_view(self, before: np.ndarray, action: int, states: np.ndarray) -> None:
         """The view of a position fits the scene and the texts, and changes nothing.
@@ -317,6 +359,7 @@ class _Trial:
         for player, role in enumerate(roles):
             kinds = len(game.drawn_scene.roles)
             self._expect_number(role, f"role of player {player}", kinds, "roles of the scene")
+        self._look_at_poses(states)
         score = int(self._call("score", states[0]))
         self._expect(
             not game.has_points or points[0] - points[1] == score,
@@ -325,6 +368,23 @@ class _Trial:
         )
         same = (kept[0] == before).all() and (kept[1] == states).all()
         self._expect(same, "view", "the view changes the position; it may write only into shown")
+
+    def _look_at_poses(self, states: np.ndarray) -> None:
+        """A piece in hand is turned and flipped to poses in which it can be put down."""
+        handling = self.game.drawn_scene.handling
+        if handling is None:
+            return
+        legal = handling.pose_of[np.flatnonzero(self._mask(states))]
+        poses = set(legal[legal >= 0].tolist())
+        for way, name in ((TURN, "turn"), (FLIP, "flip")):
+            table = self.game.view_tables[0]
+            found = {int(self._call("next_pose", table, states[0], pose, way)) for pose in poses}
+            self._expect(
+                found == poses,
+                "poses",
+                f"next_pose takes the poses {sorted(poses)} of legal actions to {sorted(found)} "
+                f"by a {name}; it must take them to each other",
+            )
 
     def _shown(self, before: np.ndarray, action: int, states: np.ndarray) -> np.ndarray:
         shown = np.full(len(self._choices), _UNWRITTEN, np.int32)
@@ -458,6 +518,7 @@ class _Trial:
         agrees = (
             (game.shown(state, last, since) == self._shown(before, action, states)).all()
             and game.facts(state).tolist() == [task, *roles, *points]
+            and self._poses_agree(states)
             and all(
                 game.word(state, number) == self._call("word", state, number)
                 for number in range(game.num_actions)
@@ -468,6 +529,20 @@ class _Trial:
             "compiled",
             "compiled code shows other numbers than the view in plain Python: compute in int, "
             "and index within bounds",
+        )
+
+    def _poses_agree(self, states: np.ndarray) -> bool:
+        """Whether compiled code turns and flips the piece in hand as plain Python does."""
+        game, handling = self.game, self.game.drawn_scene.handling
+        if handling is None:
+            return True
+        legal = handling.pose_of[np.flatnonzero(self._mask(states))]
+        table = game.view_tables[0]
+        return all(
+            game.next_pose(states[0], pose, way)
+            == int(self._call("next_pose", table, states[0], pose, way))
+            for pose in set(legal[legal >= 0].tolist())
+            for way in (TURN, FLIP)
         )
 
 

@@ -14,6 +14,10 @@ rules: Any = None  # one game's rule module and view, filled in by `specialise`
 TASK, ROLE, POINTS = 0, 1, 3
 NUM_FACTS = 5
 
+# Ways to change how a piece in hand lies, for `next_pose`: a quarter turn, counterclockwise as seen
+# from above, and the other side up.
+TURN, FLIP = 0, 1
+
 
 @kernel
 def show(tables, view, before, states, action, shown):
@@ -35,3 +39,9 @@ def facts(tables, states, found):
 def word(tables, states, action):
     """Number of the text of an action in this position, among the game's ``words``."""
     return int(rules.word(tables[0], states[0], action))
+
+
+@kernel
+def next_pose(tables, view, states, pose, way):
+    """How the piece that the mover has in hand lies after a turn or a flip, see `board.scene`."""
+    return int(rules.next_pose(tables[0], view[0], states[0], pose, way))

@@ -31,12 +31,30 @@ from ..board.picture import (
     last_mark,
     svg_text,
 )
-from ..board.scene import Role, Scene
+from ..board.scene import Handling, Role, Scene
 from ..engine.rule import table_record
 from .blocks import COLOURS, HEIGHT, SIDE, Block, Cube
-from .placements import COLUMNS, ORIENTATIONS, PLACEMENTS, orientation_text, oriented
+from .placements import (
+    COLUMNS,
+    ORIENTATIONS,
+    PLACEMENTS,
+    after_flip,
+    after_turn,
+    orientation_text,
+    oriented,
+)
 from .rules import BLACK, DECLINE, PICK_FIRST, PLACE
-from .view import MOST_HOLES, SHADES
+from .view import (
+    CUBE_SLOTS,
+    CUBES,
+    HIGHEST,
+    LANDING,
+    MOST_HOLES,
+    REACHED,
+    SHADES,
+    STANDING,
+)
+from .view import HEIGHT as HEIGHT_SLOT
 
 if TYPE_CHECKING:
     from .board import Obelisk
@@ -71,6 +89,12 @@ _SEEN: tuple[tuple[float, tuple[Cube, ...]], ...] = (
 # The edges of a cube that can be seen: the sides that meet there, see `view`.
 _EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (0, 4), (1, 4), (1, 5), (2, 3), (2, 5))
 
+# What the choices of a landing place tell in words; that it is over the top, its height tells.
+_HOLES_IN_WORDS = (
+    *("", "leaves no hole", "leaves 1 hole"),
+    *(f"leaves {holes} holes" for holes in range(2, MOST_HOLES)),
+    *(f"leaves {MOST_HOLES} holes or more", ""),
+)
 _HOLES = ("#ffffff", "#e9dfc6", "#d9c9a2", "#c8b27e", "#b79c60")
 
 
@@ -85,6 +109,10 @@ def view_tables(game: Obelisk) -> np.ndarray:
         for place, cubes in places.items():
             for x, y, z in cubes:
                 filled[block, place, SIDE * y + x] |= 1 << z
+    poses = np.zeros((2, len(game.placements), ORIENTATIONS), np.int8)
+    for block, shape in enumerate(game.catalogue.everything):
+        for pose in range(ORIENTATIONS):
+            poses[:, block, pose] = after_turn(shape.cubes, pose), after_flip(shape.cubes, pose)
     numbers = [colours.index(block.colour) for block in game.catalogue.everything]
     return table_record(
         filled=filled,
@@ -93,6 +121,8 @@ def view_tables(game: Obelisk) -> np.ndarray:
         is_dark=np.array([_lightness(COLOURS[colour]) <= 120 for colour in colours], np.int8),
         step=np.array(_STEPS, np.int8),
         edge=np.array(_EDGES, np.int8),
+        turned=poses[0],
+        flipped=poses[1],
     )
 
 
@@ -129,7 +159,56 @@ def scene(game: Obelisk) -> Scene:
             *_types_left(game),
         ],
         roles=[Role(word, _sample(number % 2)) for number, word in enumerate(words)],
+        handling=_handling(game),
     )
+
+
+def _handling(game: Obelisk) -> Handling:
+    """A block is turned and put on a tower, which is drawn from above and from a corner."""
+    types = len(game.catalogue.types)
+    places = np.full(game.num_actions, -1, np.int16)  # as the view numbers landing places
+    places[types + PLACE : types + BLACK] = np.arange(PLACEMENTS)
+    places[types + BLACK : types + DECLINE] = np.arange(COLUMNS)
+    from_above: dict[int, tuple[float, float]] = {}
+    cubes: dict[int, tuple[float, float]] = {}
+    for player in (0, 1):
+        left = _GAP + player * (_HALF + _GAP)
+        for column, (x, y) in enumerate(_map_places(left + 240, HEAD + 62)):
+            middle = x + _MAP_UNIT / 2, y + _MAP_UNIT / 2
+            from_above[HEIGHT_SLOT + COLUMNS * player + column] = middle
+        corner = _tower_corner(game, player)
+        for rank, (i, j, k) in enumerate(_all_cubes(game), player * COLUMNS * _levels(game)):
+            aside, up = _point(i + 0.5, j + 0.5, k + 0.5)
+            cubes[CUBES + CUBE_SLOTS * rank] = corner[0] + aside, corner[1] + up
+    return Handling(
+        piece="block",
+        poses=[_pose_words(orientation) for orientation in range(ORIENTATIONS)],
+        pose_of=np.where(places < 0, -1, places // COLUMNS),
+        slots=[
+            *range(STANDING, STANDING + 2),
+            *range(HIGHEST, CUBES + 2 * COLUMNS * _levels(game) * CUBE_SLOTS),
+        ],
+        drawings=[from_above, cubes],
+        stands=[
+            (_GAP + player * (_HALF + _GAP), HEAD, _HALF, _tower_height(game)) for player in (0, 1)
+        ],
+        told=[
+            (np.where(places < 0, -1, slot + places), texts)
+            for slot, texts in ((REACHED, _heights_in_words(game)), (LANDING, _HOLES_IN_WORDS))
+        ],
+    )
+
+
+def _pose_words(orientation: int) -> str:
+    flipped, quarters = divmod(orientation, 4)
+    turned = ("not turned", "a quarter turn", "half a turn", "three quarter turns")[quarters]
+    return f"{turned}, upside down" if flipped else turned
+
+
+def _heights_in_words(game: Obelisk) -> list[str]:
+    """The choices of how high a landing place reaches."""
+    reached = [f"reaches {height} of {HEIGHT}" for height in range(1, HEIGHT + 1)]
+    return ["", *reached, *["over the top"] * (_levels(game) - HEIGHT)]
 
 
 def action_spots(game: Obelisk) -> np.ndarray:

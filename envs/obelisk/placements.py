@@ -34,6 +34,23 @@ def own_orientations(cubes: Sequence[Cube]) -> list[int]:
     return [number for number, shape in enumerate(shapes) if shape not in shapes[:number]]
 
 
+def after_turn(cubes: Sequence[Cube], orientation: int) -> int:
+    """The lowest orientation that looks like this one after one more quarter turn."""
+    flipped, quarters = divmod(orientation, 4)
+    return _lowest(cubes, 4 * flipped + (quarters + 1) % 4)
+
+
+def after_flip(cubes: Sequence[Cube], orientation: int) -> int:
+    """The lowest orientation that looks like this one turned upside down about the x axis."""
+    flipped, quarters = divmod(orientation, 4)
+    return _lowest(cubes, 4 * (1 - flipped) + -quarters % 4)
+
+
+def _lowest(cubes: Sequence[Cube], orientation: int) -> int:
+    shape = oriented(cubes, orientation)
+    return next(lower for lower in range(ORIENTATIONS) if oriented(cubes, lower) == shape)
+
+
 def orientation_text(orientation: int) -> str:
     """An orientation in writing, such as ``r3f``."""
     flipped, quarters = divmod(orientation, 4)

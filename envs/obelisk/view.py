@@ -21,10 +21,12 @@ View tables: ``filled`` [T+1, 72, 9], the cubes of a placement over each column:
 cube at height ``z``; ``rank`` [L, 9], the place of a cube among those of its tower in the order of
 drawing; ``colour`` [T+1], the number of a block's colour, and ``is_dark`` [colours]; ``step``
 [6, 3], from a cube to the one beyond each of its sides, and ``edge`` [9, 2], the sides that meet
-in an edge: first those that have two visible sides, then those with the visible one first.
+in an edge: first those that have two visible sides, then those with the visible one first;
+``turned`` and ``flipped`` [T+1, 8], how a block lies after a turn and after a flip.
 """
 
 from ..engine.rule import ONGOING, rule
+from ..engine.views import TURN
 from .rules import (
     BLACK_ACTIVE,
     COLUMNS,
@@ -119,6 +121,17 @@ def role(tables, state, player):
 def points(tables, state, player):
     """As the rules count them."""
     return int(state.points[player])
+
+
+@rule
+def next_pose(tables, view, state, pose, way):
+    """Poses are the orientations of the block to be placed, or of a black one."""
+    block = len(state.pile) if state.phase >= BLACK_ACTIVE else int(state.hand[state.mover])
+    if block == NO_BLOCK:
+        return int(pose)
+    if way == TURN:
+        return int(view.turned[block, pose])
+    return int(view.flipped[block, pose])
 
 
 @rule

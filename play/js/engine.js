@@ -290,6 +290,12 @@ export class Game {
     return this.#functions.game_word(action);
   }
 
+  /** How the mover's piece in hand lies after a quarter turn (0) or a flip (1), by number. */
+  nextPose(pose, way) {
+    checkWhole("way", way, 0, 1);
+    return this.#functions.game_next_pose(pose, way);
+  }
+
   /** A legal action drawn uniformly, or -1 when the game is over. */
   randomAction() {
     return this.#functions.game_random_action();

@@ -32,6 +32,7 @@ play_random_games = engine.random_games
 show_scene = views.show
 tell_facts = views.facts
 find_word = views.word
+find_pose = views.next_pose
 begin = simulate.begin
 advance = simulate.advance
 results = simulate.results
@@ -180,6 +181,12 @@ def game_view(game, action):
 def game_word(game, action):
     """Number of the text of an action, among the ``words``."""
     return find_word(game.tables, game.states, action)
+
+
+@kernel
+def game_next_pose(game, pose, way):
+    """How the mover's piece in hand lies after a turn (0) or a flip (1)."""
+    return find_pose(game.tables, game.view_tables, game.states, pose, way)
 
 
 # The search.

@@ -50,6 +50,19 @@ def _with_view(function: str, value: str) -> Change:
     return "@rule\ndef show", f"@rule\ndef {function}:\n    return {value}\n\n\n@rule\ndef show"
 
 
+def _with_handling(**changes: str) -> list[Change]:
+    """Changes that let people take marks in hand, one of them perhaps in a wrong way."""
+    parts = {
+        **{"piece": "'mark'", "poses": "['up']", "pose_of": "np.zeros(CELLS, int)"},
+        **{"slots": "range(18)", "drawings": "[{0: (9.0, 9.0)}]", "stands": "[]", "told": "[]"},
+    } | changes
+    handling = ", ".join(f"{name}={value}" for name, value in parts.items())
+    return [
+        ("import Role, Scene", "import Handling, Role, Scene"),
+        ("slots, roles)", f"slots, roles, handling=Handling({handling}))"),
+    ]
+
+
 # When it is made.
 
 
@@ -112,6 +125,11 @@ def _with_view(function: str, value: str) -> Change:
         ("max_score = 1", "has_points = True", "is True, but there is no function points"),
         (*_with_view("points(tables, state, player)", "player"), "points, but has_points is False"),
         ("before, state, action, shown", "state, action, shown", "show takes 5 arguments; it is"),
+        (*_with_view("next_pose(tables, state, pose, way)", "0"), "next_pose takes 4 arguments"),
+        (
+            *_with_view("next_pose(tables, view, state, pose, way)", "state.cell[pose]"),
+            "uses state.cell, a field that is not there; did you mean cells",
+        ),
         (
             "= state.cells[cell]\n        shown",
             "= state.cels[cell]\n        shown",
@@ -205,6 +223,12 @@ def test_a_view_that_the_compiler_refuses_is_told_in_two_lines(changed):
 # When it is played.
 
 
+def test_nothing_is_found_where_pieces_are_taken_in_hand(changed):
+    told = "[(np.arange(1, 18, 2), ['', 'the last'])]"
+    turns = _with_view("next_pose(tables, view, state, pose, way)", "pose")
+    assert check_game(changed(turns, *_with_handling(told=told))(), games=3) == []
+
+
 @pytest.mark.parametrize("kind", [TicTacToe, Oddity])
 def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
     assert check_game(kind(), games=10) == []
@@ -259,6 +283,14 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
          "show leaves slot 18 unwritten"),
         ([("int(cell == action)", "int(cell == action)\n    state.ply = 0")],
          "the view changes the position; it may write only into shown"),
+        (_with_handling(pose_of="np.ones(CELLS, int)"),
+         "pose_of of the handling must have a whole number for each of 9 actions, from -1 to 0"),
+        (_with_handling(pose_of="np.zeros(3, int)"), "pose_of of the handling must have"),
+        (_with_handling(slots="range(19)"), r"handling names slot \[18\], but there are 18 slots"),
+        (_with_handling(slots="[1]"), r"people point at slot \[0\], which is not among the slots"),
+        (_with_handling(told="[(np.arange(1, 18, 2), ['one'])]"), "with a text for each of its ch"),
+        ([*_with_handling(), _with_view("next_pose(tables, view, state, pose, way)", "pose + way")],
+         r"next_pose takes the poses \[0\] of legal actions to \[1\] by a flip"),
         ([_with_view("word(tables, state, action)", "action + state.ply")],
          r"word of action 8 is 9, but there are 9 words: 0 to 8 \(after 1 plies"),
         ([_with_view("task(tables, state)", "state.mover")],

@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED
+from ludarium.envs.engine.views import FLIP, TURN
 from ludarium.envs.obelisk import Obelisk, rules, view
 from ludarium.envs.obelisk import __file__ as room
 from ludarium.envs.obelisk.blocks import Cube
@@ -806,6 +807,85 @@ def test_the_picture_has_the_places_where_a_block_can_land(position: Position) -
         below = 1 + min(rest.lost, view.MOST_HOLES)
         assert told == (rest.high, view.OVER_THE_TOP if rest.above else below)
         assert shown[view.TILE + place // 9] == 1 + blocks
+
+
+def block_in_hand(position: Position) -> tuple[int, int, int] | None:
+    """The block that the mover has to put down, on whose tower, and the first action of it."""
+    state, types = position.state, len(position.state.pile)
+    if position.is_over or state.phase < rules.PLACE_ACTIVE:
+        return None
+    if state.phase >= rules.BLACK_ACTIVE:
+        return types, 1 - int(state.mover), types + rules.BLACK
+    return int(state.hand[state.mover]), int(state.mover), types + rules.PLACE
+
+
+def turned_by_hand(cubes: tuple[Cube, ...], way: int) -> tuple[Cube, ...]:
+    """Cubes after a quarter turn or a flip, from the corner of the space on."""
+    moved = [(-y, x, z) if way == TURN else (x, -y, -z) for x, y, z in cubes]
+    least = [min(cube[axis] for cube in moved) for axis in range(3)]
+    return tuple(sorted((x - least[0], y - least[1], z - least[2]) for x, y, z in moved))
+
+
+@many_positions
+@given(positions)
+def test_a_block_in_hand_is_turned_and_flipped(position: Position) -> None:
+    game = position.game
+    assert isinstance(game, Obelisk)
+    handling = game.drawn_scene.handling
+    assert handling is not None
+    legal = handling.pose_of[position.legal_actions]
+    held = block_in_hand(position)
+    if held is None:
+        assert (legal == -1).all()
+        assert position.is_over or game.next_pose(position.state, 3, TURN) == 3
+        return
+    cubes = game.catalogue.everything[held[0]].cubes
+    for pose in set(legal[legal >= 0].tolist()):
+        for way in (TURN, FLIP):
+            after = game.next_pose(position.state, pose, way)
+            assert after in legal
+            assert oriented(cubes, after) == turned_by_hand(oriented(cubes, pose), way)
+
+
+@many_positions
+@given(positions)
+def test_a_preview_shows_where_a_block_comes_to_rest(position: Position) -> None:
+    game, held = position.game, block_in_hand(position)
+    assert isinstance(game, Obelisk)
+    handling = game.drawn_scene.handling
+    assert handling is not None
+    if held is None:
+        return
+    block, owner, first = held
+    shown, corners = game.shown(position.state), np.array(handling.stands)
+    for action in position.legal_actions.tolist():
+        if handling.pose_of[action] < 0:
+            continue
+        cubes = game.placements[block][action - first]
+        rest = come_to_rest(position.state.heights[owner], cubes)
+        after = position.copy()
+        after.play(action)
+        changed = game.shown(after.state, action, position.state) != shown
+        from_above, from_a_corner = (
+            {slot: place for slot, place in drawing.items() if changed[slot]}
+            for drawing in handling.drawings
+        )
+        columns = {3 * y + x for x, y, _ in cubes}
+        assert set(from_above) == {view.HEIGHT + 9 * owner + column for column in columns}
+        ranks = game.view_tables[0].rank
+        stands = {9 * len(ranks) * owner + int(ranks[rest.low + z, 3 * y + x]) for x, y, z in cubes}
+        assert set(from_a_corner) == {view.CUBES + view.CUBE_SLOTS * rank for rank in stands}
+        left, top, width, height = corners[owner]
+        for x, y in (*from_above.values(), *from_a_corner.values()):
+            assert left < x < left + width
+            assert top < y < top + height
+        height_told, holes_told = (
+            texts[shown[slots[action]]] for slots, texts in handling.told if slots[action] >= 0
+        )
+        assert height_told == ("over the top" if rest.above else f"reaches {rest.high} of 9")
+        if not rest.above:
+            number = {0: "no hole", 1: "1 hole"}.get(rest.lost, f"{min(rest.lost, 4)} holes")
+            assert holes_told == f"leaves {number}{' or more' if rest.lost >= 4 else ''}"
 
 
 @many_positions

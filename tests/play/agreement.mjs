@@ -55,6 +55,7 @@ function digestOfGames(first, end) {
       const legal = game.legalActions;
       const action = legal[draws.below(legal.length)];
       digest.update(Int32Array.of(action, game.toCanonical(action), game.word(action)));
+      digest.update(Int32Array.from([0, 1], (way) => game.nextPose(plies % 8, way)));
       game.play(action);
       plies += 1;
     }

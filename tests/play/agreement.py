@@ -30,6 +30,7 @@ from ludarium.configs.schema import Network
 from ludarium.envs import Game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
+from ludarium.envs.engine.views import FLIP, TURN
 from ludarium.play.wasm import Limits, build_module
 from ludarium.training.networks import fresh_network
 from ludarium.training.search import Search, SearchSettings
@@ -89,6 +90,8 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
             word = game.word(position.state, action)
             told = [action, position.turned_action(action), word]
             digest.update(np.array(told, np.int32).tobytes())
+            poses = [game.next_pose(position.state, plies % 8, way) for way in (TURN, FLIP)]
+            digest.update(np.array(poses, np.int32).tobytes())
             before = position.copy().state
             position.play(action)
             plies += 1

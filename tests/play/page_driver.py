@@ -73,6 +73,8 @@ class PageDriver:
         self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.asks = False
+        self._protocol: Any = None
+        self._touches = 0
 
     def open(self, fragment: str = "") -> None:
         """Load the page anew with a fragment."""
@@ -144,6 +146,21 @@ class PageDriver:
         return self._marks.count() + self._buttons.count()
 
     @property
+    def holds(self) -> bool:
+        """Whether a piece is in hand."""
+        return self.page.locator("#hand").is_visible()
+
+    @property
+    def held(self) -> str:
+        """What is told of the piece in hand."""
+        return self.page.locator("#hand .held").inner_text()
+
+    @property
+    def ghosts(self) -> int:
+        """Number of parts of the picture that a preview changes."""
+        return self.page.locator("#board .ghost").count()
+
+    @property
     def is_over(self) -> bool:
         return self.result is not None
 
@@ -181,6 +198,8 @@ class PageDriver:
         marks = self._marks.count()
         if target < marks:
             self._press_mark(target)
+            if self.is_touch and self.holds and self.fragment == before:
+                self._press_mark(target)  # the first touch only shows where it comes to rest
             choice = self.page.locator("#board .choice button")
             if self.fragment == before and choice.count():
                 self.press(choice.first)
@@ -205,15 +224,23 @@ class PageDriver:
         """Click, or touch, a point of the window."""
         (self.page.touchscreen.tap if self.is_touch else self.page.mouse.click)(x, y)
 
-    def on_screen(self, x: float, y: float) -> tuple[float, float]:
+    def touch(self, *points: tuple[float, float]) -> None:
+        """Let fingers be at these points: they touch the screen, move on it, or leave it."""
+        self._protocol = self._protocol or self.context.new_cdp_session(self.page)
+        kind = "touchEnd" if not points else "touchMove" if self._touches else "touchStart"
+        self._touches = len(points)
+        touches = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
+        self._protocol.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+
+    def on_screen(self, x: float, y: float, within: str = "#board svg") -> tuple[float, float]:
         """Where a point of the board's picture is in the window."""
         across, down = self.page.evaluate(
-            """([x, y]) => {
-                const board = document.querySelector("#board svg");
-                const point = new DOMPoint(x, y).matrixTransform(board.getScreenCTM());
+            """([x, y, within]) => {
+                const picture = document.querySelector(within);
+                const point = new DOMPoint(x, y).matrixTransform(picture.getScreenCTM());
                 return [point.x, point.y];
             }""",
-            [x, y],
+            [x, y, within],
         )
         return across, down
 

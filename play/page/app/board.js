@@ -5,6 +5,7 @@ import { DARK, discRadius, fittedSize, heat, leastDistance, LIGHT } from "./heat
 
 const SAME = 1; // units within which two spots are one
 const REACH = [44, 100]; // least and most units from a click to the spot that it means
+const HELD_REACH = 150; // likewise, to where a piece in hand would come to rest
 const OVERLAP = 0.5; // share of the reach within which two places overlap
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -25,7 +26,8 @@ export class BoardView {
   #onAim;
   #scene = null;
   #parts = null;
-  #shown = [];
+  #position = []; // which choice each slot shows in it
+  #shown = []; // which choice is drawn
   #radius = 0; // of discs
   #reach = 0;
   #legal = []; // {action, text} that may be played and have a spot
@@ -35,6 +37,9 @@ export class BoardView {
   #choice = null;
   #picked = null; // one of the two places that an action joins
   #pressed = null; // likewise, where a drag has begun
+  #hand = null;
+  #preview = null; // what the hand shows beforehand
+  #isTouch = false; // the last pointer is a finger
 
   /**
    * @param {HTMLElement} container
@@ -51,9 +56,14 @@ export class BoardView {
     container.addEventListener("pointerdown", (event) => this.#press(event));
     container.addEventListener("pointerup", (event) => this.#release(event));
     container.addEventListener("pointermove", (event) => this.#hover(event));
-    container.addEventListener("pointerleave", () => this.#setAim(null));
+    container.addEventListener("pointerleave", () => this.#leave());
     container.addEventListener("keydown", (event) => this.#key(event));
-    container.addEventListener("blur", () => this.#setAim(null));
+    container.addEventListener("blur", () => this.#leave());
+  }
+
+  /** @param {import("./hand.js").Hand} hand whose piece is moved over the board. */
+  setHand(hand) {
+    this.#hand = hand;
   }
 
   /** Draw another scene. */
@@ -62,9 +72,10 @@ export class BoardView {
     this.#scene = scene;
     const [, , width, height] = scene.box;
     const svg = el("svg:svg", { viewBox: scene.box.join(" "), "aria-hidden": "true" });
-    const group = (name) => svg.appendChild(el("svg:g", { class: name }));
-    const names = ["ground", "slots", "hints", "shares", "pick", "aim"];
-    const [ground, slots, hints, shares, pick, aim] = names.map(group);
+    const picture = svg.appendChild(el("svg:g", { id: "board-picture" }));
+    const group = (home) => (name) => home.appendChild(el("svg:g", { class: name }));
+    const [ground, slots] = ["ground", "slots"].map(group(picture));
+    const [hints, shares, pick, aim] = ["hints", "shares", "pick", "aim"].map(group(svg));
     ground.innerHTML = scene.ground;
     slots.append(...scene.slots.map(() => el("svg:g")));
     this.#parts = { svg, slots: [...slots.children], hints, shares, pick, aim };
@@ -89,22 +100,14 @@ export class BoardView {
     this.#node = node;
     this.#mayPlay = mayPlay;
     if (isNew) {
+      this.#preview = null;
       this.#closeChoice();
       this.#setAim(null);
       this.#pick(null);
     }
     this.#container.setAttribute("aria-label", label);
-    this.#parts.slots.forEach((slot, number) => {
-      const choice = this.#scene.slots[number][shown[number]];
-      if (choice === this.#shown[number]) return;
-      const isFirst = this.#shown[number] === -1;
-      this.#shown[number] = choice;
-      slot.innerHTML = this.#scene.choices[choice];
-      slot.classList.remove("fresh");
-      if (isFirst) return;
-      slot.getBoundingClientRect(); // so that the fade begins anew
-      slot.classList.add("fresh");
-    });
+    this.#position = shown;
+    this.#drawSlots(true);
     const there = legal.filter(({ action }) => this.#spot(action) !== null);
     const spots = there.map(({ action }) => this.#spot(action));
     this.#radius = discRadius(spots);
@@ -114,6 +117,39 @@ export class BoardView {
     const discs = shares ? shares.map((share) => share >= 0.005) : [];
     this.#parts.hints.replaceChildren(...this.#hints(discs));
     this.#parts.shares.replaceChildren(...(shares ? this.#discs(shares, discs) : []));
+  }
+
+  /** Show where a piece in hand would come to rest, `{action, shown}`, or no more. */
+  preview(place) {
+    if (place === this.#preview) return;
+    this.#preview = place;
+    this.#setAim(place && this.#spot(place.action));
+    this.#drawSlots(false);
+  }
+
+  #drawSlots(fades) {
+    const shown = Array.from(this.#position);
+    const changed = new Set();
+    for (const [first, last] of this.#preview ? this.#scene.handling.slots : []) {
+      for (let slot = first; slot <= last; slot += 1) {
+        if (shown[slot] === this.#preview.shown[slot]) continue;
+        shown[slot] = this.#preview.shown[slot];
+        changed.add(slot);
+      }
+    }
+    const fresh = [];
+    this.#parts.slots.forEach((slot, number) => {
+      slot.classList.toggle("ghost", changed.has(number));
+      const choice = this.#scene.slots[number][shown[number]];
+      if (choice === this.#shown[number]) return;
+      if (fades && this.#shown[number] !== -1) fresh.push(slot);
+      this.#shown[number] = choice;
+      slot.innerHTML = this.#scene.choices[choice];
+      slot.classList.remove("fresh");
+    });
+    // One layout for all of them, so that their fades begin anew.
+    if (fresh.length) this.#parts.svg.getBoundingClientRect();
+    for (const slot of fresh) slot.classList.add("fresh");
   }
 
   #spot(action) {
@@ -184,8 +220,29 @@ export class BoardView {
 
   #hover(event) {
     if (event.pointerType === "touch" || this.#choice) return;
-    const [first] = this.#meant(this.#point(event));
-    this.#setAim(first ? this.#spot(first.action) : null);
+    const point = this.#point(event);
+    const place = this.#held(point);
+    if (place) {
+      this.#hand.hold(place, point);
+      this.#hand.peek(null);
+      return;
+    }
+    const [first] = this.#meant(point);
+    this.#hand.peek(first?.action ?? null);
+    if (first || !this.#hand.isHolding) this.#setAim(first ? this.#spot(first.action) : null);
+  }
+
+  #leave() {
+    if (this.#hand.isHolding) this.#hand.peek(null);
+    else this.#setAim(null);
+  }
+
+  /** Where the piece in hand would be put down at a point, unless a legal action's spot is nearer. */
+  #held(point) {
+    const near = this.#hand.nearest(point);
+    if (near === null || near.away > HELD_REACH) return null;
+    const isOther = ({ action }) => distance(this.#spot(action), point) < near.away;
+    return this.#legal.some(isOther) ? null : near.place;
   }
 
   #click(event) {
@@ -198,7 +255,12 @@ export class BoardView {
       return;
     }
     this.#pick(null);
-    const actions = this.#meant(point);
+    const place = this.#held(point);
+    const actions = place ? [place] : this.#meant(point);
+    // A finger cannot hover: its first tap shows where the piece comes to rest, its second plays.
+    if (this.#isTouch && actions.length === 1 && actions[0].action !== this.#hand.action) {
+      if (this.#hand.holdFor(actions[0].action)) return;
+    }
     if (!wasOpen || actions.length) this.#play(actions);
   }
 
@@ -237,6 +299,7 @@ export class BoardView {
   }
 
   #press(event) {
+    this.#isTouch = event.pointerType === "touch";
     this.#pressed = this.#legal.length ? this.#end(this.#point(event)) : null;
   }
 
@@ -294,6 +357,11 @@ export class BoardView {
       return;
     }
     if (event.target !== this.#container || !this.#legal.length) return;
+    if (this.#hand.boardKey(event)) {
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     const direction = ARROWS[event.key];
     if (direction && !event.ctrlKey && !event.metaKey && !event.altKey) this.#step(direction);
     else if ((event.key === "Enter" || event.key === " ") && this.#aim) {

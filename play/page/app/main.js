@@ -6,6 +6,7 @@ import { BoardView } from "./board.js";
 import { address, Catalog, checkBrowser, load } from "./catalog.js";
 import { confirmed, shareDialog } from "./dialogs.js";
 import { button, byId, icon, recall, remember } from "./dom.js";
+import { Hand } from "./hand.js";
 import { LegalMoves, showMoves } from "./moves.js";
 import { capital, playerName, resultText, showPlayer, taskText } from "./panels.js";
 import { playRecord, readText, recordText } from "./records.js";
@@ -35,6 +36,8 @@ const session = new Session(thinker, {
 });
 const analyst = new Analyst(thinker, session, { found: showFindings, failed: complain });
 const boardView = new BoardView(byId("board"), { play, aim: say });
+const hand = new Hand(byId("hand"), boardView, { play, say });
+boardView.setHand(hand);
 const legalMoves = new LegalMoves(document.querySelector(".side"), play);
 const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
   turn: (isOn) => {
@@ -120,15 +123,11 @@ function showPlayers() {
 }
 
 function showBoard(legal) {
-  const { view, table } = session;
-  boardView.show({
-    shown: table.at(view).view().shown,
-    legal,
-    mayPlay: session.mayPlay,
-    node: view,
-    shares: analyst.isOn && shown.onBoard ? visitShares(view) : null,
-    label: boardLabel(),
-  });
+  const { view: node, table, mayPlay } = session;
+  const picture = table.at(node).view().shown;
+  const shares = analyst.isOn && shown.onBoard ? visitShares(node) : null;
+  hand.show({ table, node, shown: picture, legal, mayPlay });
+  boardView.show({ node, shown: picture, legal, mayPlay, shares, label: boardLabel() });
 }
 
 /** The result, or whose turn it is. */
@@ -140,8 +139,15 @@ function standing() {
 function boardLabel() {
   const { view } = session;
   const last = view.parent ? `After ${view.ply}. ${view.text}. ` : "";
-  const keys = session.mayPlay ? " The arrow keys point at a legal move, Enter plays it." : "";
+  const keys = session.mayPlay ? ` ${boardKeys()}` : "";
   return `Board of ${session.board.game.title}. ${last}${standing()}${keys}`;
+}
+
+/** What the keys do on the board. */
+function boardKeys() {
+  if (!hand.isHolding) return "The arrow keys point at a legal move, Enter plays it.";
+  const { piece } = session.table.scene.handling;
+  return `The arrow keys move the ${piece} in hand, R turns and F flips it, Enter places it, Escape puts it back.`;
 }
 
 /** What changes as an analysis goes on. */
@@ -324,6 +330,10 @@ function key(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
     return;
   if (event.target.closest?.("input, select, textarea, [role=tablist]")) return;
+  if (hand.key(event)) {
+    event.preventDefault();
+    return;
+  }
   const { view } = session;
   const nodes = {
     ArrowLeft: view.parent,

@@ -29,6 +29,20 @@ export class Table {
     return this.#game;
   }
 
+  /** What the picture's slots show after an action at a node. */
+  shownAfter(node, action) {
+    const game = this.at(node);
+    game.play(action);
+    const { shown } = game.view();
+    game.undo();
+    return shown;
+  }
+
+  /** How the mover's piece in hand lies after a turn (0) or a flip (1), see the scene. */
+  nextPose(node, pose, way) {
+    return this.at(node).nextPose(pose, way);
+  }
+
   /** The text of a legal action at a node. */
   text(node, action) {
     return this.scene.words[this.at(node).word(action)];
