@@ -44,7 +44,8 @@ test-lowest: $(LOWEST)/.ready
 
 test-page: page
 	$(PIP) --editable '.[browser]'
-	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py tests/play/test_page_hand.py
+	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py \
+		tests/play/test_page_hand.py tests/play/test_page_clock.py
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.survival.fuzz --cases 10000

@@ -20,7 +20,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -290,17 +290,18 @@ class _Parts:
         """Add a variant's files; returns what the list says of it."""
         game = variant.game
         name = module_name(game)
-        ladder = variant.ladder
+        ladder, ladder_name = variant.ladder, module_name(variant.without_clock.game)
         return {
             "id": variant.id,
             "title": variant.title,
             "options": game.options,
+            "clock": None if game.clock is None else asdict(game.clock),
             "module": self._add_module(variant),
             "scene": self.add(f"games/{name}.scene.json", scene_content(game)),
             "network": self._add_network(variant),
             "levels": None
             if ladder is None
-            else self.add(f"levels/{name}{LEVELS}", ladder.read_bytes()),
+            else self.add(f"levels/{ladder_name}{LEVELS}", ladder.read_bytes()),
         }
 
     def copy_to(self, folder: Path, address: str) -> None:
@@ -322,7 +323,7 @@ class _Parts:
     def _add_network(self, variant: Variant) -> str | None:
         def make(path: Path) -> None:
             self._say(f"exporting the network of {variant.game}")
-            _export(variant, path)
+            _export(variant.without_clock, path)
 
         address = _network_address(variant)
         return None if address is None else self._add_part(address, Path.is_file, make)
@@ -346,6 +347,7 @@ class _Parts:
 
 def _network_address(variant: Variant) -> str | None:
     """Where a variant's network is: its name tells what it was exported from, and how."""
+    variant = variant.without_clock
     if variant.agent is None:
         return None
     digest = hashlib.sha256(digest_of(variant.agent).encode())

@@ -10,6 +10,7 @@ from typing import Any
 
 from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
 from ludarium.envs import Game
+from ludarium.envs.engine.options import Clock
 from ludarium.envs.registry import make_game, make_stored_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import fitting_agent, shipped_agents
@@ -39,6 +40,20 @@ class Variant:
         return cls(game, fitting_agent(game))
 
     @property
+    def clock(self) -> Clock | None:
+        """The clock that it is played with."""
+        clock = self.game.clock
+        return clock if clock is not None and self.game.options[clock.option] else None
+
+    @property
+    def without_clock(self) -> Variant:
+        """The same without a clock, whose network and levels it shares."""
+        if self.clock is None:
+            return self
+        plain = make_stored_game(self.game.name, self.game.options, **{self.clock.option: False})
+        return Variant(plain, self.agent, self.label)
+
+    @property
     def id(self) -> str:
         """Its name, which no other variant has."""
         word = re.sub(r"[^\w.-]", "_", self.label)[:_MOST_TEXT]
@@ -48,31 +63,39 @@ class Variant:
     def title(self) -> str:
         """Its name for people: the first option, those that are not the default, the label."""
         first, *_ = self.game.option_list or (None,)
+        clock = self.clock
         told = [
             f"{option.name} {_as_text(value)}"
             for option in self.game.option_list
             if (value := self.game.options[option.name]) != option.default or option is first
+            if clock is None or option.name != clock.option
         ]
+        if clock is not None:
+            told.append(clock.name)
         options = ", ".join(told) or "default"
         return f"{options} ({self.label})" if self.label else options
 
     @property
     def ladder(self) -> Path | None:
-        """The levels of its agent in this game, where they were measured."""
+        """The levels of its agent in this game, where they were measured; without a clock."""
         if self.agent is None or self.label:
             return None
         path = ladder_beside(self.agent)
         if not path.is_file():
             return None
         ladder = load_ladder(path)
-        is_its_own = ladder.fits(self.game) and ladder.agent == digest_of(self.agent)
+        is_its_own = ladder.fits(self.without_clock.game) and ladder.agent == digest_of(self.agent)
         return path if is_its_own else None
 
 
 def usual_variants(name: str) -> list[Variant]:
-    """Of a game: the default options, then those of each shipped agent."""
+    """Of a game: the default options, then those of each shipped agent; each with its clock too."""
     trained = [load_header(path).options for path in shipped_agents(name)]
     games = [make_game(name), *(make_stored_game(name, options) for options in trained)]
+    clock = games[0].clock
+    if clock is not None:
+        clocked = {clock.option: True}
+        games += [make_stored_game(name, game.options, **clocked) for game in games]
     return [Variant.of(game) for game in {module_name(game): game for game in games}.values()]
 
 

@@ -117,6 +117,8 @@ def describe_scene(game: Game) -> dict[str, Any]:
         - ``note``, ``words``, ``tasks``, ``has_points``: as a `Scene` and a `Game` have them;
         - ``spots``: x and y of each action on the board, null where it has no place;
         - ``ends``: the two places that each action joins, or null;
+        - ``clock``: where the game is played with its `Clock`: ``name``, ``seconds``, ``task``, and
+          the number of its ``action``; or null;
         - ``handling``: a `Handling`, or null; the slots are runs, first and last; drawings are
           lists of slot, x and y.
     """
@@ -138,7 +140,21 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "spots": [None if np.isnan(x) else [round(x, 1), round(y, 1)] for x, y in places]
         or [None] * game.num_actions,
         "ends": None if scene.ends is None else scene.ends.round(1).tolist(),
+        "clock": _describe_clock(game),
         "handling": None if scene.handling is None else _describe_handling(scene.handling),
+    }
+
+
+def _describe_clock(game: Game) -> dict[str, Any] | None:
+    clock = game.clock
+    if clock is None or not game.options[clock.option]:
+        return None
+    action = list(game.action_names).index(clock.action)
+    return {
+        "name": clock.name,
+        "seconds": clock.seconds,
+        "task": clock.task,
+        "action": action,
     }
 
 

@@ -90,10 +90,21 @@ def _faults_of_description(game: Game) -> Iterator[str]:
     yield from _faults_of_names("event_names", events, number, "events")
     for name in ("words", "tasks"):
         yield from _faults_of_texts(name, getattr(game, name))
+    yield from _faults_of_clock(game)
     yield from _faults_of_records(game)
     yield from _faults_of_places(game)
     if game.has_owners and len(shape) != 3:
         yield "has_owners is True, but cells have owners only on a board (planes, height, width)"
+
+
+def _faults_of_clock(game: Game) -> Iterator[str]:
+    clock = game.clock
+    if clock is None:
+        return
+    if game.options.get(clock.option) not in (True, False):
+        yield f"its clock has the option {quoted(clock.option)}, which must be True or False"
+    if clock.action not in game.action_names:
+        yield f"its clock plays {quoted(clock.action)}, which is no action"
 
 
 def _faults_of_texts(title: str, texts: Any) -> Iterator[str]:

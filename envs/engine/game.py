@@ -24,7 +24,7 @@ from .check import check_description, check_rules, check_view, compile_error
 from .codec import CanonicalTurn
 from .compile import specialise
 from .messages import quoted
-from .options import Option, check_options
+from .options import Clock, Option, check_options
 from .position import Position
 from .rule import extended_record, table_record
 from .text import GameText
@@ -111,6 +111,7 @@ class Game(GameText):
         upright: where the rules have ``is_turned``: which of the ``observation_names`` is 1 (all
             over, if it is a plane) where the player's canonical view is the board's own, and 0
             where it is turned.
+        clock: the `Clock` that an option brings into the game, if one does.
         rules: module with the rule functions (all decorated with ``engine.rule.rule``):
             ``init(tables, state, rng)`` writes the start into every field of ``state``;
             ``is_legal(tables, state, action) -> bool`` for an unfinished game;
@@ -181,6 +182,7 @@ class Game(GameText):
     option_list: ClassVar[tuple[Option, ...]] = ()
     notation: ClassVar[str] = ""
     upright: ClassVar[str | None] = None
+    clock: ClassVar[Clock | None] = None
     rules: ClassVar[ModuleType]
     view: ClassVar[ModuleType | None] = None
 

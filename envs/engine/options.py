@@ -63,6 +63,28 @@ class Option:
         return value
 
 
+@dataclass(frozen=True)
+class Clock:
+    """A clock that whoever shows the game may keep, and what is played when it has run out.
+
+    The rules know the action and no time. The clock runs while the action is legal and the same
+    player is to move.
+
+    Attributes:
+        name: what people call it, such as ``hourglass``.
+        option: of the game, which is True where it is played with the clock.
+        seconds: that it gives.
+        action: name of the action.
+        task: what there is time for, after "to".
+    """
+
+    name: str
+    option: str
+    seconds: int
+    action: str
+    task: str
+
+
 def ply_cap(value: Any) -> int | None:
     """Accepts a positive number of plies, or ``None`` for the game's default cap."""
     if value is not None and (type(value) is not int or not 1 <= value <= 1_000_000):

@@ -14,7 +14,7 @@ from ..board.grid import cell_name, read_cell
 from ..board.scene import Scene
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
-from ..engine.options import Option, ply_cap
+from ..engine.options import Clock, Option, ply_cap
 from ..engine.rule import ONGOING, table_record
 from . import picture, rules, terminal, view
 from .blocks import HEIGHT, SIDE, Catalogue, Cube, accept_blocks, catalogue
@@ -106,6 +106,7 @@ class Obelisk(Game):
             "None or a positive integer",
         ),
     )
+    clock = Clock("hourglass", "hourglass", 60, "timeout", "choose two blocks")
     notation = "after pick, the block's id instead of first or second"
     terminal_commands = terminal.COMMANDS
     rules: ClassVar = rules

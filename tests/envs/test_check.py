@@ -197,6 +197,26 @@ def test_functions_of_the_rules_are_not_taken_for_the_view(changed):
     assert game.action_to_text(game.start().state, 0) == "a1"
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("seconds", "its clock has the option 'glass', which must be True or False"),
+        ("glass", "its clock plays 'pass', which is no action"),
+    ],
+)
+def test_a_clock_needs_its_option_and_its_action(changed, option, words):
+    kind = changed(
+        ("import Game, Sym", "import Clock, Option, Game, Sym"),
+        (
+            "    rules = rules\n",
+            f"    option_list = (Option({option!r}, False, (False, True), ''),)\n"
+            "    clock = Clock('glass', 'glass', 60, 'pass', 'move')\n    rules = rules\n",
+        ),
+    )
+    with pytest.raises(ValueError, match=words):
+        kind()
+
+
 # When it is compiled.
 
 

@@ -94,6 +94,7 @@ class PageDriver:
         level: int = 1,
         game: str | None = None,
         board: str | None = None,
+        hourglass: bool = False,
     ) -> None:
         """Fill the dialog of a new game, and begin it.
 
@@ -103,6 +104,7 @@ class PageDriver:
             level: of the agent.
             game: title of a game; None leaves the one that is proposed.
             board: title of its board; None leaves the one that is proposed.
+            hourglass: ask for it.
         """
         dialog = self.page.locator("dialog")
         if not self.asks:
@@ -112,6 +114,8 @@ class PageDriver:
             self.press(dialog.locator("label").filter(has_text=re.compile(f"^{game}$")))
         if board is not None:
             dialog.get_by_label("Board and rules").select_option(label=board)
+        if hourglass:
+            self.press(dialog.locator("label").filter(has_text="Hourglass"))
         self.press(dialog.locator("label").filter(has_text=re.compile(f"^{side}$")))
         dialog.get_by_label("Opponent").select_option(label=_OPPONENTS[opponent])
         if opponent == "level":

@@ -138,6 +138,29 @@ def test_every_shipped_agent_has_a_variant(name: str) -> None:
     assert len({variant.id for variant in variants}) == len(variants)
 
 
+def test_a_game_with_a_clock_is_offered_with_it_and_with_the_same_agent() -> None:
+    plain, clocked = usual_variants("obelisk")
+    assert (plain.clock, clocked.clock) == (None, plain.game.clock)
+    assert clocked.title == "scoring points, hourglass"
+    assert clocked.without_clock == plain
+    assert (clocked.agent, clocked.ladder) == (plain.agent, plain.ladder)
+    assert clocked.ladder is not None
+
+
+def test_a_variant_with_a_clock_shares_network_and_levels(maker: Maker, tmp_path: Path) -> None:
+    site = _build(tmp_path / "site", variants=usual_variants("obelisk"))
+    plain, clocked = site.games[0]["variants"]
+    assert plain["clock"] == clocked["clock"]
+    assert clocked["options"] == {**plain["options"], plain["clock"]["option"]: True}
+    assert [plain[part] for part in ("network", "levels")] == [
+        clocked[part] for part in ("network", "levels")
+    ]
+    assert plain["module"] != clocked["module"]
+    scenes = [json.loads(site.files[each["scene"]].read_text()) for each in (plain, clocked)]
+    timeout = make_game("obelisk").action_names.index("timeout")
+    assert [scene["clock"] and scene["clock"]["action"] for scene in scenes] == [None, timeout]
+
+
 # Rules.
 
 

@@ -70,6 +70,19 @@ export class Catalog {
     return variant && { game, variant };
   }
 
+  /** The variants of a game that differ by more than a clock. */
+  plainVariants(game) {
+    return game.variants.filter((variant) => !hasClock(variant));
+  }
+
+  /** A variant with its clock or without it; null where there is no such variant. */
+  withClock(game, variant, isOn) {
+    if (hasClock(variant) === isOn) return variant;
+    if (!variant.clock) return null;
+    const options = { ...variant.options, [variant.clock.option]: isOn };
+    return this.withOptions(game.name, options)?.variant ?? null;
+  }
+
   /** The variant of a game with these options, as records name them, or null. */
   withOptions(name, options) {
     const plain = (all) => JSON.stringify(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -97,6 +110,9 @@ export class Catalog {
     });
   }
 }
+
+/** Whether a variant is played with its clock. */
+export const hasClock = ({ clock, options }) => Boolean(clock && options[clock.option]);
 
 /** What `make` promised under a key; forgotten where it failed, so that it is tried again. */
 function kept(store, key, make) {

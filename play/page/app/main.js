@@ -3,7 +3,8 @@
 import { Analyst } from "./analyst.js";
 import { AnalysisView, showBar, visitShares } from "./analysis-view.js";
 import { BoardView } from "./board.js";
-import { address, Catalog, checkBrowser, load } from "./catalog.js";
+import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
+import { Clock } from "./clock.js";
 import { confirmed, shareDialog } from "./dialogs.js";
 import { button, byId, icon, recall, remember } from "./dom.js";
 import { Hand } from "./hand.js";
@@ -42,6 +43,7 @@ const legalMoves = new LegalMoves(document.querySelector(".side"), play);
 const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
   turn: (isOn) => {
     analyst.setOn(isOn);
+    showClock();
     showFindings();
   },
   onBoard: (isOn) => {
@@ -57,6 +59,7 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
   },
   stopReview: () => analyst.stopReview(),
 });
+const clock = new Clock(byId("clock"), { runOut: (action) => session.runOut(action), say });
 const shown = { tab: "moves", onBoard: true, rules: null, loading: false };
 let catalog = null;
 
@@ -76,7 +79,9 @@ function complain(text) {
 function sayMove(node) {
   complain("");
   const mover = playerName(session, node.parent.mover);
-  say(`${node.ply}. ${mover}: ${node.text}. ${node === session.view ? standing() : ""}`);
+  const isLate = node.action === session.table.scene.clock?.action;
+  const what = isLate ? `time is up, ${node.text}` : node.text;
+  say(`${node.ply}. ${mover}: ${what}. ${node === session.view ? standing() : ""}`);
 }
 
 function play(action) {
@@ -95,9 +100,9 @@ function showAll() {
   const legal = table.legal(view);
   const playable = session.mayPlay ? legal : [];
   const { game, variant } = session.board;
-  byId("playing").textContent = [game.title, game.variants.length > 1 ? variant.title : ""]
-    .filter(Boolean)
-    .join(" · ");
+  const isOneOfSeveral = catalog.plainVariants(game).length > 1;
+  const told = isOneOfSeveral ? variant.title : hasClock(variant) ? variant.clock.name : "";
+  byId("playing").textContent = [game.title, told].filter(Boolean).join(" · ");
   showPlayers();
   showOffBoard(playable);
   legalMoves.show(playable);
@@ -114,8 +119,13 @@ function showAll() {
   history.replaceState(null, "", fragment);
   session.keepSeats(fragment);
   analyst.update();
+  showClock();
   showBoard(legal);
   showEvaluation();
+}
+
+function showClock() {
+  clock.update(session, analyst.isOn || analyst.isReviewing);
 }
 
 function showPlayers() {
@@ -166,8 +176,10 @@ function showEvaluation() {
 
 /** Legal actions without a place on the board are buttons. */
 function showOffBoard(legal) {
-  const { spots } = session.table.scene;
-  const off = legal.filter(({ action }) => spots[action] === null).slice(0, MOST_BUTTONS);
+  const { spots, clock: kept } = session.table.scene;
+  const isOff = ({ action }) =>
+    spots[action] === null && (session.isStudy || action !== kept?.action); // the clock plays that
+  const off = legal.filter(isOff).slice(0, MOST_BUTTONS);
   byId("off-board").replaceChildren(
     ...off.map(({ action, text }) => button(capital(text), () => play(action))),
   );
@@ -270,7 +282,11 @@ async function start({ game, variant, seats, goOn }) {
 function askNew() {
   const chosen = recall("choice") ?? structuredClone(FIRST_CHOICE);
   chosen.game = session.board?.game.name ?? chosen.game;
-  chosen.variant = session.board?.variant.id ?? chosen.variant;
+  if (session.board) {
+    const { game, variant } = session.board;
+    chosen.variant = (catalog.withClock(game, variant, false) ?? variant).id;
+    if (variant.clock) chosen.clock = hasClock(variant);
+  }
   const canGoOn = session.board && session.view.ply > 0 && !session.view.isOver;
   setupDialog(
     catalog,

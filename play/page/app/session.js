@@ -94,6 +94,15 @@ export class Session {
     this.#change();
   }
 
+  /** Play an action for whoever is to move in the game: the clock has run out. */
+  runOut(action) {
+    const child = this.table.play(this.live, action);
+    if (this.view === this.live) this.view = child;
+    this.live = child;
+    this.#tell.played(child);
+    this.#change();
+  }
+
   look(node) {
     this.view = node;
     this.#change();

@@ -2,6 +2,7 @@
 
 import { button, el } from "./dom.js";
 import { openDialog } from "./dialogs.js";
+import { capital } from "./panels.js";
 import { MOST_SECONDS, MOST_SIMULATIONS, PERSON } from "./seats.js";
 
 const KINDS = {
@@ -15,6 +16,7 @@ const SIDES = { 0: "First", 1: "Second", lot: "By lot", watch: "I watch" };
 /** What is chosen at first. */
 export const FIRST_CHOICE = Object.freeze({
   side: "0",
+  clock: false,
   opponents: [
     { kind: "level", level: 3, amount: 128, unit: "simulations" },
     { kind: "level", level: 3, amount: 128, unit: "simulations" },
@@ -65,14 +67,16 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
 
   const entry = () => {
     const game = catalog.game(chosen.game) ?? catalog.games[0];
-    const variant = game.variants.find(({ id }) => id === chosen.variant) ?? game.variants[0];
-    return { game, variant };
+    const there = catalog.plainVariants(game);
+    const plain = there.find(({ id }) => id === chosen.variant) ?? there[0];
+    const clocked = catalog.withClock(game, plain, true);
+    return { game, plain, clocked, variant: (chosen.clock && clocked) || plain };
   };
 
   async function draw(focus) {
-    const { game, variant } = entry();
+    const { game, plain, clocked, variant } = entry();
     chosen.game = game.name;
-    chosen.variant = variant.id;
+    chosen.variant = plain.id;
     try {
       levels = await catalog.levels(variant);
       told.textContent = "";
@@ -90,7 +94,8 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     const parts = [
       ["game", radios("Game", games, game.name, change("game"), "cards")],
       ["summary", el("p", { class: "faint" }, `${sentence(game.summary)} ${game.credit}.`)],
-      ["variant", variants(game, variant, change("variant"))],
+      ["variant", variants(catalog.plainVariants(game), plain, change("variant"))],
+      ["clock", clocked && clockField(clocked.clock)],
       ["side", radios("My side", sides, chosen.side, change("side"))],
       ...(chosen.side === "watch" ? [0, 1] : [1]).map((seat) => [
         `seat${seat}`,
@@ -104,12 +109,23 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
         .map(([key, part]) => el("div", { "data-part": key }, part)),
     );
     const part = body.querySelector(`[data-part="${focus}"]`);
-    (part?.querySelector("input:checked") ?? part?.querySelector("select"))?.focus();
+    const fields = ["input:checked", "input[type=checkbox]", "select"];
+    fields.map((field) => part?.querySelector(field)).find(Boolean)?.focus();
   }
 
-  function variants(game, variant, onchange) {
-    if (game.variants.length < 2) return null;
-    const entries = game.variants.map(({ id, title, network }) => [
+  function clockField({ name, seconds, task }) {
+    const input = el("input", { type: "checkbox", checked: Boolean(chosen.clock) });
+    input.addEventListener("change", () => {
+      chosen.clock = input.checked;
+      draw("clock");
+    });
+    const time = seconds === 60 ? "one minute" : `${seconds} seconds`;
+    return el("label", { class: "check" }, input, `${capital(name)}: ${time} to ${task}`);
+  }
+
+  function variants(there, variant, onchange) {
+    if (there.length < 2) return null;
+    const entries = there.map(({ id, title, network }) => [
       id,
       network ? title : `${title} (without an agent)`,
     ]);

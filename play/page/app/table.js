@@ -48,6 +48,11 @@ export class Table {
     return this.scene.words[this.at(node).word(action)];
   }
 
+  /** Whether an action is legal at a node. */
+  isLegal(node, action) {
+    return !node.isOver && this.at(node).isLegal(action);
+  }
+
   /** The legal actions at a node, with their texts. */
   legal(node) {
     const game = this.at(node);
