@@ -57,7 +57,6 @@ input is no terminal.
 In the terminal, where no trained agent fits the options, {FALLBACK} plays. At the prompt: a move in
 the game's notation, or a command; `help` lists them. Ctrl-C saves the game and stops."""
 
-_WORKER = "sw.js"  # keeps the page without a connection; from this machine it is always new
 _TEXT_BROWSERS = ("www-browser", "elinks", "links", "lynx", "w3m")
 _MOST_SIMULATIONS = 1600  # of a search on the page
 
@@ -272,8 +271,8 @@ def _serve(site: Site, fragment: str, given: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
     from ludarium.play.server import PageServer
 
-    files = {address: path for address, path in site.files.items() if address != _WORKER}
-    with PageServer(files, given.port) as server:
+    # What a browser keeps would be played after the next installation, too.
+    with PageServer(site.files, given.port, is_kept=False) as server:
         address = f"{server.address}#{fragment}"
         print(f"{address}\nCtrl-C ends it", flush=True)
         if not given.no_browser:

@@ -37,6 +37,7 @@ class PageServer(ThreadingHTTPServer):
     Args:
         files: each file by its address within the page; ``/`` is ``index.html``.
         port: 1 to 65535; None takes `USUAL_PORT`, or any that is free.
+        is_kept: whether browsers may keep the page, for when there is no connection.
 
     Raises:
         ValueError: the port cannot be had.
@@ -44,8 +45,11 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, files: Mapping[str, Path], port: int | None = None) -> None:
+    def __init__(
+        self, files: Mapping[str, Path], port: int | None = None, is_kept: bool = True
+    ) -> None:
         self.files = files
+        self.is_kept = is_kept
         if port is not None and not 1 <= port <= 65535:
             raise ValueError(f"--port is {port}; accepted: 1 to 65535")
         try:
@@ -101,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
-        self.send_header("Cache-Control", "no-cache")
+        self.send_header("Cache-Control", "no-cache" if self.server.is_kept else "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.end_headers()
         if has_content:

@@ -172,10 +172,10 @@ def test_the_page_is_served_until_ctrl_c(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(play_module, "_site_with", lambda variant, folder: Site(files))
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    served: list[set[str]] = []
+    served: list[tuple[set[str], bool]] = []
 
     def serve(server: Any) -> None:
-        served.append(set(server.files))
+        served.append((set(server.files), server.is_kept))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ludarium.play.server.PageServer.serve_forever", serve)
@@ -185,4 +185,4 @@ def test_the_page_is_served_until_ctrl_c(monkeypatch, capsys, tmp_path):
     assert address.endswith("/#g=corso&o=corso&seat=0&opponent=network:64")
     assert rest == ["Ctrl-C ends it", "", "the page has ended"]
     assert opened == [address]
-    assert served == [{"index.html", INDEX, LIST}]  # no worker, which would keep an older page
+    assert served == [(set(files), False)]  # a browser would keep an older page

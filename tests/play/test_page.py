@@ -223,3 +223,24 @@ def test_page_opens_without_a_connection(keeping: PageDriver) -> None:
     driver.open(CORSO)
     driver.play()
     assert len(driver.moves) == 1
+
+
+def test_a_host_that_forbids_keeping_gets_no_worker(keeping: PageDriver) -> None:
+    def forbid(route: Any) -> None:
+        answer = route.fetch()
+        headers = {**answer.headers, "cache-control": "no-store"}
+        route.fulfill(response=answer, headers=headers)
+
+    asked: list[str] = []
+    told: list[str] = []
+    page = keeping.page
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: told.append(message.text))
+    page.route("**/games/index.json", forbid)
+    keeping.open(CORSO)
+    keeping.play()
+    assert (
+        page.evaluate("navigator.serviceWorker.getRegistrations().then((all) => all.length)") == 0
+    )
+    assert not [address for address in asked if address.endswith("sw.js")]
+    assert told == []

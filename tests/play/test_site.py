@@ -479,6 +479,14 @@ def test_nothing_but_get_and_head_is_answered(server: PageServer, method: str) -
     assert _ask(server, "/", method)[0] == 501
 
 
+@pytest.mark.parametrize(("is_kept", "told"), [(True, "no-cache"), (False, "no-store")])
+def test_a_server_says_whether_the_page_may_be_kept(
+    server: PageServer, is_kept: bool, told: str
+) -> None:
+    server.is_kept = is_kept
+    assert _ask(server, "/")[1]["Cache-Control"] == told
+
+
 def test_another_sites_name_is_refused(server: PageServer) -> None:
     assert _ask(server, "/", host=f"evil.example:{server.server_port}")[0] == 421
     assert _ask(server, "/", host=f"localhost:{server.server_port}")[0] == 200

@@ -47,15 +47,18 @@ export class Catalog {
   #ladders = new Map();
 
   static async load() {
-    const index = await (await load("games/index.json", "The list of games")).json();
+    const answer = await load("games/index.json", "The list of games");
+    const index = await answer.json();
     if (index.format !== 1) {
       throw new Error(`The list of games has format ${index.format}; this page reads 1.`);
     }
-    return new Catalog(index);
+    const isKept = !/\bno-store\b/.test(answer.headers.get("cache-control"));
+    return new Catalog(index, isKept);
   }
 
-  constructor({ version, games }) {
+  constructor({ version, games }, isKept) {
     this.version = version;
+    this.isKept = isKept; // the host lets browsers keep the page
     this.games = games;
   }
 

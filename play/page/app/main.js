@@ -387,6 +387,7 @@ function listen() {
 
 function keepOffline() {
   // Without a service worker the page works, but only with a connection.
+  if (!catalog.isKept) return;
   navigator.serviceWorker?.register(address("sw.js")).catch(() => {});
   navigator.serviceWorker?.addEventListener("message", () => {
     complain("There is a newer version of this page: it comes when the page is opened again.");
