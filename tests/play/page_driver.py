@@ -215,8 +215,8 @@ class PageDriver:
         """Press where a mark is: the board takes it, and draws its marks anew often."""
         center = self.page.evaluate(
             """number => {
-                document.querySelector("#board").scrollIntoView({ block: "nearest" });
                 const mark = document.querySelectorAll("#board .hints circle")[number];
+                mark.scrollIntoView({ block: "center" }); // not below the block in hand
                 const { x, y, width, height } = mark.getBoundingClientRect();
                 return [x + width / 2, y + height / 2];
             }""",
