@@ -128,7 +128,7 @@ def measure(
     """All figures of one game. The network is the checkpoint's, or a fresh one."""
     from ludarium.models import InferenceEngine
     from ludarium.models.inference import torch_threads
-    from ludarium.training.alphazero.loop import search_settings
+    from ludarium.training.alphazero.actors import search_settings
     from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
     from ludarium.training.networks import chosen_architecture, fresh_network
     from ludarium.training.random_positions import random_observations

@@ -27,10 +27,11 @@ from ludarium.models import InferenceEngine, NetworkShape, build_network, load_c
 from ludarium.models.network import SIZES
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.learner import Learner, Losses
-from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
+from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.alphazero.resignation import TRIAL, Calibration, false_positive_rate
 from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
@@ -840,7 +841,7 @@ def test_the_last_rating_says_where_an_evaluation_begins(tmp_path, monkeypatch):
         guesses.append(guess)
         return play_anchors(*arguments, guess=guess, **others)
 
-    monkeypatch.setattr("ludarium.training.runs.trainer.play_anchors", rated)
+    monkeypatch.setattr("ludarium.training.runs.evaluation.play_anchors", rated)
     trainer = trained(tmp_path, ANCHORED)
     lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
     assert guesses == [None, lines[0]["elo"], lines[1]["elo"]]
@@ -867,7 +868,7 @@ def test_bad_anchors_are_refused_before_the_first_iteration(tmp_path):
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):
     trainer = trained(tmp_path, "backend=onnx-int8", "evaluation.every=1", iterations=2)
-    assert trainer.engine.backend == "onnx-int8"
+    assert trainer.actors.backend == "onnx-int8"
     lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
     assert len(lines) == 2
     assert all(0 < line["value_deviation"] < 0.1 for line in lines)

@@ -14,7 +14,8 @@ from ludarium.configs.loading import parse_config
 from ludarium.envs import make_game
 from ludarium.envs.registry import GAMES
 from ludarium.models import make_network
-from ludarium.training.alphazero.loop import AlphaZeroTrainer, search_settings
+from ludarium.training.alphazero.actors import search_settings
+from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.runs import resources

@@ -1,5 +1,8 @@
 """The AlphaZero training loop; `Trainer` adds evaluation and saving.
 
+Actors play, the replay buffer keeps the latest positions, the learner learns from them, and the
+actors get its weights. Who the actors are is not known here, see `actors`.
+
 Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through
 self-play" (2018), with Gumbel search and the changes named in the configuration.
 """
@@ -14,8 +17,7 @@ import numpy as np
 import torch
 
 from ludarium.configs import AlphaZeroConfig
-from ludarium.models import InferenceEngine, PolicyValueNetwork
-from ludarium.models.inference import torch_threads
+from ludarium.models import PolicyValueNetwork
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import fresh_network
@@ -29,16 +31,14 @@ from ludarium.training.runs.state import (
     unflatten,
 )
 from ludarium.training.runs.trainer import Trainer
-from ludarium.training.search import SearchSettings
-from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 
-from .bootstrap import bootstrap_samples
+from .actors import Actors, LocalActors, Weights, search_settings
 from .kernels.self_play import NEVER_RESIGN
 from .learner import Learner, Losses
 from .replay import Replay
 from .resignation import TRIAL, Calibration, false_positive_rate
 from .samples import BatchMaker, sample_dtype
-from .self_play import SelfPlay, SelfPlayResult, choose_threads
+from .self_play import SelfPlayResult, choose_threads
 
 #: Observations that calibrate the activation ranges of the int8 backend.
 _EXAMPLES = 512
@@ -74,17 +74,16 @@ class AlphaZeroTrainer(Trainer):
             )
 
     def build(self, saved: State | None) -> None:
-        """Make the network, the learner, self-play, the replay buffer and the inference engine."""
+        """Make the network, the learner, the replay buffer and the actors."""
         config = self.config
         seeds = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
         self.network = fresh_network(self.game, config.network)
         self.rng = np.random.default_rng(seeds[1])
-        self.bootstrap_seed = seeds[2]
         if saved is None:
-            workers = choose_threads(config.self_play, self.device)
+            self.workers = choose_threads(config.self_play, self.device)
         else:
-            workers = saved.description["workers"]
+            self.workers = saved.description["workers"]
         resign = config.self_play.resign
         self.calibration = Calibration(resign) if resign is not None else None
         self.dtype = sample_dtype(
@@ -92,28 +91,23 @@ class AlphaZeroTrainer(Trainer):
         )
         self.replay = Replay(self.dtype, max(config.replay.first, config.replay.last))
         has_score = self.game.max_score > 0
-        self.learner = Learner(self.network, config.learner, has_score, self.device, workers)
+        self.learner = Learner(self.network, config.learner, has_score, self.device, self.workers)
         # Without a gate the EMA network itself plays.
         gated = config.gate.games > 0
         self._player = (
             copy.deepcopy(self.learner.ema_network) if gated else self.learner.ema_network
         )
-        largest = search_settings(config, 0.0)._replace(
-            simulations=config.self_play.most_simulations
-        )
-        self.self_play = SelfPlay(
-            self.game, config.self_play, largest, workers, seeds[3], self.dtype
-        )
         self.batch_maker = BatchMaker(self.game, config.learner.search_value)
-        with torch_threads(self.self_play.torch_threads_each):
-            self.engine = InferenceEngine(
-                self.player,
-                self.game.observation_shape,
-                self.self_play.batch,
-                config.backend,
-                self.device,
-                self._examples(),
-            )
+        self.actors: Actors = LocalActors(
+            self.game,
+            config,
+            self.workers,
+            self.dtype,
+            self.device,
+            self._weights(),
+            bootstrap_seed=seeds[2],
+            seed=seeds[3],
+        )
 
     @property
     def player(self) -> PolicyValueNetwork:
@@ -127,13 +121,13 @@ class AlphaZeroTrainer(Trainer):
 
     @property
     def resources(self) -> str:
-        """Device, number of workers, and inference backend."""
-        return f"{self.device}, {self.self_play.threads} workers, network {self.engine.backend}"
+        """Who plays where, and with which backend."""
+        return self.actors.resources
 
     @property
     def match_backend(self) -> str:
         """Backend for evaluation matches: that of self-play, but float32 in place of int8."""
-        return "onnx" if self.engine.backend == "onnx-int8" else self.engine.backend
+        return "onnx" if self.actors.backend == "onnx-int8" else self.actors.backend
 
     def play_and_learn(self) -> dict[str, Any]:
         """Self-play (bootstrap games in the first iteration), then gradient steps."""
@@ -152,39 +146,18 @@ class AlphaZeroTrainer(Trainer):
         return metrics | resignation
 
     def update_players(self) -> dict[str, Any]:
-        """Load the EMA network into the inference engine, if it passes the gate."""
-        gate = self._pass_gate()
-        examples = self._examples()
-        self.engine.update(self.player, examples)
-        deviation = self.engine.deviation(examples)
-        return gate | {
-            "backend": self.engine.backend,
-            "policy_deviation": deviation.policy,
-            "value_deviation": deviation.value,
-        }
+        """Publish the EMA network, if it passes the gate."""
+        return self._pass_gate() | self.actors.publish(self._weights())
 
     def _bootstrap(self) -> SelfPlayResult:
-        bootstrap = self.config.bootstrap
-        self.reporter.begin("bootstrap", bootstrap.positions)
-        samples = bootstrap_samples(
-            self.game,
-            bootstrap,
-            self.config.self_play.opening_plies,
-            self.bootstrap_seed,
-            self.dtype,
-            self.reporter.advance,
-        )
-        simulations = len(samples) * bootstrap.playouts
-        return SelfPlayResult(samples, positions=len(samples), simulations=simulations)
+        self.reporter.begin("bootstrap", self.config.bootstrap.positions)
+        return self.actors.bootstrap(self.reporter.advance)
 
     def _play(self, progress: float) -> SelfPlayResult:
-        """Run one iteration of self-play with the network that plays."""
+        """One iteration of self-play with the network that plays."""
         self.reporter.begin("self-play", self.config.self_play.positions)
-        return self.self_play.play(
-            search_settings(self.config, progress),
-            self.engine,
-            self.reporter.advance,
-            self.resign_threshold,
+        return self.actors.play(
+            search_settings(self.config, progress), self.resign_threshold, self.reporter.advance
         )
 
     @property
@@ -248,6 +221,10 @@ class AlphaZeroTrainer(Trainer):
             self._player.load_state_dict(self.learner.ema_network.state_dict())
         return {"gate_score": match.score, "gate_passed": int(passed)}
 
+    def _weights(self) -> Weights:
+        """The network that plays, for the actors."""
+        return Weights(self.iteration, self.player, self._examples())
+
     def _examples(self) -> np.ndarray:
         """Example observations for the engine; the same for the same iteration of a run."""
         if not len(self.replay):
@@ -298,14 +275,14 @@ class AlphaZeroTrainer(Trainer):
         description: dict[str, Any] = {
             "step": learner.step,
             "rng": self.rng.bit_generator.state,
-            "workers": self.self_play.threads,
+            "workers": self.workers,
         }
         if self.calibration is not None:
             description["trials"] = self.calibration.trials.tolist()
         return State(
             description,
             flatten(groups),
-            self.self_play.state(),
+            self.actors.state(),
             self._chunk,
             list(self.replay.chunks),
         )
@@ -324,32 +301,12 @@ class AlphaZeroTrainer(Trainer):
         if learner.ownership is not None:
             learner.ownership.load_state_dict(unflatten(tensors, "ownership"))
         restore_optimizer(learner.optimizer, unflatten(tensors, "optimizer"))
-        self.self_play.restore(state.arrays)
+        self.actors.restore(state.arrays)
         self.replay.restore(state.replay, self.folder.chunk)
-        self.engine.update(self.player, self._examples())
+        self.actors.publish(self._weights())
 
     def close(self) -> None:
-        """Stop the worker threads."""
+        """Stop actors and learner."""
         super().close()
+        self.actors.close()
         self.learner.close()
-
-
-def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:
-    """Search settings of self-play at ``progress`` (0 to 1) of the run."""
-    play = config.self_play
-    gumbel = play.algorithm == "gumbel"
-    noise = play.noise if play.noise is not None else (1.0 if gumbel else 0.25)
-    return SearchSettings(
-        simulations=play.simulations_at(progress),
-        algorithm=GUMBEL if gumbel else PUCT,
-        max_considered=play.max_considered,
-        noise=noise,
-        value_scale=play.value_scale,
-        maxvisit_init=play.maxvisit_init,
-        rescale_values=play.rescale_values,
-        c_puct=play.c_puct,
-        dirichlet_alpha=play.dirichlet_alpha,
-        temperature=play.temperature,
-        prove=play.prove,
-        temperature_plies=NEVER if play.temperature_plies is None else play.temperature_plies,
-    )

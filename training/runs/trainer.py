@@ -19,17 +19,11 @@ from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.evaluation import (
-    load_ratings,
-    measure_ratings,
-    play_anchors,
-    play_match,
-    save_ratings,
-)
+from ludarium.training.evaluation import load_ratings, measure_ratings, save_ratings
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
 from ludarium.training.networks import chosen_architecture, network_shape
 
+from .evaluation import Evaluation, Evaluator, LocalEvaluator
 from .folder import RunFolder, SavedRun
 from .reporting import Column, Reporter
 from .resources import check_device, check_resources
@@ -71,9 +65,6 @@ class Trainer(ABC):
     - `player`, `step`: the network that is evaluated and saved, and how long it has learnt;
     - `state` and `restore`: what a resumed run needs.
 
-    The games need not be played in this process: `play_and_learn` may collect samples from
-    elsewhere, and `update_players` may send weights there.
-
     Args:
         config: see ``configs/schema.py``.
         folder: where the run is stored; if it holds a run, that run is resumed.
@@ -106,11 +97,13 @@ class Trainer(ABC):
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
+        self.evaluator: Evaluator = LocalEvaluator()
         self._anchors: dict[str, float] = {}
         self._check_evaluation()
         self.check_config()
         saved = folder.open(config, reporter.say)
         try:
+            self.iteration = saved.iteration if saved else 0
             self.build(saved.state if saved else None)
             if saved is not None:
                 self._go_on(saved)
@@ -249,7 +242,6 @@ class Trainer(ABC):
 
     def _go_on(self, saved: SavedRun) -> None:
         """Restore the state that the folder holds."""
-        self.iteration = saved.iteration
         try:
             self.seconds = saved.loop["seconds"]
             self.elo = saved.loop["elo"]
@@ -267,66 +259,24 @@ class Trainer(ABC):
     # Evaluation.
 
     def _evaluate(self) -> dict[str, Any]:
-        """Play against the fixed opponents, if an evaluation is due; return metrics for the log."""
-        evaluation = self.config.evaluation
-        due = evaluation.every and (self.iteration % evaluation.every == 0 or self.finished)
-        if not due:
-            return {}
-        self.reporter.begin("evaluation", evaluation.games)
-        agent = NetworkAgent(
-            self.game,
-            self.player,
-            evaluation.simulations,
-            f"iteration {self.iteration}",
-            backend=self.match_backend,
-        )
-        if isinstance(evaluation.against, str):
-            return self._score(agent, evaluation.against)
-        return self._rate(agent)
-
-    def _score(self, agent: NetworkAgent, opponent: str) -> dict[str, Any]:
-        """Score against one opponent; return metrics for the log."""
-        match = play_match(
-            self.game,
-            agent,
-            make_agent(opponent, self.game, from_file=True),
-            self.config.evaluation.games,
-            seed=self.config.seed,
-            progress=self._reach,
-        )
-        low, high = match.interval
-        return {
-            "opponent": match.second,
-            "score": match.score,
-            "score_low": low,
-            "score_high": high,
-        }
-
-    def _rate(self, agent: NetworkAgent) -> dict[str, Any]:
-        """Elo rating from games against the anchors; return metrics for the log."""
-        result = play_anchors(
-            self.game,
-            agent,
-            self._anchors,
-            self.config.evaluation.games,
-            guess=self.elo,
-            seed=self.config.seed,
-            progress=self._reach,
-        )
-        self.elo = result.rating.elo
-        return {
-            "elo": result.rating.elo,
-            "elo_low": result.rating.low,
-            "elo_high": result.rating.high,
-            "anchors": {
-                match.second: {
-                    "elo": self._anchors[match.second],
-                    "games": match.games,
-                    "score": match.points / match.games,
-                }
-                for match in result.matches
-            },
-        }
+        """Have an evaluation played, if one is due; return metrics of what is done, for the log."""
+        config = self.config.evaluation
+        if config.every and (self.iteration % config.every == 0 or self.finished):
+            self.reporter.begin("evaluation", config.games)
+            evaluation = Evaluation(
+                iteration=self.iteration,
+                game=self.game,
+                network=self.player,
+                config=config,
+                anchors=self._anchors,
+                guess=self.elo,
+                seed=self.config.seed,
+                backend=self.match_backend,
+            )
+            self.evaluator.submit(evaluation, self._reach)
+        metrics = self.evaluator.take(wait=self.finished)
+        self.elo = metrics.get("elo", self.elo)
+        return metrics
 
     def _reach(self, done: int, total: int) -> None:
         """Report ``done`` finished games of the current task."""
@@ -390,5 +340,6 @@ class Trainer(ABC):
         return checkpoint_bytes(checkpoint)
 
     def close(self) -> None:
-        """Stop the run's threads and release the folder's lock."""
+        """Stop what the run has started, and release the folder's lock."""
+        self.evaluator.close()
         self.folder.close()
