@@ -5,6 +5,7 @@
 #   make test-all     all tests
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make test-page    builds the page, and tests it in a browser (Chromium or Chrome must be there)
+#   make test-cluster the tests that need Ray, which it installs (docs/cluster.md)
 #   make lint         formatting, lint and types
 #   make modules      the games as WebAssembly modules, in build/modules (docs/wasm.md)
 #   make page         the page to play in a browser, in play/built (docs/page.md); needs npm
@@ -25,7 +26,7 @@ LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 REPORTS := docs/reports
 
-.PHONY: demo test test-all test-lowest test-page lint format modules page reports bench bench-quick fuzz cuda-compile clean
+.PHONY: demo test test-all test-lowest test-page test-cluster lint format modules page reports bench bench-quick fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -46,6 +47,10 @@ test-page: page
 	$(PIP) --editable '.[browser]'
 	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py \
 		tests/play/test_page_hand.py tests/play/test_page_clock.py
+
+test-cluster: $(VENV)/.dev
+	$(PIP) --editable '.[cluster]'
+	$(BIN)/python -m pytest tests/cluster
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.survival.fuzz --cases 10000

@@ -22,6 +22,7 @@ from .interrupt import stop_on_ctrl_c
 from .modules import program
 
 if TYPE_CHECKING:
+    from ludarium.training.cluster import Cluster
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.trainer import RunResult, Trainer
 
@@ -36,6 +37,7 @@ run after the current iteration. The same command resumes the run, also after a 
   ludarium train corso --config my.yaml --set seed=3     your own file, with one key changed
   ludarium train corso --option size=6 --folder runs/corso-6    a board of another size
   ludarium train corso --set budget.minutes=5            a shorter run
+  ludarium train corso --cluster auto                    on the Ray cluster of this machine
   tensorboard --logdir runs                              watch the curves
 
 Without a shipped configuration for the game, AlphaZero starts from games of UCT with random
@@ -103,6 +105,14 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--salvage",
         action="store_true",
         help="resume without replay files that are damaged or missing",
+    )
+    parser.add_argument(
+        "--cluster",
+        nargs="?",
+        const="",
+        metavar="ADDRESS",
+        help="play on a Ray cluster (docs/cluster.md): HOST:PORT, auto for the one that this "
+        "machine belongs to, or nothing to start one here; a run may go on with or without",
     )
     add_json(parser)
     parser.set_defaults(run=run)
@@ -196,7 +206,8 @@ def run(given: argparse.Namespace) -> int:
             f'training needs more: pip install "ludarium[train]" ({error})'
         ) from error
     folder = RunFolder(given.folder or Path("runs") / label, given.restart, given.salvage)
-    outcome = _train(config, folder, trainer_class)
+    cluster = _cluster(given.cluster)
+    outcome = _train(config, folder, trainer_class, cluster)
     if given.json:
         print_json(
             {
@@ -219,14 +230,31 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _train(config: TrainingConfig, folder: RunFolder, trainer_class: type[Trainer]) -> RunResult:
+def _cluster(address: str | None) -> Cluster | None:
+    """The cluster that ``--cluster`` names; None without."""
+    if address is None:
+        return None
+    from ludarium.training.cluster import Cluster
+
+    return Cluster(address or None)
+
+
+def _train(
+    config: TrainingConfig,
+    folder: RunFolder,
+    trainer_class: type[Trainer],
+    cluster: Cluster | None,
+) -> RunResult:
     """Train until the budget is used up or Ctrl-C is pressed, and show how it goes."""
     from ludarium.training.runs.reporting import TerminalReporter
 
-    reporter = TerminalReporter(folder, trainer_class.columns)
+    columns = trainer_class.columns
+    if cluster is not None:
+        columns += trainer_class.cluster_columns
+    reporter = TerminalReporter(folder, columns)
     try:
         with stop_on_ctrl_c(_STOPPING) as stop:
-            trainer = trainer_class(config, folder, reporter)
+            trainer = trainer_class(config, folder, reporter, cluster)
             try:
                 reporter.say(_beginning(trainer))
                 reporter.say(describe_plan(config))
@@ -234,6 +262,8 @@ def _train(config: TrainingConfig, folder: RunFolder, trainer_class: type[Traine
             finally:
                 trainer.close()
     finally:
+        if cluster is not None:
+            cluster.close()
         reporter.close()
 
 

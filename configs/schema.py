@@ -314,6 +314,29 @@ class Evaluation(Section):
     simulations: Simulations = 32
 
 
+class Cluster(Section):
+    """How a run is spread over a Ray cluster (``ludarium train --cluster``, ``docs/cluster.md``).
+
+    These keys say who computes, not what is learnt: they may change when a run is resumed, and
+    without ``--cluster`` they have no effect.
+
+    ``actors``: the most self-play actors; none: as many as there is room for. ``actor_cpus``: cores
+    of an actor. ``actor_gpus``: its share of a GPU; none: on nodes with GPUs an actor has one GPU
+    and its share of the cores, elsewhere actors have cores only. ``games``: games that an actor
+    plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most ``self_play.games``.
+
+    ``staleness``: how many versions the weights that an actor played with may be older than those
+    that learn from its positions; older positions are dropped. With 1 the actors wait while the
+    learner learns; with n they play up to n - 1 iterations ahead.
+    """
+
+    actors: Annotated[int, whole(1, 100_000)] | None = None
+    actor_cpus: Annotated[int, whole(1, 1024)] = 1
+    actor_gpus: Annotated[float, real(0, 64)] | None = None
+    games: Games | None = None
+    staleness: Annotated[int, whole(1, 1000)] = 2
+
+
 class Rollout(Section):
     """The games that PPO plays before each learning phase.
 
@@ -392,6 +415,7 @@ class AlphaZeroConfig(TrainingConfig):
     replay: Replay = Replay()
     learner: Learner = Learner()
     gate: Gate = Gate()
+    cluster: Cluster = Cluster()
 
 
 class PPOConfig(TrainingConfig):

@@ -56,12 +56,19 @@ COLUMNS = (
     Column("score", 6, lambda m: f"{m['score_loss']:.3f}", 2),
     Column("replay", 8, lambda m: f"{m['replay']:,}", 4),
 )
+#: Further columns of a run on a cluster: actors, mean age of the weights that played, who waits.
+CLUSTER_COLUMNS = (
+    Column("actors", 6, lambda m: f"{m['actors']}", 5),
+    Column("stale", 5, lambda m: f"{m['staleness']:.1f}", 6),
+    Column("waits", 7, lambda m: m["waiting"], 5),
+)
 
 
 class AlphaZeroTrainer(Trainer):
     """A run of the AlphaZero loop; see `Trainer`."""
 
     columns = COLUMNS
+    cluster_columns = CLUSTER_COLUMNS
     config: AlphaZeroConfig
 
     def check_config(self) -> None:
@@ -98,15 +105,31 @@ class AlphaZeroTrainer(Trainer):
             copy.deepcopy(self.learner.ema_network) if gated else self.learner.ema_network
         )
         self.batch_maker = BatchMaker(self.game, config.learner.search_value)
-        self.actors: Actors = LocalActors(
+        self.actors = self._make_actors(seeds[2], seeds[3])
+
+    def _make_actors(
+        self, bootstrap_seed: np.random.SeedSequence, seed: np.random.SeedSequence
+    ) -> Actors:
+        """Threads of this process, or processes on a cluster."""
+        if self.cluster is not None:
+            return self.cluster.actors(
+                self.game,
+                self.config,
+                self.dtype,
+                self.device,
+                self._weights(),
+                self.iteration,
+                self.reporter.say,
+            )
+        return LocalActors(
             self.game,
-            config,
+            self.config,
             self.workers,
             self.dtype,
             self.device,
             self._weights(),
-            bootstrap_seed=seeds[2],
-            seed=seeds[3],
+            bootstrap_seed,
+            seed,
         )
 
     @property
@@ -142,7 +165,8 @@ class AlphaZeroTrainer(Trainer):
         resignation = self._calibrate(result, resign_threshold)
         losses = self._learn(result.samples, replay_ratio, progress)
         learnt = time.perf_counter()
-        metrics = self._metrics(result, losses, played - started, learnt - played, progress)
+        play_seconds = played - started if result.seconds is None else result.seconds
+        metrics = self._metrics(result, losses, play_seconds, learnt - played, progress)
         return metrics | resignation
 
     def update_players(self) -> dict[str, Any]:

@@ -9,7 +9,9 @@ others run the search trees of their groups. The games of a group depend on its 
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -73,6 +75,9 @@ class SelfPlayResult:
         resigned: games that ended by resignation.
         trials: structured array (``resignation.TRIAL``), both players of each ended game in which
             nobody could resign; none without resignation.
+        versions: int64 [N], the version of the weights that searched each sample, where
+            self-play was told; else none.
+        seconds: in which they were played, where that is not the time of the call.
     """
 
     samples: np.ndarray
@@ -84,6 +89,8 @@ class SelfPlayResult:
     hits: int = 0
     resigned: int = 0
     trials: np.ndarray = field(default_factory=lambda: np.zeros(0, TRIAL))
+    versions: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    seconds: float | None = None
 
     @classmethod
     def join(cls, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
@@ -91,11 +98,12 @@ class SelfPlayResult:
         counts = {
             each.name: sum(getattr(result, each.name) for result in results)
             for each in fields(cls)
-            if each.name not in ("samples", "trials")
+            if each.name not in ("samples", "trials", "versions", "seconds")
         }
         return cls(
             samples=join_samples([result.samples for result in results]),
             trials=np.concatenate([result.trials for result in results]),
+            versions=np.concatenate([result.versions for result in results]),
             **counts,
         )
 
@@ -148,8 +156,11 @@ class Group:
         )
         self.pending = np.zeros(0, self.dtype)
         self.pending_games = np.zeros(0, np.int64)
+        self.pending_versions = np.zeros(0, np.int64)
         self.settings = settings
         self.is_full = False
+        self._whole_log = self.games.log
+        self._version: int | None = None
         self.kernels.begin_games(game.tables, self.games)
 
     @property
@@ -157,18 +168,32 @@ class Group:
         """What the games have logged in this iteration."""
         return self.games.log
 
-    def begin(self, settings: SearchSettings, resign_at: float = NEVER_RESIGN) -> None:
-        """Begin an iteration of as many positions as the log holds; unfinished games continue.
+    def begin(
+        self,
+        settings: SearchSettings,
+        resign_at: float = NEVER_RESIGN,
+        positions: int | None = None,
+        version: int | None = None,
+    ) -> None:
+        """Begin a chunk; unfinished games continue.
 
-        The network may be another one, so the cache starts empty. A player whose search gives
-        him the value ``resign_at`` or less resigns.
+        Args:
+            settings: of the search.
+            resign_at: a player whose search gives him this value or less resigns.
+            positions: to search, at most as many as the log holds; default: so many.
+            version: of the network. The cache starts empty unless this is the version of the
+                chunk before; without a version the network may always be another one.
         """
         self.settings = settings
         resignation = self.games.resignation._replace(threshold=float(resign_at))
         self.games = self.games._replace(resignation=resignation)
+        if positions is not None:
+            self.games = self.games._replace(log=_first_rows(self._whole_log, positions))
         write_considered_visits(settings, self.games.tree.considered_visits)
         self.log.counts[np.arange(len(self.log.counts)) != NEXT_GAME] = 0
-        empty(self.games.cache)
+        if version is None or version != self._version:
+            empty(self.games.cache)
+        self._version = version
         self.is_full = False
 
     def step(self, evaluate: Evaluator) -> None:
@@ -192,6 +217,8 @@ class Group:
         fresh["search_value"] = log.values[:positions]
         samples = join_samples([self.pending, fresh])
         games = np.concatenate([self.pending_games, log.games[:positions]])
+        version = 0 if self._version is None else self._version
+        versions = np.concatenate([self.pending_versions, np.full(positions, version)])
         ended = int(log.counts[ENDED])
         order = np.argsort(log.ended_games[:ended])
         serials = log.ended_games[:ended][order]
@@ -209,6 +236,7 @@ class Group:
             for unknown in {"score", "owners"}.intersection(self.stored):
                 finished[unknown][finished["resigned"]] = 0
         self.pending, self.pending_games = samples[~known], games[~known]
+        self.pending_versions = versions[~known]
         return SelfPlayResult(
             samples=finished,
             games=ended,
@@ -219,6 +247,7 @@ class Group:
             hits=int(log.counts[HITS]),
             resigned=int(log.ended_resigned[:ended].sum()),
             trials=self._trials(ended),
+            versions=versions[known if self._version is not None else slice(0)],
         )
 
     def _trials(self, ended: int) -> np.ndarray:
@@ -261,6 +290,7 @@ class Group:
                 array[...] = arrays[name]
         self.pending = arrays["pending"]
         self.pending_games = arrays["pending_games"]
+        self.pending_versions = np.zeros(len(self.pending), np.int64)
         for search in range(len(self.games.serials)):
             set_request(self.games.cache, search)
 
@@ -281,6 +311,12 @@ def _new_log(game: Game, positions: int) -> Log:
         ended_lowest=np.zeros((positions, 2), np.float32),
         counts=np.zeros(7, np.int64),
     )
+
+
+def _first_rows(log: Log, positions: int) -> Log:
+    """A log that is full after so many positions; it shares the arrays' memory."""
+    rows = {name: array[:positions] for name, array in log._asdict().items() if name != "counts"}
+    return log._replace(**rows)
 
 
 class SelfPlay:
@@ -324,6 +360,7 @@ class SelfPlay:
         self.torch_threads_each = max(1, torch.get_num_threads() // threads)
         self._lock = threading.Lock()
         self._has_failed = False
+        self._end = math.inf
 
     def play(
         self,
@@ -331,10 +368,24 @@ class SelfPlay:
         evaluate: Evaluator,
         progress: Callable[[int], None] | None = None,
         resign_at: float = NEVER_RESIGN,
+        positions: int | None = None,
+        seconds: float = math.inf,
+        version: int | None = None,
     ) -> SelfPlayResult:
-        """Run one iteration of self-play in every group; their samples are in the groups' order."""
+        """Play a chunk in every group; their samples are in the groups' order.
+
+        Args:
+            settings: of the search.
+            evaluate: the network.
+            progress: called from time to time with the number of new positions.
+            resign_at, version: see `Group.begin`.
+            positions: to search in all; default: those of the configuration.
+            seconds: after which the chunk ends, however far it has come.
+        """
+        share = None if positions is None else max(1, positions // len(self.groups))
         for group in self.groups:
-            group.begin(settings, resign_at)
+            group.begin(settings, resign_at, share, version)
+        self._end = time.monotonic() + seconds
         waiting = list(self.groups)
         self._has_failed = False
         with torch_threads(self.torch_threads_each):
@@ -367,7 +418,7 @@ class SelfPlay:
         with self._lock:
             if group is not None and not group.is_full:
                 waiting.append(group)
-            if self._has_failed or not waiting:
+            if self._has_failed or not waiting or time.monotonic() >= self._end:
                 return None
             group = min(waiting, key=lambda each: each.positions)
             waiting.remove(group)

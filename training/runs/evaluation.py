@@ -46,6 +46,12 @@ class Evaluation:
     seed: int
     backend: str
 
+    @property
+    def opponents(self) -> list[str]:
+        """The opponents' names."""
+        against = self.config.against
+        return [against] if isinstance(against, str) else list(against)
+
     def play(self, progress: Progress | None = None) -> dict[str, Any]:
         """Play the games; return metrics for the log.
 

@@ -61,6 +61,7 @@ from .state import (
 _STATE = "state-"
 _KEPT_STATES = 2
 _FORMAT = 1
+_NOT_COMPARED = "cluster"  # section of a configuration that says who computes, and not what
 _LARGEST_MANIFEST = 1 << 26  # bytes
 _LARGEST_FILE = 1 << 33  # bytes of any other file
 
@@ -340,7 +341,10 @@ class RunFolder:
                 f"{self._config} is damaged (no text); --restart throws the run away"
             ) from None
         known = parse_config(text, str(self._config))
-        differing = _differences(known.model_dump(mode="json"), config.model_dump(mode="json"))
+        there, now = (
+            each.model_dump(mode="json", exclude={_NOT_COMPARED}) for each in (known, config)
+        )
+        differing = _differences(there, now)
         if differing:
             raise ValueError(
                 f"{self.path} holds a run with another configuration ({', '.join(differing)}); "

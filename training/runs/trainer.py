@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
@@ -28,6 +28,9 @@ from .folder import RunFolder, SavedRun
 from .reporting import Column, Reporter
 from .resources import check_device, check_resources
 from .state import State
+
+if TYPE_CHECKING:
+    from ludarium.training.cluster import Cluster
 
 #: Games per match when a run rates anchors that have no rating yet.
 _ANCHOR_GAMES = 40
@@ -69,6 +72,7 @@ class Trainer(ABC):
         config: see ``configs/schema.py``.
         folder: where the run is stored; if it holds a run, that run is resumed.
         reporter: receives the events of the run.
+        cluster: where actors play and evaluations are played; None: in this process.
 
     Attributes:
         game: the rules.
@@ -85,12 +89,21 @@ class Trainer(ABC):
 
     #: The columns of the table that a `TerminalReporter` prints.
     columns: ClassVar[tuple[Column, ...]]
+    #: Further columns of a run on a cluster.
+    cluster_columns: ClassVar[tuple[Column, ...]] = ()
     network: PolicyValueNetwork
 
-    def __init__(self, config: TrainingConfig, folder: RunFolder, reporter: Reporter) -> None:
+    def __init__(
+        self,
+        config: TrainingConfig,
+        folder: RunFolder,
+        reporter: Reporter,
+        cluster: Cluster | None = None,
+    ) -> None:
         self.config = config
         self.folder = folder
         self.reporter = reporter
+        self.cluster = cluster
         self.game = make_game(config.game, **config.options)
         check_resources(config, self.game)  # before the folder is made
         self.device = check_device(config.device)
@@ -104,6 +117,8 @@ class Trainer(ABC):
         saved = folder.open(config, reporter.say)
         try:
             self.iteration = saved.iteration if saved else 0
+            if cluster is not None:
+                self.evaluator = cluster.evaluator(self.game, reporter.say)
             self.build(saved.state if saved else None)
             if saved is not None:
                 self._go_on(saved)

@@ -1,0 +1,47 @@
+"""A Ray cluster of several nodes on this machine, for tests; they are skipped without Ray."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+#: Of each node, in bytes: the least that Ray accepts is 75 MB.
+STORE = 100 * 2**20
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Networks this small are not faster with more, and much slower on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def new_cluster() -> Iterator[Any]:
+    """Makes clusters: ``new_cluster(cpus of the head)``; they end with the test."""
+    ray = pytest.importorskip("ray", reason='Ray is not installed: pip install "ludarium[cluster]"')
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    made = []
+
+    def make(cpus: int) -> Any:
+        arguments = {
+            "num_cpus": cpus,
+            "object_store_memory": STORE,
+            "include_dashboard": False,
+        }
+        cluster = Cluster(initialize_head=True, head_node_args=arguments)
+        made.append(cluster)
+        return cluster
+
+    yield make
+    ray.shutdown()
+    for cluster in made:
+        cluster.shutdown()

@@ -1,0 +1,313 @@
+"""Training on Ray clusters of several nodes, all on this machine: it learns, and survives."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import torch
+
+from ludarium.configs import apply_settings, load_config
+from ludarium.models import build_network
+from ludarium.training.agents import make_agent
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.alphazero.loop import AlphaZeroTrainer
+from ludarium.training.cluster import Cluster
+from ludarium.training.evaluation import play_match
+from ludarium.training.networks import network_shape
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Reporter
+
+pytest.importorskip("ray", reason='Ray is not installed: pip install "ludarium[cluster]"')
+
+TINY = [
+    "options={size: 3}",
+    "backend=eager",
+    "device=cpu",
+    "budget={iterations: 3, minutes: null}",
+    "network={channels: 8, blocks: 1}",
+    "self_play={games: 16, positions: 256, workers: 1, simulations: 8, opening_plies: 2}",
+    "bootstrap={positions: 0}",
+    "replay={first: 2000, last: 20000}",
+    "learner={batch: 64, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
+    "evaluation={every: 0}",
+]
+PATIENCE = 120.0  # seconds for what takes a few on an idle machine
+
+
+class Listener(Reporter):
+    """Keeps what people are told."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+class Run:
+    """A run on a cluster, whose events a test may wait for."""
+
+    def __init__(self, cluster, folder: Path, *settings: str) -> None:
+        config = apply_settings(load_config("corso/demo"), [*TINY, *settings])
+        self.listener = Listener()
+        self.cluster = Cluster(cluster.address)
+        self.trainer = AlphaZeroTrainer(config, RunFolder(folder), self.listener, self.cluster)
+        self.actors = self.trainer.actors
+
+    def iterate(self, iterations: int) -> list[dict]:
+        """Train so many iterations; the lines of the log."""
+        goal = self.trainer.iteration + iterations
+        self.trainer.run(stop=lambda: self.trainer.iteration >= goal)
+        return lines(self.trainer.folder.path)
+
+    def processes(self) -> set[int]:
+        """Of the actors that have started."""
+        return {player.process for player in list(self.actors._players.values())} - {0}
+
+    def said(self, *words: str) -> bool:
+        """Whether a line with all these words was said."""
+        return any(all(word in line for word in words) for line in self.listener.said)
+
+    def close(self) -> None:
+        self.trainer.close()
+        self.cluster.close()
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """Begins runs: ``begin(cluster, *settings)``."""
+    runs = []
+
+    def make(cluster, *settings: str, folder: str = "run") -> Run:
+        run = Run(cluster, tmp_path / folder, *settings)
+        runs.append(run)
+        return run
+
+    yield make
+    for run in runs:
+        run.close()
+
+
+def lines(folder: Path) -> list[dict]:
+    path = folder / "metrics.jsonl"
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+
+
+def until(is_true) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + PATIENCE
+    while not is_true():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.05)
+
+
+def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
+    """Bootstrap, self-play, learning, evaluation and a run's folder, as in the local loop."""
+    cluster = new_cluster(1)
+    cluster.add_node(num_cpus=1, object_store_memory=100 * 2**20)
+    run = begin(
+        cluster,
+        "budget={iterations: 12}",
+        "self_play.positions=512",
+        "bootstrap={positions: 300, playouts: 8}",
+        "evaluation={every: 3, against: 'uct:20', games: 4, simulations: 2}",
+    )
+    log = run.iterate(12)
+    trainer = run.trainer
+    assert [line["iteration"] for line in log] == list(range(1, 13))
+    assert {line["actors"] for line in log[2:]} == {2}
+    assert {line["nodes"] for line in log[2:]} == {2}
+    assert all(line["staleness_most"] >= line["staleness"] >= 0 for line in log)
+    assert all(line["waiting"] in ("learner", "actors") for line in log)
+    assert sum(line["actors_lost"] for line in log) == 0
+    # The last evaluation is waited for; it is that of the last weights.
+    assert log[-1]["evaluated"] == 12
+    assert 0 <= log[-1]["score"] <= 1
+    # Each position is learnt from as often as on one machine.
+    first, steps = log[0], trainer.step
+    new = sum(len(trainer.folder.chunk(number)) for number, _ in trainer.replay.chunks)
+    assert len(trainer.replay) == new == log[-1]["replay"]
+    assert abs(steps - first["step"] - 4 * (new - first["replay"]) / 64) <= 12
+
+    game = trainer.game
+    agent = NetworkAgent(game, trainer.learner.ema_network, 0, backend="eager")
+    random_agent = make_agent("random", game)
+    torch.manual_seed(0)
+    untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
+    result = play_match(game, agent, random_agent, 200, seed=1)
+    before = play_match(game, untrained, random_agent, 200, seed=1)
+    assert result.score > 0.65
+    assert result.score > before.score + 0.1
+
+
+def test_a_run_moves_to_a_cluster_and_back(new_cluster, begin, tmp_path):
+    def on_one_machine(iterations: int) -> AlphaZeroTrainer:
+        config = apply_settings(load_config("corso/demo"), [*TINY, "cluster.staleness=3"])
+        trainer = AlphaZeroTrainer(config, RunFolder(tmp_path / "run"), Listener())
+        trainer.run(stop=lambda: trainer.iteration >= iterations)
+        trainer.close()
+        return trainer
+
+    on_one_machine(1)
+    run = begin(new_cluster(1), "cluster.staleness=1")
+    assert run.trainer.iteration == 1
+    assert run.said("new ones begin")
+    weights = run.trainer.learner.network.state_dict()
+    run.iterate(1)
+    run.trainer.close()
+    back = on_one_machine(3)
+    assert back.iteration == 3
+    assert [line["iteration"] for line in lines(tmp_path / "run")] == [1, 2, 3]
+    assert len(back.replay.chunks) == 3
+    assert weights.keys() == back.learner.network.state_dict().keys()
+
+
+def test_an_actor_that_dies_is_replaced_and_so_is_a_node(new_cluster, begin):
+    cluster = new_cluster(1)
+    node = cluster.add_node(num_cpus=1, object_store_memory=100 * 2**20)
+    run = begin(cluster, "budget={iterations: 1000}")
+    run.iterate(1)
+    until(lambda: len(run.processes()) == 2)
+    there = run.processes()
+    killed = sorted(there)[0]
+    os.kill(killed, signal.SIGKILL)
+    run.iterate(2)
+    until(lambda: len(run.processes()) == 2)
+    run.iterate(1)
+    assert run.said("lost actor")
+    assert killed not in run.processes()
+    assert len(there & run.processes()) == 1
+    assert len(run.listener.said) == 1, "nothing else was lost"
+
+    cluster.remove_node(node, allow_graceful=False)
+    log = run.iterate(3)
+    until(lambda: len(run.processes()) == 1)
+    assert run.iterate(1)[-1]["nodes"] == 1
+    # Positions that were ordered of the dead are played by others: every iteration is whole.
+    assert all(line["replay"] > before["replay"] for before, line in pairwise(log))
+
+    began = time.monotonic()
+    cluster.add_node(num_cpus=2, object_store_memory=100 * 2**20)
+    until(lambda: len(run.processes()) == 3)
+    assert time.monotonic() - began < 60
+    assert run.iterate(2)[-1]["actors"] == 3
+
+
+def test_whoever_is_faster_waits_and_memory_is_bounded(new_cluster, begin, monkeypatch):
+    run = begin(new_cluster(1), "budget={iterations: 1000}", "replay={first: 600, last: 600}")
+    run.iterate(3)
+    learn = run.trainer.learner.learn
+    ahead = []
+
+    def slowly(*arguments):
+        time.sleep(0.1)
+        flow = run.actors._flow
+        ahead.append(flow.ordered + flow.arrived)
+        learn(*arguments)
+
+    monkeypatch.setattr(run.trainer.learner, "learn", slowly)
+    log = run.iterate(6)
+    assert [line["waiting"] for line in log[5:]] == ["actors"] * 4
+    assert log[-1]["actors_waited"] > log[-1]["learner_waited"]
+    assert 0 < max(ahead) <= 256  # of staleness 2: one iteration ahead
+    assert len(run.trainer.replay) == 600
+    monkeypatch.undo()
+
+    monkeypatch.setattr(run.trainer.learner, "learn", lambda *arguments: None)
+    log = run.iterate(8)
+    assert [line["waiting"] for line in log[-3:]] == ["learner"] * 3
+
+
+def test_a_node_of_another_version_or_with_other_rules_is_refused_by_name(
+    new_cluster, begin, tmp_path
+):
+    cluster = new_cluster(1)
+    store = 100 * 2**20
+    told = tmp_path / "version" / "ludarium-9.9.9.dist-info"
+    told.mkdir(parents=True)
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: ludarium\nVersion: 9.9.9\n")
+    cluster.add_node(
+        num_cpus=1, object_store_memory=store, env_vars=python_path(tmp_path / "version")
+    )
+    package = tmp_path / "rules" / "ludarium"
+    import ludarium.envs
+
+    rooms = Path(ludarium.envs.__file__).parent.parent
+    package.mkdir(parents=True)
+    for room in ("models", "training", "configs", "arena", "analysis"):
+        (package / room).symlink_to(room_path(room))
+    shutil.copytree(room_path("envs"), package / "envs", ignore=shutil.ignore_patterns("__py*"))
+    assert rooms.exists()
+    with open(package / "envs" / "corso" / "rules.py", "a") as rules:
+        rules.write("\n# Another line changes the digest.\n")
+    cluster.add_node(
+        num_cpus=1, object_store_memory=store, env_vars=python_path(tmp_path / "rules")
+    )
+    run = begin(cluster, "budget={iterations: 1000}")
+    until(lambda: len(run.listener.said) == 2)
+    assert run.said("is not used: it has ludarium 9.9.9, this run has 0.")
+    assert run.said("is not used: it has rules of corso version 0 (", "this run has version 0 (")
+    log = run.iterate(2)
+    assert {line["nodes"] for line in log} == {1}
+    assert {line["actors"] for line in log} == {1}
+
+
+def room_path(room: str) -> Path:
+    """Where a package of ludarium is."""
+    from importlib import import_module
+
+    return Path(str(import_module(f"ludarium.{room}").__file__)).resolve().parent
+
+
+def python_path(first: Path) -> dict[str, str]:
+    """The environment of a node that finds modules in another folder first."""
+    return {"PYTHONPATH": os.pathsep.join([str(first), os.environ.get("PYTHONPATH", "")])}
+
+
+def test_a_driver_that_is_killed_goes_on_and_a_second_one_is_refused(new_cluster, begin, tmp_path):
+    cluster = new_cluster(1)
+    settings = [text for each in [*TINY, "budget={iterations: 1000}"] for text in ("--set", each)]
+    program = "import sys; from ludarium.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "train", "corso", "--config", "corso/demo"]
+    command += [*settings, "--folder", str(tmp_path / "run"), "--cluster", cluster.address]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    driver = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: len(lines(tmp_path / "run")) >= 3)
+        with pytest.raises(ValueError, match=rf"is in use by process {driver.pid} on .*"):
+            begin(cluster, "budget={iterations: 1000}")
+    finally:
+        driver.kill()
+        driver.wait()
+    done = len(lines(tmp_path / "run"))
+    run = begin(cluster, "budget={iterations: 1000}")
+    iteration = run.trainer.iteration
+    assert iteration in (done, done + 1)
+    assert len(run.trainer.replay) == lines(tmp_path / "run")[-1]["replay"]
+    log = run.iterate(2)
+    assert [line["iteration"] for line in log] == list(range(1, iteration + 3))
+    assert log[-1]["replay"] > log[-3]["replay"] > 0
+
+
+def test_a_cluster_that_is_not_there_is_an_error_in_one_line(tmp_path):
+    folder = tmp_path / "run"
+    config = apply_settings(load_config("corso/demo"), TINY)
+    cluster = Cluster("127.0.0.1:1")
+    with pytest.raises(
+        ValueError, match=r"cannot use the Ray cluster at 127\.0\.0\.1:1 .*ray start"
+    ):
+        AlphaZeroTrainer(config, RunFolder(folder), Listener(), cluster)
+    assert not folder.exists()
+    with pytest.raises(ValueError, match="must be started on a node of the cluster"):
+        Cluster("ray://somewhere:10001")
