@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -253,7 +255,9 @@ def _train(
         columns += trainer_class.cluster_columns
     reporter = TerminalReporter(folder, columns)
     try:
-        with stop_on_ctrl_c(_STOPPING) as stop:
+        # Ray tells of dead processes on standard output, where results are to be.
+        quiet = nullcontext() if cluster is None else redirect_stdout(sys.stderr)
+        with stop_on_ctrl_c(_STOPPING) as stop, quiet:
             trainer = trainer_class(config, folder, reporter, cluster)
             try:
                 reporter.say(_beginning(trainer))

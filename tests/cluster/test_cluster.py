@@ -73,9 +73,14 @@ class Run:
         """Of the actors that have started."""
         return {player.process for player in list(self.actors._players.values())} - {0}
 
-    def said(self, *words: str) -> bool:
-        """Whether a line with all these words was said."""
-        return any(all(word in line for word in words) for line in self.listener.said)
+    def said(self, *words: str) -> int:
+        """How many lines with all these words were said."""
+        return sum(all(word in line for word in words) for line in self.listener.said)
+
+    def is_idle(self) -> bool:
+        """Whether all actors wait for an order."""
+        players = list(self.actors._players.values())
+        return bool(players) and all(player.task is None for player in players)
 
     def close(self) -> None:
         self.trainer.close()
@@ -185,10 +190,9 @@ def test_an_actor_that_dies_is_replaced_and_so_is_a_node(new_cluster, begin):
     run.iterate(2)
     until(lambda: len(run.processes()) == 2)
     run.iterate(1)
-    assert run.said("lost actor")
+    assert run.said("lost actor") == 1
     assert killed not in run.processes()
     assert len(there & run.processes()) == 1
-    assert len(run.listener.said) == 1, "nothing else was lost"
 
     cluster.remove_node(node, allow_graceful=False)
     log = run.iterate(3)
@@ -197,10 +201,8 @@ def test_an_actor_that_dies_is_replaced_and_so_is_a_node(new_cluster, begin):
     # Positions that were ordered of the dead are played by others: every iteration is whole.
     assert all(line["replay"] > before["replay"] for before, line in pairwise(log))
 
-    began = time.monotonic()
     cluster.add_node(num_cpus=2, object_store_memory=100 * 2**20)
     until(lambda: len(run.processes()) == 3)
-    assert time.monotonic() - began < 60
     assert run.iterate(2)[-1]["actors"] == 3
 
 
@@ -211,9 +213,11 @@ def test_whoever_is_faster_waits_and_memory_is_bounded(new_cluster, begin, monke
     ahead = []
 
     def slowly(*arguments):
-        time.sleep(0.1)
+        """Learn when all actors have played ahead as far as they may, and waited longest."""
+        until(run.is_idle)
         flow = run.actors._flow
         ahead.append(flow.ordered + flow.arrived)
+        time.sleep(run.actors._counts.waited / 8)  # 16 steps an iteration: twice as long
         learn(*arguments)
 
     monkeypatch.setattr(run.trainer.learner, "learn", slowly)
@@ -255,7 +259,7 @@ def test_a_node_of_another_version_or_with_other_rules_is_refused_by_name(
         num_cpus=1, object_store_memory=store, env_vars=python_path(tmp_path / "rules")
     )
     run = begin(cluster, "budget={iterations: 1000}")
-    until(lambda: len(run.listener.said) == 2)
+    until(lambda: run.said("is not used") == 2)
     assert run.said("is not used: it has ludarium 9.9.9, this run has 0.")
     assert run.said("is not used: it has rules of corso version 0 (", "this run has version 0 (")
     log = run.iterate(2)

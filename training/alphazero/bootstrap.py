@@ -21,7 +21,7 @@ from ludarium.training.evaluation.openings import draw_openings
 
 from .samples import join_samples, sample_dtype
 
-_GAMES = 128  # games played in parallel
+GAMES = 128  #: games played in parallel
 
 
 def bootstrap_samples(
@@ -31,6 +31,7 @@ def bootstrap_samples(
     seed: np.random.SeedSequence,
     dtype: np.dtype | None = None,
     progress: Callable[[int], None] | None = None,
+    games: int = GAMES,
 ) -> np.ndarray:
     """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
 
@@ -44,6 +45,7 @@ def bootstrap_samples(
         seed: of all random numbers.
         dtype: of the samples, from `sample_dtype`; default: without optional fields.
         progress: called from time to time with the number of new positions.
+        games: played in parallel to their ends, until there are enough positions.
 
     Returns:
         Structured array [N].
@@ -54,7 +56,7 @@ def bootstrap_samples(
     found: list[np.ndarray] = []
     total = 0
     while total < config.positions:
-        samples = _play_games(game, agent, opening_plies, rng, progress, dtype)
+        samples = _play_games(game, agent, opening_plies, rng, progress, dtype, games)
         found.append(samples)
         total += len(samples)
     return join_samples(found)
@@ -67,13 +69,14 @@ def _play_games(
     rng: np.random.Generator,
     progress: Callable[[int], None] | None,
     dtype: np.dtype,
+    games: int,
 ) -> np.ndarray:
-    """Play `_GAMES` games to their ends."""
+    """Play games to their ends."""
     play = specialise(match_kernels, game.rules).play
     states = np.concatenate(
         [
             draw_openings(game, 1, int(rng.integers(opening_plies + 1)), child).states
-            for child in np.random.SeedSequence(int(rng.integers(2**63))).spawn(_GAMES)
+            for child in np.random.SeedSequence(int(rng.integers(2**63))).spawn(games)
         ]
     )
     chunks, numbers = [], []
@@ -94,12 +97,12 @@ def _play_games(
         states[going] = now
         if progress is not None:
             progress(len(going))
-    samples, games = join_samples(chunks), np.concatenate(numbers)
+    samples, rows = join_samples(chunks), np.concatenate(numbers)
     scores = np.array(
         [game.kernels.score(game.tables, states[index : index + 1]) for index in range(len(states))]
     )
-    samples["outcome"] = states["outcome"][games]
-    samples["score"] = scores[games]
+    samples["outcome"] = states["outcome"][rows]
+    samples["score"] = scores[rows]
     if "owners" in (dtype.names or ()):
-        samples["owners"] = game.owners(states)[games]
+        samples["owners"] = game.owners(states)[rows]
     return samples

@@ -33,7 +33,7 @@ from .worker import Delivery, Job, Order, PackedWeights, SelfPlayer
 
 _POLL = 0.1  # seconds that the dispatcher waits for a delivery at a time
 _REFRESH = 1.0  # seconds between two looks at the nodes
-_PATIENCE = 600.0  # seconds for an order, before an actor counts as dead
+_PATIENCE = 1800.0  # seconds for an order, before an actor counts as dead
 _FAILURES = 3  # of actors in a row, without a delivery in between, that end the run
 _LONGEST_PAUSE = 60.0  # seconds until a node on which actors died is tried again
 _SHARE_OF_AN_ITERATION = 0.5  # that a chunk may last
@@ -111,6 +111,7 @@ class ClusterActors(Actors):
         import ray
 
         self.config = config
+        self._device = device
         self._nodes = nodes
         self._say = say
         positions = config.self_play.positions
@@ -244,7 +245,7 @@ class ClusterActors(Actors):
     @property
     def resources(self) -> str:
         """Where the actors are."""
-        return f"actors on a Ray cluster, {self.config.cluster.actor_cpus} cores each"
+        return f"learner on {self._device}, actors on a Ray cluster"
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Begin new games."""
@@ -292,7 +293,6 @@ class ClusterActors(Actors):
             order = Order(
                 number=self._next_order,
                 positions=positions,
-                version=self._version,
                 settings=self._settings,
                 resign_at=self._resign_at,
                 seconds=self._longest_chunk(),
@@ -344,11 +344,11 @@ class ClusterActors(Actors):
                     looked = now
                     self._lose_silent()
                     self._staff(self._nodes.refresh())
-                    if self._players:
+                    if any(player.process for player in self._players.values()):
                         alone_since = now
                     elif now - alone_since >= _SAY_NOTHING_FOR:
                         alone_since = now
-                        self._say("waiting for actors: no node of the cluster has room for one")
+                        self._say(self._why_nobody_plays())
                 with self._changed:
                     self._give_orders()
                     tasks = {
@@ -364,9 +364,20 @@ class ClusterActors(Actors):
                 for task in ray.wait(list(tasks), num_returns=len(tasks), timeout=0)[0]:
                     self._receive(tasks[task], task)
         except BaseException as error:
+            problem: BaseException = error
+            if isinstance(error, ray.exceptions.RayError | ConnectionError):
+                problem = ConnectionError(
+                    f"the Ray cluster is gone ({shortened(str(error))}); the same command goes on "
+                    "when it is back"
+                )
             with self._changed:
-                self._error = error
+                self._error = problem
                 self._changed.notify_all()
+
+    def _why_nobody_plays(self) -> str:
+        if self._players:
+            return f"no actor yet: {len(self._players)} are starting, or wait for free cores"
+        return "no actor yet: no node of the cluster has room for one"
 
     def _staff(self, nodes: list[Node]) -> None:
         """Start actors where there is room; forget those of nodes that are gone."""
@@ -483,7 +494,7 @@ class ClusterActors(Actors):
         self._lose(player, f"{type(error.cause).__name__}: {shortened(str(error.cause))}")
         self._failures += 1
         if self._failures >= _FAILURES:
-            raise error.as_instanceof_cause()
+            raise error.cause
 
     def _take_gpu(self) -> Any:
         """Reserve the learner's GPU, so that no actor gets it."""

@@ -105,7 +105,7 @@ class ClusterEvaluator(Evaluator):
         try:
             metrics: dict[str, Any] = ray.get(task)
         except ray.exceptions.RayTaskError as error:
-            raise error.as_instanceof_cause() from None
+            raise error.cause from None
         except ray.exceptions.RayError:
             self._player = None
             self._say(f"the evaluation of iteration {playing.iteration} was lost; it begins again")

@@ -15,10 +15,11 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import one_core
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.alphazero.actors import LocalActors, Weights, largest_search
-from ludarium.training.alphazero.bootstrap import bootstrap_samples
+from ludarium.training.alphazero.bootstrap import GAMES, bootstrap_samples
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
 from ludarium.training.search import SearchSettings
 
+_PLIES_OF_A_GAME = 32  # about; so that the bootstrap has few positions more than asked for
 _GAMES_OF_A_CORE = 64
 _GAMES_OF_A_GPU = 1024
 
@@ -93,7 +94,6 @@ class Order:
     Attributes:
         number: of the order in this run.
         positions: to search.
-        version: of the weights.
         settings: of the search; None for games of the bootstrap, which need no network.
         resign_at: see `Actors.play`.
         seconds: after which the chunk ends, however far it has come.
@@ -102,7 +102,6 @@ class Order:
 
     number: int
     positions: int
-    version: int
     settings: SearchSettings | None
     resign_at: float
     seconds: float
@@ -203,7 +202,12 @@ class SelfPlayer:
         config = self.config.bootstrap.model_copy(update={"positions": order.positions})
         seed = np.random.SeedSequence([self.config.seed, self.job.start, order.number])
         samples = bootstrap_samples(
-            self.job.game, config, self.config.self_play.opening_plies, seed, self.job.dtype
+            self.job.game,
+            config,
+            self.config.self_play.opening_plies,
+            seed,
+            self.job.dtype,
+            games=max(1, min(GAMES, order.positions // _PLIES_OF_A_GAME)),
         )
         return SelfPlayResult(
             samples, positions=len(samples), simulations=len(samples) * config.playouts

@@ -1,0 +1,551 @@
+"""How a cluster of 1 to 1,000 actors and 1 to 8 learner GPUs would do: a discrete-event simulation.
+
+    python benchmarks/cluster_plan.py --measure rates.json            # rates of this machine
+    python benchmarks/cluster_plan.py --rates rates.json              # the table
+    python benchmarks/cluster_plan.py --rates rates.json --plot docs/img/cluster.svg
+    python benchmarks/cluster_plan.py --rates rates.json --shared 2   # all on the same 2 cores
+
+The rules are the real ones: `Flow` of `ludarium.training.cluster` gives the orders. Simulated
+are the actors, the network card and the dispatcher of the driver (each serves one at a time), the
+learner, and, with ``--shared``, cores that actors and learner share. Prices and all that was not
+measured are options.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+import math
+import random
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ludarium.training.cluster.flow import Flow
+
+ACTORS = (1, 10, 100, 1000)
+GPUS = (1, 2, 4, 8)
+_WARM_UP = 3  # iterations that do not count
+_SHARE_OF_AN_ITERATION = 0.5  # as in the dispatcher
+_SHORTEST_CHUNK = 1.0
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the parts can do.
+
+    Attributes:
+        actor: positions a second of an actor, on a core of its own.
+        learner: gradient steps a second, on one GPU, or on the cores of the driver.
+        batch: positions of a step.
+        sample_bytes: of a position on its way to the learner.
+        weights_bytes: of a version.
+        loading: seconds until an actor has loaded a version.
+        dispatch: seconds of the driver for an order and its delivery.
+        latency: seconds from a delivery to the start of the next chunk, beside these.
+        pause: seconds between learning and the next positions: publishing and saving.
+    """
+
+    actor: float
+    learner: float
+    batch: int
+    sample_bytes: float
+    weights_bytes: float
+    loading: float
+    dispatch: float = 0.002
+    latency: float = 0.005
+    pause: float = 0.1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A cluster and a run on it.
+
+    Attributes:
+        actors: how many.
+        gpus: of the learner.
+        iteration: positions of an iteration.
+        replay_ratio: how often each is learnt from.
+        staleness: see the configuration.
+        bandwidth: of the driver's network card, bytes a second in each direction.
+        bus: of the learner's GPUs for gradients, bytes a second.
+        actors_per_node: which fetch a version once.
+        shared_cores: cores that all actors and the learner share; None: each has its own.
+        variation: of the time of a chunk, as a share of its mean.
+    """
+
+    actors: int
+    gpus: int = 1
+    iteration: int = 16384
+    replay_ratio: float = 3.0
+    staleness: int = 2
+    bandwidth: float = 1.25e9
+    bus: float = 1e10
+    actors_per_node: int = 64
+    shared_cores: int | None = None
+    variation: float = 0.1
+
+
+@dataclass
+class Result:
+    """What came of a simulation, beyond its warm-up.
+
+    Attributes:
+        throughput: positions a second that were learnt from.
+        learner, network, driver, actors: shares of the time in which these were busy.
+        staleness: mean age in versions of the weights of a chunk.
+        dropped: share of positions that were too old.
+        waiting_bytes: most that waited for the learner.
+    """
+
+    throughput: float = 0.0
+    learner: float = 0.0
+    network: float = 0.0
+    driver: float = 0.0
+    actors: float = 0.0
+    staleness: float = 0.0
+    dropped: float = 0.0
+    waiting_bytes: float = 0.0
+
+
+class Line:
+    """Serves one after the other: a network card, or a thread of the driver."""
+
+    def __init__(self) -> None:
+        self.free = self.busy = 0.0
+
+    def serve(self, now: float, seconds: float) -> float:
+        """When something that comes now and takes so long is done."""
+        self.free = max(now, self.free) + seconds
+        self.busy += seconds
+        return self.free
+
+
+@dataclass
+class Task:
+    """Work on shared cores: ``left`` core-seconds, on at most ``width`` cores at a time."""
+
+    left: float
+    width: int
+    done: Callable[[], None]
+
+
+class Cores:
+    """Cores that are shared evenly among the tasks on them."""
+
+    def __init__(self, clock: Clock, count: int) -> None:
+        self.clock, self.count = clock, count
+        self.tasks: list[Task] = []
+        self._since = 0.0
+        self._stamp = 0
+
+    def run(self, work: float, width: int, done: Callable[[], None]) -> None:
+        """Begin a task of so many core-seconds."""
+        self._advance()
+        self.tasks.append(Task(work, width, done))
+        self._plan()
+
+    def _speed(self, task: Task) -> float:
+        asked = sum(each.width for each in self.tasks)
+        return task.width * min(1.0, self.count / asked)
+
+    def _advance(self) -> None:
+        passed, self._since = self.clock.now - self._since, self.clock.now
+        speeds = [self._speed(task) for task in self.tasks]
+        for task, speed in zip(self.tasks, speeds, strict=True):
+            task.left -= passed * speed
+
+    def _plan(self) -> None:
+        self._stamp += 1
+        stamp = self._stamp
+        if self.tasks:
+            soonest = min(task.left / self._speed(task) for task in self.tasks)
+            self.clock.after(max(0.0, soonest), lambda: self._finish(stamp))
+
+    def _finish(self, stamp: int) -> None:
+        if stamp != self._stamp:
+            return  # something has come or gone since
+        self._advance()
+        ended = [task for task in self.tasks if task.left <= 1e-9]
+        self.tasks = [task for task in self.tasks if task.left > 1e-9]
+        self._plan()
+        for task in ended:
+            task.done()
+
+
+@dataclass
+class Clock:
+    """Events in the order of their time."""
+
+    now: float = 0.0
+    _events: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    _count: int = 0
+
+    def at(self, when: float, what: Callable[[], None]) -> None:
+        """Do something at a time."""
+        self._count += 1
+        heapq.heappush(self._events, (when, self._count, what))
+
+    def after(self, seconds: float, what: Callable[[], None]) -> None:
+        """Do something later."""
+        self.at(self.now + seconds, what)
+
+    def step(self) -> None:
+        """Go on to the next event."""
+        self.now, _, what = heapq.heappop(self._events)
+        what()
+
+
+class Simulation:
+    """A run on a cluster."""
+
+    def __init__(self, rates: Rates, plan: Plan, seed: int = 1) -> None:
+        self.rates, self.plan = rates, plan
+        self.random = random.Random(seed)
+        self.clock = Clock()
+        self.cores = Cores(self.clock, plan.shared_cores) if plan.shared_cores else None
+        self.flow = Flow(plan.iteration, plan.staleness, collecting=True)
+        self.incoming, self.outgoing, self.driver = Line(), Line(), Line()
+        self.version = 0
+        self.free = deque(range(plan.actors))
+        self.loaded = [-1] * plan.actors
+        self.fetched: dict[int, float] = {}  # node: when it has the newest version
+        self.deliveries: deque[tuple[int, int]] = deque()
+        self.learnt = self.dropped = 0
+        self.ages: list[tuple[float, int]] = []
+        self.playing = self.learning = 0.0
+        self.most_waiting = 0
+        self.taken_at = 0.0
+        self.iteration_seconds = math.inf
+
+    def run(self, iterations: int) -> Result:
+        """Simulate so many iterations after the warm-up."""
+        self._give_orders()
+        while self.version < _WARM_UP:
+            self.clock.step()
+        began, learnt = self.clock.now, self.learnt
+        before = (self.learning, self.incoming.busy, self.driver.busy, self.playing, self.dropped)
+        self.ages = []
+        while self.version < _WARM_UP + iterations:
+            self.clock.step()
+        seconds = self.clock.now - began
+        after = (self.learning, self.incoming.busy, self.driver.busy, self.playing, self.dropped)
+        learning, network, driver, playing, dropped = (
+            now - then for now, then in zip(after, before, strict=True)
+        )
+        learnt = self.learnt - learnt
+        positions = sum(count for _, count in self.ages)
+        return Result(
+            throughput=learnt / seconds,
+            learner=learning / seconds,
+            network=network / seconds,
+            driver=driver / seconds,
+            actors=playing / seconds / self.plan.actors,
+            staleness=sum(age * count for age, count in self.ages) / max(1, positions),
+            dropped=dropped / max(1, dropped + learnt),
+            waiting_bytes=self.most_waiting * self.rates.sample_bytes,
+        )
+
+    def _give_orders(self) -> None:
+        plan = self.plan
+        while self.free:
+            positions = min(self.flow.chunk(plan.actors, 16), (plan.iteration + 1) // 2)
+            if positions < 1:
+                return
+            actor = self.free.popleft()
+            self.flow.order(positions)
+            self._begin(actor, positions)
+
+    def _begin(self, actor: int, positions: int) -> None:
+        """An order reaches an actor, which may have to fetch and load weights first."""
+        rates, plan = self.rates, self.plan
+        version = self.version
+        start = self.driver.serve(self.clock.now, rates.dispatch / 2) + rates.latency
+        work = 0.0
+        if self.loaded[actor] != version:
+            self.loaded[actor] = version
+            node = actor // plan.actors_per_node
+            if node not in self.fetched:
+                seconds = 0.0 if self.cores else rates.weights_bytes / plan.bandwidth
+                self.fetched[node] = self.outgoing.serve(start, seconds)
+            start = max(start, self.fetched[node])
+            work += rates.loading
+        speed = rates.actor * max(0.2, self.random.gauss(1, plan.variation))
+        longest = max(_SHORTEST_CHUNK, _SHARE_OF_AN_ITERATION * self.iteration_seconds)
+        played = max(1, int(min(positions, speed * longest)))
+        work += played / speed
+
+        def done() -> None:
+            self.playing += work
+            self._deliver(actor, version, positions, played)
+
+        if self.cores is None:
+            self.clock.at(start + work, done)
+        else:
+            cores = self.cores
+            self.clock.at(start, lambda: cores.run(work, 1, done))
+
+    def _deliver(self, actor: int, version: int, ordered: int, played: int) -> None:
+        """A delivery goes through the network card and the dispatcher."""
+        rates = self.rates
+        size = 0.0 if self.cores else played * rates.sample_bytes / self.plan.bandwidth
+        there = self.driver.serve(self.incoming.serve(self.clock.now, size), rates.dispatch / 2)
+
+        def arrive() -> None:
+            self.flow.arrive(ordered, played)
+            self.deliveries.append((version, played))
+            self.most_waiting = max(self.most_waiting, self.flow.arrived)
+            self.free.append(actor)
+            self._take()
+            self._give_orders()
+
+        self.clock.at(there, arrive)
+
+    def _take(self) -> None:
+        """Let the learner have an iteration, if it waits for one and it is there."""
+        if not self.flow.collecting:
+            return
+        for version, count in list(self.deliveries):
+            if self.flow.is_stale(version, self.version):
+                self.deliveries.remove((version, count))
+                self.flow.take(count)
+                self.dropped += count
+        if self.flow.arrived < self.plan.iteration:
+            return
+        taken = 0
+        while taken < self.plan.iteration:
+            version, count = self.deliveries.popleft()
+            self.flow.take(count)
+            self.ages.append((self.version - version, count))
+            taken += count
+        self.flow.collecting = False
+        if self.taken_at:
+            self.iteration_seconds = self.clock.now - self.taken_at
+        self.taken_at = self.clock.now
+        self._learn(taken)
+
+    def _learn(self, positions: int) -> None:
+        rates, plan = self.rates, self.plan
+        steps = positions * plan.replay_ratio / rates.batch
+        seconds = steps / rates.learner
+        if plan.gpus > 1:  # each has a part of a batch, and all exchange gradients in a ring
+            exchanged = 2 * (plan.gpus - 1) / plan.gpus * rates.weights_bytes
+            seconds = seconds / plan.gpus + steps * (exchanged / plan.bus + 5e-5)
+
+        def publish() -> None:
+            self.learning += seconds
+            self.learnt += positions
+            self.clock.after(rates.pause, begin_iteration)
+
+        def begin_iteration() -> None:
+            self.version += 1
+            self.fetched = {}
+            self.flow.collecting = True
+            self._take()
+            self._give_orders()
+
+        if self.cores is None:
+            self.clock.after(seconds, publish)
+        else:
+            width = self.cores.count
+            self.cores.run(seconds * width, width, publish)
+        self._give_orders()
+
+
+def one_machine(rates: Rates, plan: Plan, cores: int) -> float:
+    """Positions a second of the local loop: first play, then learn, on the same cores."""
+    playing = plan.iteration / (rates.actor * cores) + rates.loading
+    learning = plan.iteration * plan.replay_ratio / rates.batch / rates.learner
+    return plan.iteration / (playing + learning + rates.pause)
+
+
+def measure(game: str, settings: list[str], seconds: float) -> Rates:
+    """The rates of this machine: an actor on one core, the learner on all."""
+    import numpy as np
+
+    from ludarium.configs import AlphaZeroConfig, apply_settings, load_config
+    from ludarium.envs import make_game
+    from ludarium.envs.engine.threads import available_cores
+    from ludarium.training.alphazero.actors import Weights, search_settings
+    from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
+    from ludarium.training.alphazero.learner import Learner, Losses
+    from ludarium.training.alphazero.replay import Replay
+    from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
+    from ludarium.training.cluster.worker import Job, Order, PackedWeights, SelfPlayer
+    from ludarium.training.networks import fresh_network
+    from ludarium.training.random_positions import random_observations
+
+    config = apply_settings(load_config(f"{game}/default"), settings)
+    assert isinstance(config, AlphaZeroConfig)
+    rules = make_game(config.game, **config.options)
+    network = fresh_network(rules, config.network)
+    dtype = sample_dtype(rules)
+    capacity = (config.self_play.positions + 1) // 2
+    player = SelfPlayer(Job(rules, config, dtype, capacity, 0, network), 0, 1, "cpu")
+    player.ready()
+    examples = random_observations(rules, 512, 1)
+    samples = []
+    loading = []
+    playing = positions = 0.0
+    end = time.perf_counter() + seconds
+    version = 0
+    while time.perf_counter() < end or version < 3:
+        version += 1
+        packed = PackedWeights.pack(Weights(version, network, examples))
+        order = Order(0, capacity, search_settings(config, 0.0), NEVER_RESIGN, math.inf)
+        delivery = player.play(order, packed)
+        samples.append(delivery.result.samples)
+        if version > 1:  # the first one measures backends
+            loading.append(delivery.loading)
+            playing += delivery.playing
+            positions += delivery.result.positions
+    learner = Learner(network, config.learner, rules.max_score > 0, "cpu", available_cores())
+    replay = Replay(dtype, sum(map(len, samples)))
+    for number, chunk in enumerate(samples):
+        replay.add(number, chunk, sum(map(len, samples)))
+    make, rng, losses = BatchMaker(rules, 0.5), np.random.default_rng(1), Losses()
+    steps, began = 0, 0.0
+    while steps < 3 or time.perf_counter() - began < seconds:
+        if steps == 2:
+            began = time.perf_counter()
+        learner.learn(make(replay.draw(config.learner.batch, rng), rng), 0.0, losses)
+        steps += 1
+    rate = (steps - 2) / (time.perf_counter() - began)
+    learner.close()
+    return Rates(
+        actor=positions / playing,
+        learner=rate,
+        batch=config.learner.batch,
+        sample_bytes=dtype.itemsize + 8,
+        weights_bytes=packed.size,
+        loading=statistics.median(loading),
+    )
+
+
+def cost(result: Result, plan: Plan, core_hour: float, gpu_hour: float) -> float:
+    """Price of a million positions, learnt from."""
+    an_hour = plan.actors * core_hour + plan.gpus * gpu_hour
+    return an_hour / (3600 * result.throughput) * 1e6
+
+
+def positions_for(actors: int) -> int:
+    """Positions of an iteration that give each actor work for a while."""
+    return max(16384, 512 * actors)
+
+
+def draw(table: list[dict[str, Any]], path: str) -> None:
+    """Four panels over the number of actors, a line for each number of GPUs."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    panels = {
+        "positions/s": "throughput",
+        "learner busy, %": "learner",
+        "actors busy, %": "actors",
+        "staleness, versions": "staleness",
+        "driver's dispatcher busy, %": "driver",
+        "price of a million positions": "cost",
+    }
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ludarium", "font.size": 9}):
+        figure = Figure(figsize=(9, 5.2), layout="constrained")
+        axes = figure.subplots(2, 3)
+        for axis, (title, key) in zip(axes.flat, panels.items(), strict=True):
+            for gpus in sorted({row["gpus"] for row in table}):
+                rows = [row for row in table if row["gpus"] == gpus]
+                share = 100 if title.endswith("%") else 1
+                axis.plot(
+                    [row["actors_count"] for row in rows],
+                    [share * row[key] for row in rows],
+                    "o-",
+                    markersize=3,
+                    label=f"{gpus} GPU" + "s" * (gpus > 1),
+                )
+            axis.set_xscale("log")
+            if key in ("throughput", "cost"):
+                axis.set_yscale("log")
+            else:
+                axis.set_ylim(bottom=0)
+            axis.set_title(title, fontsize=9)
+            axis.grid(alpha=0.3)
+        axes[1][1].set_xlabel("actors")
+        axes[0][0].legend(fontsize=8)
+        kind = Path(path).suffix[1:]
+        figure.savefig(path, format=kind, metadata={"Date": None} if kind == "svg" else None)
+
+
+def main() -> None:
+    """Measure rates, or simulate."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--measure", metavar="FILE", help="write the rates of this machine")
+    parser.add_argument("--game", default="corso")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--rates", metavar="FILE")
+    parser.add_argument(
+        "--learner", type=float, help="gradient steps a second of a GPU, in place of the measured"
+    )
+    parser.add_argument("--shared", type=int, metavar="CORES")
+    parser.add_argument("--actors", nargs="+", type=int)
+    parser.add_argument("--gpus", nargs="+", type=int, default=list(GPUS))
+    parser.add_argument("--iteration", type=int, help="positions; default: 512 for each actor")
+    parser.add_argument("--replay-ratio", type=float, default=3.0)
+    parser.add_argument("--staleness", type=int, default=2)
+    parser.add_argument("--bandwidth", type=float, default=10, help="Gbit/s of the driver")
+    parser.add_argument("--core-hour", type=float, default=0.04, help="price")
+    parser.add_argument("--gpu-hour", type=float, default=2.5, help="price")
+    parser.add_argument("--plot", metavar="FILE")
+    given = parser.parse_args()
+    if given.measure:
+        rates = measure(given.game, given.set, given.seconds)
+        Path(given.measure).write_text(json.dumps(asdict(rates), indent=1) + "\n")
+        print(json.dumps(asdict(rates)))
+        return
+    if not given.rates:
+        parser.error("give --measure FILE, or --rates FILE")
+    rates = Rates(**json.loads(Path(given.rates).read_text()))
+    if given.learner:
+        rates = replace(rates, learner=given.learner)
+    base = Plan(
+        actors=1,
+        replay_ratio=given.replay_ratio,
+        staleness=given.staleness,
+        bandwidth=given.bandwidth * 1e9 / 8,
+    )
+    if given.shared:
+        plan = replace(base, iteration=given.iteration or 16384, shared_cores=given.shared)
+        print(f"one machine: {one_machine(rates, plan, given.shared):,.0f} positions/s")
+        for actors in given.actors or (1, 2, 4):
+            result = Simulation(rates, replace(plan, actors=actors)).run(20)
+            print(f"{actors} actors: {result.throughput:,.0f} positions/s, {result}")
+        return
+    table = []
+    print(
+        "| actors | GPUs | positions/s | learner | actors | dispatcher | network | stale | price |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for actors in given.actors or ACTORS:
+        for gpus in given.gpus:
+            size = given.iteration or positions_for(actors)
+            plan = replace(base, actors=actors, gpus=gpus, iteration=size)
+            result = Simulation(rates, plan).run(20)
+            price = cost(result, plan, given.core_hour, given.gpu_hour)
+            table.append(asdict(result) | {"actors_count": actors, "gpus": gpus, "cost": price})
+            shares = (result.learner, result.actors, result.driver, result.network)
+            cells = " | ".join(f"{100 * share:.0f} %" for share in shares)
+            print(
+                f"| {actors:,} | {gpus} | {result.throughput:,.0f} | {cells} | "
+                f"{result.staleness:.2f} | {price:.2f} |"
+            )
+    if given.plot:
+        draw(table, given.plot)
+
+
+if __name__ == "__main__":
+    main()
