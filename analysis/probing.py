@@ -16,11 +16,11 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 
 from .answer import Answer
-from .corso import SIZES, CorsoSolver
+from .corso import SIZES, CorsoSolver, shipped_known
 from .progress import Show
 from .search import EndgameSolver
 from .solution import TableSolution
-from .solutions import table_of
+from .solutions import SOLVED, table_of
 from .solver import Solver
 
 
@@ -105,8 +105,19 @@ def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver
     Raises:
         ValueError: the memory is too little, or there is no thread.
     """
+    searches: type[CorsoSolver] | type[EndgameSolver]
+    searches = CorsoSolver if source_of(game) is CorsoSolver else EndgameSolver
+    given = {} if memory is None else {"memory": memory}
+    solver = searches(game, threads=threads, **given)
+    if isinstance(solver, CorsoSolver):
+        solver.learn(shipped_known(game))
+    return solver
+
+
+def source_of(game: Game) -> type[TableSolution] | type[Solver]:
+    """What answers best about a game: a table of all positions, or one of the searches."""
+    solved = SOLVED.get(game.name)
+    if solved is not None and issubclass(solved, TableSolution):
+        return solved
     made_for_it = game.name == "corso" and game.num_actions <= SIZES[-1] ** 2
-    solver: type[CorsoSolver] | type[EndgameSolver] = CorsoSolver if made_for_it else EndgameSolver
-    if memory is None:
-        return solver(game, threads=threads)
-    return solver(game, memory, threads)
+    return CorsoSolver if made_for_it else EndgameSolver

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 
 from ludarium.analysis import Answer, Progress, Show
 from ludarium.analysis.corso import CorsoSolver, OpeningBook, first_actions
+from ludarium.analysis.corso.known import first_positions, write_known
 from ludarium.analysis.corso.opening_book import PLIES
 from ludarium.analysis.corso.solver import EAGER
 from ludarium.analysis.solver import after
@@ -16,6 +17,10 @@ from ludarium.envs.registry import make_game
 from .common import add_json, add_options, print_json, read_options
 from .progress import searching
 from .resources import add_resources
+
+#: Of the file with what took most work: the plies before which all is answered, and its entries.
+KNOWN_PLIES = 2
+KNOWN_ENTRIES = 32_768
 
 _DESCRIPTION = """\
 Compute what each first action of Corso is worth with best play: alpha-beta search with a
@@ -30,7 +35,10 @@ that symmetry makes equal are searched once. Ctrl-C prints what is known by then
                                                again, with other places in the table, another
                                                order of actions, and by way of the exact leads
   ludarium solve corso --opening-book 5x5.table
-                                               make and check the file that `perfect` plays from"""
+                                               make and check the file that `perfect` plays from
+  ludarium solve corso --known 5x5.known.table
+                                               make the file that makes `probe` and the page quick
+"""
 
 
 def add_solve(games: argparse._SubParsersAction) -> None:
@@ -56,10 +64,22 @@ def add_solve(games: argparse._SubParsersAction) -> None:
         "arise, in either seat, check that by a second search, and write it",
     )
     parser.add_argument(
+        "--known",
+        metavar="FILE",
+        help="instead, find out who wins every position of the first plies, and write what took "
+        "most work, which spares that to later searches",
+    )
+    parser.add_argument(
         "--plies",
         type=int,
-        default=PLIES,
-        help=f"with --opening-book: how many of the first plies (default {PLIES})",
+        help="with --opening-book or --known: how many of the first plies (default "
+        f"{PLIES}, {KNOWN_PLIES})",
+    )
+    parser.add_argument(
+        "--entries",
+        type=int,
+        default=KNOWN_ENTRIES,
+        help=f"with --known: how many positions to write (default {KNOWN_ENTRIES:,})",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="of the places in the table (default 0)"
@@ -81,6 +101,8 @@ def solve(given: argparse.Namespace) -> int:
     """Search the first actions and print what they are worth, or make an opening book."""
     if given.opening_book:
         return make_opening_book(given)
+    if given.known:
+        return make_known(given)
     solver = _solver(given)
     start = solver.game.start()
     if given.first_move:
@@ -135,7 +157,8 @@ def make_opening_book(given: argparse.Namespace) -> int:
         raise ValueError("--opening-book takes neither --score nor --first-move")
     started = time.perf_counter()
     with searching("positions answered") as show:
-        book = OpeningBook.build(_solver(given), given.plies, _named("making", show))
+        plies = PLIES if given.plies is None else given.plies
+        book = OpeningBook.build(_solver(given), plies, _named("making", show))
         built = time.perf_counter()
         given.seed, given.eager = given.seed + 1, max(1, given.eager - 1)
         check = book.check(_solver(given), _named("checking", show))
@@ -144,7 +167,7 @@ def make_opening_book(given: argparse.Namespace) -> int:
     found = {
         "game": book.game.name,
         "options": dict(book.game.options),
-        "plies": given.plies,
+        "plies": book.plies,
         **asdict(check),
         "seconds": round(built - started, 2),
         "check_seconds": round(checked - built, 2),
@@ -160,6 +183,46 @@ def make_opening_book(given: argparse.Namespace) -> int:
         "finished games, all won"
     )
     print(f"{built - started:.1f} s, and {checked - built:.1f} s to check")
+    return 0
+
+
+def make_known(given: argparse.Namespace) -> int:
+    """Search the positions of the first plies, and write what took most work."""
+    if given.score or given.first_move or given.opening_book:
+        raise ValueError("--known takes neither --score nor --first-move nor --opening-book")
+    solver = _solver(given)
+    plies = KNOWN_PLIES if given.plies is None else given.plies
+    if plies < 0 or given.entries < 1:
+        raise ValueError(
+            f"--plies is 0 or more, --entries 1 or more, not {plies} and {given.entries}"
+        )
+    positions = first_positions(solver.game, plies)
+    started = time.perf_counter()
+    with searching("positions answered") as show:
+        solver.answer_all(positions, show=show, leads=False)
+    if show.stopped:
+        print("stopped: nothing is written")
+        return 130
+    known = solver.hardest(given.entries)
+    path = write_known(given.known, solver.game, known)
+    found = {
+        "game": solver.game.name,
+        "options": dict(solver.game.options),
+        "plies": plies,
+        "positions": len(positions),
+        "entries": len(known),
+        "nodes": solver.nodes,
+        "seconds": round(time.perf_counter() - started, 2),
+        "file": str(path),
+        "bytes": path.stat().st_size,
+    }
+    if given.json:
+        print_json(found)
+        return 0
+    print(
+        f"{path}: {found['entries']:,} entries, {found['bytes']:,} bytes, of {len(positions):,} "
+        f"positions; {solver.nodes:,} searched in {found['seconds']} s"
+    )
     return 0
 
 

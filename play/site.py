@@ -5,7 +5,8 @@
     games/index.json                   what there is to play, see `Variant`
     games/NAME.wasm, NAME.scene.json   rules and search of a game with its options, and its picture
     networks/, levels/, rules/         agents, their levels of strength, rules as HTML
-    site.json                          all files, and a digest of them
+    exact/                             exact values: modules, and the tables that they take
+    site.json                          all files, those that wait until they are wanted, a digest
 
 Every address within is relative, so a folder works on any host and under any path. A site is made
 beside its folder and put in place at the end, ``site.json`` last. What takes long to make is taken
@@ -28,6 +29,7 @@ from typing import Any
 import ludarium.models
 from ludarium.arena.ladder import SUFFIX as LEVELS
 from ludarium.arena.ladder import digest_of
+from ludarium.envs import Game
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.messages import quoted
@@ -45,6 +47,7 @@ from .build import is_current_module, scene_content, write_module
 from .variants import Variant
 from .vendor import Library, licences
 from .wasm import Limits, build_module, module_name
+from .wasm.exact import build_solver, solver_digest, source_text, table_file, table_name
 
 _HERE = Path(__file__).parent
 
@@ -55,6 +58,7 @@ SCRIPTS = _HERE / "js"
 
 INDEX = "games/index.json"
 LIST = "site.json"
+EXACT = "exact/"  # what is loaded, and kept in the browser, only once somebody analyses
 _FORMAT = 1
 _LIBRARY = "vendor/onnxruntime-web"
 _MOST_FILES = 10_000
@@ -137,7 +141,8 @@ class Site:
         entry = self.entry(variant)
         if entry is None or not is_current_module(self.files[entry["module"]], Limits()):
             return False
-        return bool(entry["network"] == _network_address(variant))
+        is_exact = entry.get("exact") == _exact_parts(variant.game)
+        return is_exact and bool(entry["network"] == _network_address(variant))
 
     def with_variant(self, variant: Variant, folder: Path, kept: Path, say: Say) -> Site:
         """This site and one more variant.
@@ -154,9 +159,11 @@ class Site:
         parts = _Parts(folder, [self.files[LIST].parent, kept], say)
         entry = parts.add_variant(variant)
         module = entry["module"]
-        if not is_current_module(kept / module, Limits()):
-            with suppress(StorageError):  # the next time takes as long, and that is all
+        with suppress(StorageError):  # the next time takes as long, and that is all
+            if not is_current_module(kept / module, Limits()):
                 parts.copy_to(kept, module)
+            if not (kept / entry["exact"]["module"]).is_file():
+                parts.copy_to(kept, entry["exact"]["module"])
         games = [
             {**game, "variants": [each for each in game["variants"] if each["id"] != variant.id]}
             for game in self.games
@@ -299,6 +306,7 @@ class _Parts:
             "module": self._add_module(variant),
             "scene": self.add(f"games/{name}.scene.json", scene_content(game)),
             "network": self._add_network(variant),
+            "exact": self._add_exact(game),
             "levels": None
             if ladder is None
             else self.add(f"levels/{ladder_name}{LEVELS}", ladder.read_bytes()),
@@ -319,6 +327,22 @@ class _Parts:
 
         address = f"games/{module_name(variant.game)}.wasm"
         return self._add_part(address, lambda path: is_current_module(path, Limits()), make)
+
+    def _add_exact(self, game: Game) -> dict[str, str | None]:
+        """Add what finds exact values of a game's positions; their names tell what they are of."""
+
+        def make(path: Path) -> None:
+            self._say(f"compiling what finds exact values of {game}")
+            write_file(path, build_solver(game).content)
+
+        def make_table(path: Path) -> None:
+            write_file(path, table_file(game) or b"")
+
+        parts = _exact_parts(game)
+        self._add_part(str(parts["module"]), Path.is_file, make)
+        if parts["table"] is not None:
+            self._add_part(parts["table"], Path.is_file, make_table)
+        return parts
 
     def _add_network(self, variant: Variant) -> str | None:
         def make(path: Path) -> None:
@@ -343,6 +367,16 @@ class _Parts:
                 return address
         make(path)
         return address
+
+
+def _exact_parts(game: Game) -> dict[str, str | None]:
+    """What the list says of a game's exact values: addresses of a module and of its table."""
+    digest, name = solver_digest(game), table_name(game)
+    return {
+        "source": source_text(game),
+        "module": f"{EXACT}{module_name(game)}-{digest[:12]}.wasm",
+        "table": None if name is None else f"{EXACT}{name}.table",
+    }
 
 
 def _network_address(variant: Variant) -> str | None:
@@ -373,7 +407,9 @@ def _export(variant: Variant, path: Path) -> None:
 
 
 def _list_content(site: Site) -> bytes:
-    listed = {"version": site.version, "files": sorted(set(site.files) - {LIST})}
+    files = sorted(set(site.files) - {LIST})
+    waiting = [address for address in files if address.startswith(EXACT)]
+    listed = {"version": site.version, "files": files, "on_demand": waiting}
     return json.dumps(listed, ensure_ascii=False, indent=1).encode() + b"\n"
 
 

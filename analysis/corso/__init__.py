@@ -1,11 +1,12 @@
 """Corso solved by search: exact values of any position on boards up to 5 x 5.
 
 ``kernels`` has the search in compiled code, ``board`` its records and sets of cells, ``solver``
-the questions that can be asked, ``opening_book`` a file of what to play from the first move on, and
-``solution`` perfect play by both.
+the questions that can be asked, ``known`` a file of what took long to find, ``opening_book`` one of
+what to play from the first move on, and ``solution`` perfect play by both.
 """
 
 from .board import SIZES
+from .known import shipped_known
 from .opening_book import OpeningBook
 from .solution import CorsoSolution
 from .solver import CorsoSolver, first_actions
@@ -16,4 +17,5 @@ __all__ = [
     "CorsoSolver",
     "OpeningBook",
     "first_actions",
+    "shipped_known",
 ]

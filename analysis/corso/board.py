@@ -6,11 +6,11 @@ import numpy as np
 
 from ludarium.envs.board.grid import square_symmetries
 from ludarium.envs.corso import Corso
-from ludarium.envs.corso.rules import DYE, MARBLE
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import record_dtype, table_record
 
+from . import kernels
 from .kernels import BUCKET, MOVES, PLIES, TAG_BITS, Cells
 
 #: A node limit that no search reaches.
@@ -39,12 +39,8 @@ def check_game(game: Game) -> Corso:
 
 def cells_of(position: Position) -> Cells:
     """A position of the game as its mover sees it."""
-    mover = position.mover
-    contents = (MARBLE + mover, MARBLE + 1 - mover, DYE + mover, DYE + 1 - mover)
-    held = position.state.cells
-    return Cells(
-        *(sum(1 << int(cell) for cell in np.flatnonzero(held == content)) for content in contents)
-    )
+    cells: Cells = kernels.cells_of(position.state.cells, position.mover)
+    return cells
 
 
 def smallest_table(size: int) -> int:

@@ -30,12 +30,16 @@ All functions are in this one file because numba's disk cache does not see chang
 when it is loaded again (https://github.com/numba/numba/issues/6061).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numba import njit
 
-_compiled = njit(nogil=True, error_model="numpy", cache=True)
-_inlined = njit(nogil=True, error_model="numpy", forceinline=True)
+from ludarium.envs.corso.rules import DYE, MARBLE
+
+# Without `_nrt` code does not count who uses an array, see `ludarium.envs.engine.codegen`.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_compiled = njit(cache=True, **_OPTIONS)
+_inlined = njit(forceinline=True, **_OPTIONS)
 
 #: Entries in a bucket of the table.
 BUCKET = 4
@@ -45,10 +49,13 @@ TAG_BITS = 40
 PLIES = 52
 MOVES = 26
 
+#: Where an entry's key and the work for it begin, and the bits that are no key.
+TAG_SHIFT = 23
+WORK_SHIFT = 17
+DATA_MASK = (1 << TAG_SHIFT) - 1
+
 _NO_CELL = 31
 _OFFSET = 32
-_TAG_SHIFT = 23
-_WORK_SHIFT = 17
 _CELL_SHIFT = 12
 _HIGH_SHIFT = 6
 _FIRST = 1 << 60  # rank of the transposition table's move
@@ -71,6 +78,22 @@ class Cells(NamedTuple):
     other: int
     own_dye: int
     other_dye: int
+
+
+@_compiled
+def cells_of(contents, mover):
+    """The position that the rules know by what each cell holds and who moves."""
+    own = 0
+    other = 0
+    own_dye = 0
+    other_dye = 0
+    for cell in range(len(contents)):
+        content = int(contents[cell])
+        own |= int(content == MARBLE + mover) << cell
+        other |= int(content == MARBLE + 1 - mover) << cell
+        own_dye |= int(content == DYE + mover) << cell
+        other_dye |= int(content == DYE + 1 - mover) << cell
+    return Cells(own, other, own_dye, other_dye)
 
 
 @_inlined
@@ -258,20 +281,20 @@ def _keep(table, bucket, tag, low, high, cell, work):
         if entry == 0:
             place = other
             break
-        if entry >> _TAG_SHIFT == tag:
+        if entry >> TAG_SHIFT == tag:
             place = other
             low = max(low, (entry & 63) - _OFFSET)
             high = min(high, (entry >> _HIGH_SHIFT & 63) - _OFFSET)
-            work = max(work, entry >> _WORK_SHIFT & 63)
+            work = max(work, entry >> WORK_SHIFT & 63)
             if cell == _NO_CELL:
                 cell = entry >> _CELL_SHIFT & 31
             break
-        if entry >> _WORK_SHIFT & 63 < least:
-            least = entry >> _WORK_SHIFT & 63
+        if entry >> WORK_SHIFT & 63 < least:
+            least = entry >> WORK_SHIFT & 63
             place = other
     table[place] = (
-        tag << _TAG_SHIFT
-        | work << _WORK_SHIFT
+        tag << TAG_SHIFT
+        | work << WORK_SHIFT
         | cell << _CELL_SHIFT
         | high + _OFFSET << _HIGH_SHIFT
         | low + _OFFSET
@@ -317,7 +340,7 @@ def search(board, table, worker, cells, target, ply):
     known = _NO_CELL
     for place in range(bucket, bucket + BUCKET):
         entry = table[place]
-        if entry != 0 and entry >> _TAG_SHIFT == tag:
+        if entry != 0 and entry >> TAG_SHIFT == tag:
             low = (entry & 63) - _OFFSET
             high = (entry >> _HIGH_SHIFT & 63) - _OFFSET
             if low >= goal:
@@ -376,10 +399,10 @@ def recall(board, table, worker, cells):
     tag = scrambled >> board.bucket_bits
     for place in range(bucket, bucket + BUCKET):
         entry = table[place]
-        if entry != 0 and entry >> _TAG_SHIFT == tag:
+        if entry != 0 and entry >> TAG_SHIFT == tag:
             low = (entry & 63) - _OFFSET
             high = (entry >> _HIGH_SHIFT & 63) - _OFFSET
-            return base + low, base + high, entry >> _WORK_SHIFT & 63
+            return base + low, base + high, entry >> WORK_SHIFT & 63
     return base - live, base + live, 0
 
 
@@ -388,3 +411,17 @@ def number_of(board, worker, cells):
     """The least of the position's eight numbers, and which symmetry gives it."""
     symmetry = write_keys(board, worker, cells)
     return worker.keys[symmetry], symmetry
+
+
+@_compiled
+def learn(board, table, known):
+    """Write what was found before into the table: int64[N, 2], see ``known``."""
+    for number in range(len(known)):
+        scrambled = scramble(board, known[number, 0])
+        bucket = (scrambled & board.bucket_mask) * BUCKET
+        tag = scrambled >> board.bucket_bits
+        data = known[number, 1]
+        low = (data & 63) - _OFFSET
+        high = (data >> _HIGH_SHIFT & 63) - _OFFSET
+        cell = data >> _CELL_SHIFT & 31
+        _keep(table, bucket, tag, low, high, cell, data >> WORK_SHIFT)

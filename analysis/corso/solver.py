@@ -14,8 +14,10 @@ from ludarium.envs.engine.position import Position
 from ..answer import Answer, Value
 from ..progress import Show
 from ..solver import NO_LIMIT, Solver, after
+from ..window import first_target, is_open, next_target
 from . import kernels
 from .board import board_record, cells_of, check_game, new_table, new_workers
+from .known import hardest_known
 
 #: From which gain on an expansion comes before placements; the default of the search.
 EAGER = 5
@@ -72,6 +74,14 @@ class CorsoSolver(Solver):
         """Positions searched since the solver was made, repetitions included."""
         return int(self._workers["nodes"].sum())
 
+    def learn(self, known: np.ndarray) -> None:
+        """Take what an earlier search found, int64[N, 2], into the table; see ``known``."""
+        kernels.learn(self._board, self._table, known)
+
+    def hardest(self, count: int) -> np.ndarray:
+        """What took most work of all that the table holds, int64[count or fewer, 2]."""
+        return hardest_known(self._table, self._board, count)
+
     def outcome(
         self, position: Position, limit: int | None = None, show: Show | None = None
     ) -> Answer:
@@ -126,26 +136,20 @@ class CorsoSolver(Solver):
         return int(self._workers[thread]["nodes"])
 
     def _search(self, thread: int, position: Position, leads: bool) -> tuple[Value, Value]:
-        """Narrow the bounds until they tell who wins, or until they meet.
-
-        The windows are those of MTD(f) (Plaat and others, "Best-first fixed-depth minimax
-        algorithms", 1996): the first is between loss and win, each further one is just beyond
-        the bound that the one before returned.
-        """
+        """Narrow the bounds until they tell who wins, or until they meet; see `window`."""
         worker, cells = self._workers[thread], cells_of(position)
         worker["limit"] = end = self._nodes_of(thread) + self._left()
         low, high = -self.game.num_actions, self.game.num_actions
-        target = 1
-        while low < high and (leads or not (low > 0 or high < 0)):
+        target = first_target(low, high)
+        while is_open(low, high, leads):
             bound = self._bound(thread, cells, target)
             if self._is_stopped or worker["nodes"] >= end:
                 break
             if bound >= target:
                 low = max(low, bound)
-                target = low + 1
             else:
                 high = min(high, bound)
-                target = high
+            target = next_target(low, high, target)
         worker["limit"] = NO_LIMIT
         return _value(low), _value(high)
 

@@ -16,6 +16,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.envs.osiron import Osiron
+from ludarium.envs.osiron.rules import NO_PAIR
 
 from ..answer import Value
 from ..progress import Progress, Show
@@ -173,6 +174,16 @@ class OsironSolution(TableSolution):
             )
             raise ValueError(f"the table {path} is for something else: {differences}")
         return cls(game, words)
+
+    def planes(self) -> np.ndarray:
+        """The table by bytes, uint8[3, N], for programs that store it in little room.
+
+        Of each colouring the best and the second best value, plus 128, and the best pair; no pair
+        where both are the same, so that it does not matter.
+        """
+        best, second = self._words >> 16, self._words >> 8 & 0xFF
+        pairs = np.where(best == second, NO_PAIR, self._words & 0xFF)
+        return np.stack([best, second, pairs]).astype(np.uint8)
 
     @cached_property
     def totals(self) -> Totals:

@@ -13,6 +13,7 @@ from ludarium.envs.engine.rule import reward
 
 from ..answer import Value
 from ..solver import Solver
+from ..window import first_target, is_open, next_target
 from . import kernels
 
 #: Default size of the transposition table in bytes.
@@ -50,16 +51,18 @@ class EndgameSolver(Solver):
         seed: int = 0,
     ) -> None:
         super().__init__(game, _new_table(memory), threads)
-        span = 2 * game.max_score + 1
-        self._has_room = span + game.max_score < kernels.OFFSET - 1
-        self.span = span if self._has_room else 1
-        masks = _key_masks(game)
-        factors = np.random.default_rng(seed).integers(
-            -(1 << 63), (1 << 63) - 1, (3, len(masks)), np.int64, endpoint=True
-        )
-        self._keys = (masks, factors)
+        self.span = self.span_of(game)
+        self._has_room = game.max_score == 0 or self.span > 1
+        masks = key_masks(game)
+        self._keys = (masks, random_factors(len(masks), seed))
         self._kernels = specialise(kernels, game.rules)
         self._rooms = [_Room(game, len(masks)) for _ in range(threads)]
+
+    @staticmethod
+    def span_of(game: Game) -> int:
+        """What a win is worth besides the lead; 1 where the search has no room for leads."""
+        span = 2 * game.max_score + 1
+        return span if span + game.max_score < kernels.OFFSET - 1 else 1
 
     @property
     def nodes(self) -> int:
@@ -74,12 +77,7 @@ class EndgameSolver(Solver):
         return self._rooms[thread].nodes
 
     def _search(self, thread: int, position: Position, leads: bool) -> tuple[Value, Value]:
-        """Narrow the bounds until they tell what is asked, or the limit is reached.
-
-        The windows are those of MTD(f) (Plaat and others, "Best-first fixed-depth minimax
-        algorithms", 1996): the first is whether player 0 wins, each further one is just beyond
-        the bound that the one before returned.
-        """
+        """Narrow the bounds of player 0's value until they tell what is asked; see `window`."""
         if leads and not self._has_room:
             raise ValueError(
                 f"{self.game} can end with a lead of {self.game.max_score}, which is too much for "
@@ -87,13 +85,13 @@ class EndgameSolver(Solver):
             )
         high = self.span + self.span // 2
         low = -high
-        target = 1
-        while low < high and (leads or not (low > 0 or high < 0)):
+        target = first_target(low, high)
+        while is_open(low, high, leads):
             bounds = self._ask(self._rooms[thread], position, target)
             if bounds is None:
                 break
             low, high = max(low, bounds[0]), min(high, bounds[1])
-            target = low + 1 if low >= target else high
+            target = next_target(low, high, target)
         values = self._value(low), self._value(high)
         return (-values[1], -values[0]) if position.mover else values
 
@@ -160,7 +158,13 @@ def _new_table(memory: int) -> np.ndarray:
     return np.zeros((kernels.BUCKET << (memory // bucket).bit_length() - 1, 2), np.int64)
 
 
-def _key_masks(game: Game) -> np.ndarray:
+def random_factors(words: int, seed: int) -> np.ndarray:
+    """The random numbers that keys are made with, int64[3, words]."""
+    least, most = -(1 << 63), (1 << 63) - 1
+    return np.random.default_rng(seed).integers(least, most, (3, words), np.int64, endpoint=True)
+
+
+def key_masks(game: Game) -> np.ndarray:
     """Which bits of the words of a record belong to the position, uint32[words].
 
     All but what is between the fields, and the fields that are only a log.

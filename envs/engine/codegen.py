@@ -19,6 +19,7 @@ from .numba_private import (
     Compiler,
     CPUDispatcher,
     JITCodeLibrary,
+    NumbasCache,
     config,
     lookup_environment,
 )
@@ -66,15 +67,17 @@ def part(function: Any, forceinline: bool = False, disjoint: bool = False) -> An
 def keep_unoptimised() -> None:
     """Let this process compile to intermediate code that knows nothing of its own machine.
 
-    From now on LLVM's passes, which choose by the processor, are not run: only for a process
-    whose purpose is `intermediate_code`.
+    From now on LLVM's passes, which choose by the processor, are not run, and numba's own cache is
+    neither read nor written: only for a process whose purpose is `intermediate_code`.
     """
     JITCodeLibrary._optimize_functions = _leave_as_it_is
     JITCodeLibrary._optimize_final_module = _leave_as_it_is
+    NumbasCache.load_overload = _leave_as_it_is
+    NumbasCache.save_overload = _leave_as_it_is
 
 
 def _leave_as_it_is(library: Any, *_: Any) -> None:
-    """Takes the place of a step that optimises."""
+    """Takes the place of a step that optimises, or that keeps what was compiled."""
 
 
 def intermediate_code(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, list[Any]]:

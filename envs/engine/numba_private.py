@@ -46,6 +46,7 @@ lookup_environment = required("numba.core.environment.lookup_environment")
 # How compiled functions are kept on disk, see `code_cache`.
 CompileResult = required("numba.core.compiler.CompileResult", "_reduce", "_rebuild")
 dumps = required("numba.core.serialize.dumps")
+NumbasCache = required("numba.core.caching.Cache", "load_overload", "save_overload")
 
 # How compiling is announced, see `compile`.
 event = required("numba.core.event", "Event", "Listener", "register")
@@ -54,6 +55,7 @@ Dispatcher = required("numba.core.dispatcher.Dispatcher")
 # How an array is described whose memory is known when code is compiled, see `ludarium.play.wasm`.
 populate_array = required("numba.np.arrayobj.populate_array")
 normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
+RuntimeLinker = required("numba.core.codegen.RuntimeLinker", "PREFIX")
 
 # How processors are asked to fetch memory ahead.
 cgutils = required("numba.core.cgutils", "get_or_insert_function", "unpack_tuple")

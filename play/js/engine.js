@@ -499,8 +499,8 @@ export class Search {
   }
 }
 
-/** The arrays in a module's memory, which never moves. */
-class Memory {
+/** The arrays in a module's memory, which never moves; for the files beside this one. */
+export class Memory {
   #buffer;
   #arrays = new Map();
 

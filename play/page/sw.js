@@ -2,7 +2,8 @@
  * Keeps the whole site in the browser, so that it opens without a network.
  *
  * `site.json` lists its files and has a version, which changes when one of them does. Each version
- * has a cache of its own, complete once it has `site.json`. Opening the page takes the newest
+ * has a cache of its own, complete once it has `site.json`. Files `on_demand` go there once they are
+ * asked for; their names change with their content, so a new version takes over what is there. Opening the page takes the newest
  * complete one, and looks in the background whether there is a newer version for the next time.
  */
 
@@ -20,10 +21,15 @@ async function latestSite() {
 /** Cache the latest version, unless it is there; returns whether it was new. */
 async function update() {
   const answer = await latestSite();
-  const { version, files } = await answer.clone().json();
+  const { version, files, on_demand: waiting } = await answer.clone().json();
   const cache = await caches.open(PREFIX + version);
   if (await cache.match(here(LIST))) return false;
-  const wanted = files.filter((file) => file !== LIST && file !== "sw.js").map(here);
+  const later = new Set([...waiting, "sw.js"]);
+  const wanted = files.filter((file) => !later.has(file)).map(here);
+  for (const file of waiting.map(here)) {
+    const kept = await caches.match(file);
+    if (kept) await cache.put(file, kept);
+  }
   await cache.addAll(wanted.map((file) => new Request(file, { cache: "no-cache" })));
   const start = await cache.match(here("index.html"));
   if (start) await cache.put(here("./"), start);
@@ -62,6 +68,12 @@ async function respond(request) {
     const cache = await caches.open(current);
     const kept = await cache.match(request, { ignoreSearch: true });
     if (kept) return kept;
+    const { on_demand: waiting } = await (await cache.match(here(LIST))).json();
+    if (waiting.some((file) => here(file) === request.url)) {
+      const answer = await fetch(request);
+      if (answer.ok) await cache.put(request, answer.clone());
+      return answer;
+    }
   }
   return fetch(request);
 }

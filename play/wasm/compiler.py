@@ -10,6 +10,7 @@ arrays is left.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -22,7 +23,7 @@ from numba import typeof, types
 from ludarium.envs.engine.codegen import intermediate_code, keep_unoptimised
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.numba_private import normalize_ir_text, populate_array
+from ludarium.envs.engine.numba_private import RuntimeLinker, normalize_ir_text, populate_array
 
 from .memory import named_arrays
 
@@ -76,7 +77,7 @@ def compile_object(game: Game, templates: ModuleType, memory: Mapping[str, Any])
         parts.update(dict.fromkeys(exports.add(name, kernel.py_func, numbers_of(template, memory))))
     module = exports.parsed()
     for part in parts:
-        copy = part.clone()
+        copy = _resolved(part)
         _retarget(copy, machine)
         module.link_in(copy)
     _retarget(module, machine)
@@ -171,6 +172,19 @@ def _as_number(builder: Any, kind: Any, value: Any) -> Any:
     if isinstance(kind, types.Integer) and getattr(kind, "signed", False):
         return builder.sitofp(value, _NUMBER)
     raise TypeError(f"an export cannot return {kind}: kernels here return whole numbers or nothing")
+
+
+def _resolved(module: Any) -> Any:
+    """A copy of a module in which functions that call themselves find themselves.
+
+    numba lets them call what a variable points at, and sets that when it loads the code.
+    """
+    text = str(module)
+    if RuntimeLinker.PREFIX not in text:
+        return module.clone()
+    variable = re.compile(rf'^@"{re.escape(RuntimeLinker.PREFIX)}([^"]+)" = .*$', re.MULTILINE)
+    name = rf'@"{RuntimeLinker.PREFIX}\1" = internal constant ptr @"\1"'
+    return llvm.parse_assembly(variable.sub(name, text))
 
 
 def _retarget(module: Any, machine: Any) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _INSTALL = "pip install 'ludarium[wasm]'"
-_STACK = 64 * 1024  # bytes; kernels keep little there
+_STACK = 256 * 1024  # bytes; kernels keep little there, but the search of Corso is recursive
 _FUNCTIONS = (
     *("exp", "exp_data", "expf", "exp2f_data", "log", "log_data", "pow", "pow_data"),
     *("cos", "__cos", "__sin", "__rem_pio2", "__rem_pio2_large", "floor", "scalbn"),

@@ -7,10 +7,12 @@ import json
 import multiprocessing
 import os
 import re
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ludarium.envs.board.scene import describe_scene
@@ -92,16 +94,41 @@ def build_module(game: Game, limits: Limits | None = None) -> Module:
     Raises:
         LinkerError: there is no linker, or it refuses.
     """
+    return in_own_process(_build, game, limits or Limits())
+
+
+def in_own_process(build: Callable[..., Module], *arguments: Any) -> Module:
+    """The module that a function builds in a process of its own.
+
+    Raises:
+        LinkerError: there is no linker.
+    """
     find_zig()  # rather than compile for half a minute and then miss it
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
-        return pool.submit(_build, game, limits or Limits()).result()
+        return pool.submit(build, *arguments).result()
 
 
 def _build(game: Game, limits: Limits) -> Module:
-    memory = _memory_of(game, limits)
-    compiled = compile_object(game, kernels, memory)
-    manifest = _describe(game, limits, memory)
+    about = {
+        "max_plies": game.max_plies,
+        "random_start": game.random_start,
+        "sources": digest_of(game),
+        "search": {"limits": asdict(limits), "defaults": SearchSettings()._asdict()},
+    }
+    return assemble(game, kernels, _memory_of(game, limits), about)
+
+
+def assemble(
+    game: Game, templates: ModuleType, memory: dict[str, Any], about: dict[str, Any]
+) -> Module:
+    """Compile and link a template module; see `compile_object`.
+
+    Args:
+        about: what the manifest says besides what every manifest does.
+    """
+    compiled = compile_object(game, templates, memory)
+    manifest = _describe(game, templates, memory) | about
     names = [*manifest["exports"], *manifest["arrays"]]
     content = link(compiled, names) + custom_section(SECTION, _as_json(manifest))
     return Module(content, manifest)
@@ -115,7 +142,7 @@ def _memory_of(game: Game, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _describe(game: Game, limits: Limits, memory: dict[str, Any]) -> dict[str, Any]:
+def _describe(game: Game, templates: ModuleType, memory: dict[str, Any]) -> dict[str, Any]:
     arrays: dict[str, Any] = {}
     addresses: set[int] = set()
     for name, value in memory.items():
@@ -128,14 +155,10 @@ def _describe(game: Game, limits: Limits, memory: dict[str, Any]) -> dict[str, A
         "format": _FORMAT,
         "name": module_name(game),
         "description": describe_game(game),
-        "max_plies": game.max_plies,
-        "random_start": game.random_start,
-        "sources": digest_of(game),
         "made_with": {name: version(name) for name in ("numba", "llvmlite", "ziglang")},
-        "search": {"limits": asdict(limits), "defaults": SearchSettings()._asdict()},
         "exports": {
             name: numbers_of(function, memory)
-            for name, function in exported_kernels(kernels).items()
+            for name, function in exported_kernels(templates).items()
         },
         "arrays": arrays,
     }
@@ -146,13 +169,20 @@ def digest_of(game: Game) -> str:
 
     The versions of the tools are not in it. With ``NUMBA_DISABLE_JIT=1`` it is another.
     """
-    digest = hashlib.sha256(sources_of(kernels, game.rules, game.view).encode())
+    return digest_of_parts(
+        game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))
+    )
+
+
+def digest_of_parts(game: Game, templates: ModuleType, *more: bytes) -> str:
+    """Digest of what a template module of this package and a game's rules are compiled from."""
+    digest = hashlib.sha256(sources_of(templates, game.rules, game.view).encode())
     for name in _MAKERS:
         digest.update(Path(__file__).with_name(name).read_bytes())
     digest.update(_as_json(describe_game(game)))
     digest.update(repr((game.state_dtype, game.tables.dtype)).encode())
-    digest.update(game.tables.tobytes() + game.view_tables.tobytes())
-    digest.update(_as_json(describe_scene(game)))
+    for content in (game.tables.tobytes(), *more):
+        digest.update(content)
     return digest.hexdigest()
 
 
@@ -196,8 +226,10 @@ def _is_manifest(found: Any) -> bool:
     """Whether a JSON value has what is used of a manifest in Python."""
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         return False
-    kinds = {"name": str, "sources": str, "description": dict, "search": dict}
+    kinds = {"name": str, "sources": str, "description": dict}
     if not all(isinstance(found.get(key), kind) for key, kind in kinds.items()):
+        return False
+    if not isinstance(found.get("search", found.get("solver")), dict):
         return False
     about = found["description"]
     return isinstance(about.get("game"), str) and isinstance(about.get("options"), dict)

@@ -12,7 +12,7 @@ from ludarium.analysis import Answer, Progress, Value
 from ludarium.analysis.corso import CorsoSolver
 from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.search import EndgameSolver, exact_positions
-from ludarium.analysis.search.solver import _key_masks
+from ludarium.analysis.search.solver import key_masks
 from ludarium.envs import Game, Position, from_record, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent
@@ -313,7 +313,7 @@ def test_log_fields_play_no_part(name: str) -> None:
 
 def test_keys_are_of_the_fields_and_not_of_what_lies_between_them() -> None:
     game = make_game("obelisk")
-    masks = _key_masks(game)
+    masks = key_masks(game)
     states = garbage(game.new_states(2), 5)
     for name in set(game.state_dtype.names or ()) - set(game.log_fields):
         states[name][1] = states[name][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http.client
 import json
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from ludarium.analysis.osiron import OsironSolution
 from ludarium.cli import main
 from ludarium.envs import GAMES, Game
 from ludarium.envs.registry import make_game
@@ -54,6 +56,10 @@ class Maker:
         section = custom_section(SECTION, json.dumps(manifest).encode())
         return Module(b"\0asm\x01\0\0\0" + section, manifest)
 
+    def build_solver(self, game: Game) -> Module:
+        self.made.append(f"exact {module_name(game)}")
+        return Module(b"\0asm\x01\0\0\0", {})
+
     def export(self, variant: Variant, path: Path) -> None:
         self.made.append(path.name)
         path.write_bytes(b"network")
@@ -74,6 +80,7 @@ def maker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Maker:
     monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
     monkeypatch.setattr(site_module, "PAGE", tmp_path / "page")
     monkeypatch.setattr(site_module, "build_module", maker.build_module)
+    monkeypatch.setattr(site_module, "build_solver", maker.build_solver)
     monkeypatch.setattr(site_module, "_export", maker.export)
     monkeypatch.setattr(Library, "pinned", lambda: LIBRARY)
     monkeypatch.setattr(Library, "fetch", lambda self, folder: maker.fetch(folder))
@@ -212,6 +219,13 @@ def test_a_site_holds_the_page_the_games_and_a_list_of_all(maker: Maker, tmp_pat
     (variant,) = corso["variants"]
     assert variant["levels"] == "levels/corso.levels.json"
     named = [corso["rules"], *(variant[key] for key in ("module", "scene", "network", "levels"))]
+    named.append(variant["exact"]["module"])
+    assert (variant["exact"]["source"], variant["exact"]["table"]) == (
+        "search made for Corso",
+        None,
+    )
+    waiting = {variant["exact"]["module"], tictactoe["variants"][0]["exact"]["module"]}
+    assert set(listed["on_demand"]) == waiting  # the page loads them only for an analysis
     assert set(named) <= found
     assert tictactoe["variants"][0]["network"] is tictactoe["variants"][0]["levels"] is None
     assert json.loads((tmp_path / "site" / variant["scene"]).read_text())["ground"]
@@ -225,26 +239,30 @@ def test_only_what_is_stale_is_made_anew(
     first = _build(folder, variants=variants)
     before = first.version
     network = first.games[0]["variants"][0]["network"]
-    assert maker.made == ["library", "corso", Path(network).name]
+    assert maker.made == ["library", "corso", Path(network).name, "exact corso"]
     assert first.is_current(variants[0])
     again = _build(folder, variants=variants)
     assert again.version == before
     _build(tmp_path / "other", folder, variants=variants)  # taken from the first
-    assert len(maker.made) == 3
+    assert len(maker.made) == 4
 
     changed = tmp_path / "changed.safetensors"
     changed.write_bytes(shipped_agents("corso")[0].read_bytes() + b" ")
     (variant,) = trained = [Variant(make_game("corso"), changed)]
     assert not again.is_current(variant)
     third = _build(folder, variants=trained)
-    assert len(maker.made) == 4
+    assert len(maker.made) == 5
     assert not (folder / network).exists()
     assert third.version != before
 
     monkeypatch.setattr("ludarium.play.wasm.module.digest_of", lambda game: "other sources")
     assert not third.is_current(variant)
     _build(folder, variants=trained)
-    assert maker.made[4:] == ["corso"]
+    assert maker.made[5:] == ["corso"]
+    monkeypatch.setattr(site_module, "solver_digest", lambda game: "other sources")
+    assert not third.is_current(variant)
+    _build(folder, variants=trained)
+    assert maker.made[6:] == ["corso", "exact corso"]
 
 
 def test_a_damaged_module_or_library_is_made_anew(maker: Maker, tmp_path: Path) -> None:
@@ -253,7 +271,7 @@ def test_a_damaged_module_or_library_is_made_anew(maker: Maker, tmp_path: Path) 
     (folder / "games/tictactoe.wasm").write_bytes(b"\0asm")
     (folder / "vendor/onnxruntime-web/a.mjs").write_bytes(b"other")
     _build(folder)
-    assert maker.made == ["library", "tictactoe"] * 2
+    assert maker.made == ["library", "tictactoe", "exact tictactoe", "library", "tictactoe"]
 
 
 def test_a_build_that_dies_leaves_the_old_site_and_loses_no_part(
@@ -276,7 +294,7 @@ def test_a_build_that_dies_leaves_the_old_site_and_loses_no_part(
     assert not (tmp_path / "new").exists()
     made = len(maker.made)
     _build(folder, variants=corso)
-    assert len(maker.made) == made + 1  # the network, and not the module once more
+    assert maker.made[made + 1 :] == ["exact corso"]  # the network, and not the module once more
 
 
 def test_files_of_others_stay_and_a_folder_of_others_is_refused(
@@ -349,7 +367,7 @@ def test_one_more_variant_leaves_the_site_as_it_is(maker: Maker, tmp_path: Path)
     for number in (1, 2):
         both = site.with_variant(game, tmp_path / f"overlay{number}", kept, _quiet)
         assert [each["name"] for each in both.games] == ["corso", "tictactoe"]
-    assert maker.made[1:] == ["tictactoe"]  # once: it is kept
+    assert maker.made[1:] == ["tictactoe", "exact tictactoe"]  # once: they are kept
 
 
 def test_the_command_writes_a_folder(maker: Maker, tmp_path: Path, capsys: Any) -> None:
@@ -360,6 +378,17 @@ def test_the_command_writes_a_folder(maker: Maker, tmp_path: Path, capsys: Any) 
     assert [each["id"] for each in games["corso"]] == ["corso-size=3", "corso"]
     assert main(["page", str(folder), "chess"]) == 2
     assert "no game is called 'chess'" in capsys.readouterr().err
+
+
+def test_osiron_comes_with_a_table_of_all_positions(maker: Maker, tmp_path: Path) -> None:
+    setups = [Variant.of(make_game("osiron", setup=setup)) for setup in ("alternating", "random")]
+    site = _build(tmp_path / "site", variants=setups)
+    tables = {variant["exact"]["table"] for variant in site.games[0]["variants"]}
+    (table,) = tables  # both have the same rules, and so the same values
+    content = gzip.decompress(site.files[table].read_bytes())
+    solution = OsironSolution.of(make_game("osiron", setup="alternating"))
+    assert content == solution.planes().tobytes()
+    assert table in json.loads(site.files[LIST].read_text())["on_demand"]
 
 
 # The library.

@@ -2,10 +2,12 @@
 
 import { button, el, signed } from "./dom.js";
 import { valueFor0 } from "./analyst.js";
+import { exactAction, exactAnswer, exactBest } from "./exact.js";
 import { judgement } from "./moves.js";
-import { playerName } from "./panels.js";
+import { capital, playerName } from "./panels.js";
 
-const BEST = 6; // moves in the table
+const BEST = 8; // moves in the table
+const SECONDS = [0, 3, 10, 30, 120]; // for exact values
 const WORST = 8; // moves in the review
 const LEAST_LOSS = 0.1; // of a move in the review
 const GRAPH = { width: 600, height: 120, margin: 6 };
@@ -23,7 +25,7 @@ export function showBar(container, session, isOn) {
   container.hidden = !isOn;
   container.className = "bar";
   const share = value === null ? 50 : 50 + 50 * value;
-  const told = lead(session, value);
+  const told = isOn ? standing(session, value) : lead(session, null);
   container.setAttribute("role", "img");
   container.setAttribute("aria-label", `Evaluation: ${told.words}`);
   container.replaceChildren(
@@ -31,6 +33,17 @@ export function showBar(container, session, isOn) {
     el("span", { class: "middle" }),
     el("span", { class: "score" }, told.mark),
   );
+}
+
+/** What the bar says: the exact value where it is known, or else who is ahead. */
+function standing(session, value) {
+  const answer = session.view.isOver ? null : exactAnswer(session.view);
+  if (!answer) return lead(session, value);
+  if (answer.outcome === 0) return { words: "exactly a draw", mark: "draw, exact" };
+  const winner = answer.outcome > 0 ? session.view.mover : 1 - session.view.mover;
+  const text = answer.text.replace("loss", "win");
+  const words = `exactly a ${text} for ${playerName(session, winner)}`;
+  return { words, mark: winner === 0 ? `◂ ${text}, exact` : `${text}, exact ▸` };
 }
 
 /** Who is ahead by how much, in words and beside the side of who it is. */
@@ -49,39 +62,42 @@ export class AnalysisView {
   #on;
   #switch;
   #switches;
+  #simulations;
+  #seconds;
   #findings = el("div");
 
   constructor(container, analyst, on) {
     this.#analyst = analyst;
     this.#on = on;
     this.#switch = checkBox("analysis-on", false, on.turn);
+    const onBoard = checkBox("analysis-board", true, on.onBoard);
+    this.#simulations = labelled(sizes(analyst, on), "simulations");
+    this.#seconds = labelled(seconds(analyst, on), "for exact values");
     this.#switches = el(
       "div",
       { class: "switches" },
-      el("label", { class: "check" }, this.#switch, " Analysis"),
-      el(
-        "label",
-        { class: "check" },
-        checkBox("analysis-board", true, on.onBoard),
-        " Shares on the board",
-      ),
-      el("label", { class: "check" }, sizes(analyst, on), " simulations"),
+      labelled(this.#switch, "Analysis"),
+      labelled(onBoard, "On the board"),
+      this.#simulations,
+      this.#seconds,
     );
     container.append(this.#switches, this.#findings);
   }
 
   show(session) {
-    const hasNetwork = session.board.variant.network !== null;
-    this.#switches.hidden = !hasNetwork;
-    this.#switch.checked = this.#analyst.isOn;
-    if (!hasNetwork) {
+    const { isThere, hasNetwork, hasExact, isOn } = this.#analyst;
+    this.#switches.hidden = !isThere;
+    this.#simulations.hidden = !hasNetwork;
+    this.#seconds.hidden = !hasExact;
+    this.#switch.checked = isOn;
+    if (!isThere) {
       const told = "There is no network for this board, so there is no analysis.";
       this.#findings.replaceChildren(el("p", { class: "faint" }, told));
       return;
     }
     const focused = this.#findings.contains(document.activeElement);
     this.#findings.replaceChildren(
-      this.#analyst.isOn ? bestMoves(session, this.#on) : "",
+      isOn ? bestMoves(session, this.#analyst, this.#on) : "",
       graph(session, this.#on),
       review(session, this.#analyst, this.#on),
     );
@@ -93,6 +109,23 @@ function checkBox(id, checked, onchange) {
   const box = el("input", { type: "checkbox", id, checked });
   box.addEventListener("change", () => onchange(box.checked));
   return box;
+}
+
+function labelled(control, text) {
+  return el("label", { class: "check" }, control, ` ${text}`);
+}
+
+/** How long exact values are looked for. */
+function seconds(analyst, on) {
+  const choice = el(
+    "select",
+    { id: "analysis-seconds", "aria-label": "Seconds for the exact values of a position" },
+    SECONDS.map((each) =>
+      el("option", { value: each, selected: each === analyst.seconds }, each ? `${each} s` : "none"),
+    ),
+  );
+  choice.addEventListener("change", () => on.seconds(Number(choice.value)));
+  return choice;
 }
 
 function sizes(analyst, on) {
@@ -108,65 +141,103 @@ function sizes(analyst, on) {
   return size;
 }
 
-function bestMoves(session, on) {
+function bestMoves(session, analyst, on) {
   const node = session.view;
   if (node.isOver) return el("p", { class: "faint" }, "The game is over here.");
-  const { found } = node;
-  if (!found) {
+  const { found, exact } = node;
+  if (!found && !exact) {
     const told = session.agent ? "The analysis waits until the agent has moved." : "Analysing…";
     return el("p", { class: "faint" }, told);
   }
-  const moves = session.table
-    .legal(node)
-    .filter(({ action }) => found.visits[action] > 0)
-    .sort((one, other) => found.visits[other.action] - found.visits[one.action])
+  const legal = session.table.legal(node);
+  const moves = legal
+    .filter(({ action }) => found?.visits[action] > 0 || exactAction(node, action))
+    .sort((one, other) => place(node, one.action) - place(node, other.action))
     .slice(0, BEST);
-  const line = session.table.texts(node, found.variation);
-  const mover = playerName(session, node.mover);
+  const heads = ["Move", exact ? "Exact" : "", ...(found ? ["Value", "Visits", "Prior"] : [])];
   return el(
     "div",
     {},
+    exact ? exactly(session, analyst) : "",
     el(
       "table",
       { class: "best" },
-      el(
-        "caption",
-        {},
-        `Values for ${mover}, from −1 to +1; ${found.simulations} simulations` +
-          (found.proven ? "; proven" : ""),
-      ),
+      el("caption", {}, found ? searched(session, found) : "The best moves, by exact values"),
       el(
         "thead",
         {},
-        el(
-          "tr",
-          {},
-          ["Move", "Value", "Visits", "Prior"].map((head) => el("th", { scope: "col" }, head)),
-        ),
+        el("tr", {}, heads.filter(Boolean).map((head) => el("th", { scope: "col" }, head))),
       ),
-      el(
-        "tbody",
-        {},
-        moves.map(({ action, text }) =>
-          el(
-            "tr",
-            {},
-            el(
-              "td",
-              {},
-              session.mayPlay
-                ? button(text, () => on.play(action), { class: "small", title: `Play ${text}` })
-                : text,
-            ),
-            el("td", {}, signed(found.actionValues[action])),
-            el("td", {}, String(found.visits[action])),
-            el("td", {}, found.prior ? `${Math.round(100 * found.prior[action])} %` : ""),
-          ),
-        ),
-      ),
+      el("tbody", {}, moves.map((move) => row(session, move, on))),
     ),
-    el("p", { class: "line" }, el("span", { class: "faint" }, "Line: "), line.join(", ")),
+    line(session, found),
   );
+}
+
+/** Where a move stands in the table: exact wins, what is not known, exact draws, exact losses. */
+function place(node, action) {
+  const known = exactAction(node, action);
+  const rank = known === null ? 1 : { 1: 0, 0: 2, "-1": 3 }[known.outcome];
+  const order = node.exact ? node.exact.actions.findIndex((each) => each.action === action) : 0;
+  const isOrdered = known !== null && (known.lead !== null || known.plies !== null);
+  const visits = node.found ? node.found.visits[action] / (1 + node.found.simulations) : 0;
+  return 1000 * rank + (isOrdered ? order : 0) - visits;
+}
+
+const searched = (session, { simulations, proven }) =>
+  `Values for ${playerName(session, session.view.mover)}, from −1 to +1; ${simulations} ` +
+  `simulations${proven ? "; proven" : ""}`;
+
+function row(session, { action, text }, on) {
+  const { found, exact } = session.view;
+  const move = session.mayPlay
+    ? button(text, () => on.play(action), { class: "small", title: `Play ${text}` })
+    : text;
+  const cells = [move];
+  if (exact) cells.push(exactCell(session.view, action));
+  if (found) {
+    const isTried = found.visits[action] > 0;
+    cells.push(isTried ? signed(found.actionValues[action]) : "–", String(found.visits[action]));
+    cells.push(found.prior ? `${Math.round(100 * found.prior[action])} %` : "");
+  }
+  return el("tr", {}, cells.map((cell) => el("td", {}, cell)));
+}
+
+function exactCell(node, action) {
+  const known = exactAction(node, action);
+  if (!known) return el("span", { class: "faint" }, "–");
+  const kind = { 1: "win", 0: "draw", "-1": "loss" }[known.outcome];
+  return el("span", { class: `exact ${kind}` }, known.text);
+}
+
+/** The exact value of the position in a sentence, and where it comes from. */
+function exactly(session, analyst) {
+  const node = session.view;
+  const { exact } = node;
+  const known = exact.actions.filter(({ outcome }) => outcome !== null).length;
+  const counted = `${known} of ${exact.actions.length} moves known`;
+  const nodes = exact.nodes ? `, ${exact.nodes.toLocaleString("en")} positions searched` : "";
+  const answer = exactAnswer(node);
+  const value = answer
+    ? `With best play: ${whose(session, answer)}.`
+    : analyst.isSolving
+      ? "Looking for the exact value…"
+      : "The exact value was not found in this time.";
+  return el(
+    "p",
+    { class: "exactly" },
+    el("strong", {}, value),
+    el("span", { class: "faint" }, ` Exact values: ${counted}${nodes}. ${capital(analyst.source)}.`),
+  );
+}
+
+const whose = (session, { outcome, text }) =>
+  outcome === 0 ? text : `${text} for ${playerName(session, session.view.mover)}`;
+
+function line(session, found) {
+  if (!found) return "";
+  const texts = session.table.texts(session.view, found.variation);
+  return el("p", { class: "line" }, el("span", { class: "faint" }, "Line: "), texts.join(", "));
 }
 
 /** The values of the line over its plies. */
@@ -261,10 +332,8 @@ function review(session, analyst, on) {
 
 function badMove(session, node, on) {
   const judged = judgement(node.loss);
-  const better = node.parent.found
-    ? session.table.texts(node.parent, node.parent.found.variation.slice(0, 3)).join(", ")
-    : "";
   const you = session.person === node.parent.mover && !session.studying ? "you, " : "";
+  const better = betterThan(session, node);
   return el(
     "li",
     {},
@@ -273,7 +342,25 @@ function badMove(session, node, on) {
       () => on.look(node.parent),
       { class: "small" },
     ),
-    ` ${you}lost ${node.loss.toFixed(2)}`,
+    ` ${you}${whatItLost(node)}`,
     better ? el("span", { class: "better" }, `; better was ${better}`) : "",
   );
+}
+
+/** What a move lost, in words: exactly, where both positions are known. */
+function whatItLost(node) {
+  if (!node.isExact) return `lost ${node.loss.toFixed(2)}`;
+  const sign = node.parent.mover === 0 ? 1 : -1;
+  const [before, after] = [node.parent, node].map((each) => sign * valueFor0(each));
+  const words = { 1: "won", 0: "drawn", "-1": "lost" };
+  return `it was ${words[before]}, then ${words[after]} (exact)`;
+}
+
+/** The moves that would have been better, as far as they are known. */
+function betterThan(session, node) {
+  const { parent } = node;
+  const best = exactBest(parent);
+  if (best !== null) return `${session.table.text(parent, best)} (exact)`;
+  if (!parent.found) return "";
+  return session.table.texts(parent, parent.found.variation.slice(0, 3)).join(", ");
 }

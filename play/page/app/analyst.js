@@ -1,7 +1,10 @@
 /** Analyses positions: the one that is looked at, and all of a game in a review. */
 
+import { exactBest, exactFor0 } from "./exact.js";
 import { MOST_SIMULATIONS } from "./seats.js";
 
+const REVIEW_TIME = 3000; // ms for the exact values of a position in a review
+const FAILURES = 3; // positions in a row without one, after which a review asks for no more
 const SEEN = { algorithm: "puct" }; // its visits are shares of what is good
 
 /** The value of a node for player 0, from -1 to 1, or null where it is not known. */
@@ -9,30 +12,60 @@ export function valueFor0(node) {
   if (node.outcome === 1) return 1;
   if (node.outcome === 2) return -1;
   if (node.isOver) return 0;
+  const exact = exactFor0(node);
+  if (exact !== null) return exact;
   if (!node.found) return null;
   return node.mover === 0 ? node.found.value : -node.found.value;
 }
 
 export class Analyst {
   #thinker;
+  #exact;
   #session;
   #tell;
   #work = null; // the search of the position that is looked at
+  #exactWork = null; // the same for its exact values
   #review = null;
 
   /**
    * @param {import("./thinker.js").Thinker} thinker
+   * @param {import("./exact.js").ExactValues} exact
    * @param {import("./session.js").Session} session
    * @param {object} tell
    * @param {() => void} tell.found there is more to show.
    * @param {(text: string) => void} tell.failed
    */
-  constructor(thinker, session, tell) {
+  constructor(thinker, exact, session, tell) {
     this.#thinker = thinker;
+    this.#exact = exact;
     this.#session = session;
     this.#tell = tell;
     this.isOn = false;
     this.simulations = 400;
+    this.seconds = 10; // for the exact values of a position; 0 looks for none
+  }
+
+  /** Whether the board at hand can be analysed: by a network, or by exact values. */
+  get isThere() {
+    return this.hasNetwork || this.#exact.isThere;
+  }
+
+  get hasNetwork() {
+    return this.#session.board.variant.network !== null;
+  }
+
+  get hasExact() {
+    return this.#exact.isThere;
+  }
+
+  /** Where exact values come from, in words. */
+  get source() {
+    return this.#exact.source;
+  }
+
+  /** Whether exact values are being looked for. */
+  get isSolving() {
+    return this.#exactWork !== null;
   }
 
   get mostSimulations() {
@@ -58,12 +91,17 @@ export class Analyst {
     this.update();
   }
 
+  setSeconds(seconds) {
+    this.seconds = seconds;
+    this.update();
+  }
+
   /** Begin or end the search of the position that is looked at, as is due. */
   update() {
     const node = this.#session.view;
     const idle = this.#session.agent === null && this.#review === null;
-    const due =
-      this.isOn && idle && this.#session.board.variant.network !== null && this.#lacks(node);
+    const due = this.isOn && idle && this.hasNetwork && this.#lacks(node);
+    this.#updateExact(node, this.isOn && idle);
     if (
       this.#work &&
       (!due || this.#work.node !== node || this.#work.simulations !== this.simulations)
@@ -72,6 +110,40 @@ export class Analyst {
       this.#work = null;
     }
     if (due && !this.#work) this.#look(node);
+  }
+
+  #updateExact(node, mayLook) {
+    const due = mayLook && this.hasExact && this.#lacksExact(node, 1000 * this.seconds);
+    const work = this.#exactWork;
+    if (work && (!due || work.node !== node || work.seconds !== this.seconds)) {
+      work.stop.abort();
+      this.#exactWork = null;
+    }
+    if (due && !this.#exactWork) this.#lookExactly(node);
+  }
+
+  #lacksExact(node, time) {
+    return !node.isOver && !node.exact?.isComplete && (node.exact?.time ?? 0) < time;
+  }
+
+  async #lookExactly(node) {
+    const work = { node, seconds: this.seconds, stop: new AbortController() };
+    this.#exactWork = work;
+    try {
+      await this.#find(node, { time: 1000 * work.seconds, signal: work.stop.signal });
+    } catch (error) {
+      if (this.#exactWork !== work) return;
+      this.#tell.failed(error.message);
+      this.seconds = 0;
+    }
+    if (this.#exactWork !== work) return;
+    this.#exactWork = null;
+    this.#tell.found();
+  }
+
+  #find(node, run) {
+    const { record } = this.#session.table.at(node);
+    return this.#exact.find(node, record, { ...run, onFound: () => this.#tell.found() });
   }
 
   stopReview() {
@@ -85,8 +157,9 @@ export class Analyst {
     this.#review = review;
     this.update();
     try {
+      if (this.hasExact && this.seconds > 0) await this.#solveBackwards(nodes, review.stop);
       for (const node of nodes) {
-        if (this.#lacks(node)) await this.#search(node, review.stop);
+        if (this.hasNetwork && this.#lacks(node)) await this.#search(node, review.stop);
         if (review.stop.signal.aborted) break;
         review.done += 1;
         judge(node);
@@ -98,6 +171,21 @@ export class Analyst {
     this.#review = null;
     this.update();
     this.#tell.found();
+  }
+
+  /** Find exact values from the end of a line on, as far back as they are found in time. */
+  async #solveBackwards(nodes, stop) {
+    let failures = 0;
+    for (const node of [...nodes].reverse()) {
+      if (stop.signal.aborted || failures === FAILURES) return;
+      if (node.isOver) continue;
+      if (this.#lacksExact(node, REVIEW_TIME)) {
+        await this.#find(node, { time: REVIEW_TIME, leads: false, signal: stop.signal });
+      }
+      failures = exactBest(node) === null ? failures + 1 : 0;
+      judge(node);
+      this.#tell.found();
+    }
   }
 
   #lacks(node) {
@@ -155,6 +243,7 @@ function judge(node) {
   const after = valueFor0(node);
   if (before === null || after === null) return;
   const sign = node.parent.mover === 0 ? 1 : -1;
-  const isBest = node.parent.found?.action === node.action;
+  node.isExact = exactFor0(node.parent) !== null && (node.isOver || exactFor0(node) !== null);
+  const isBest = !node.isExact && node.parent.found?.action === node.action;
   node.loss = isBest ? 0 : Math.max(0, sign * (before - after));
 }

@@ -75,10 +75,11 @@ export class BoardView {
     const picture = svg.appendChild(el("svg:g", { id: "board-picture" }));
     const group = (home) => (name) => home.appendChild(el("svg:g", { class: name }));
     const [ground, slots] = ["ground", "slots"].map(group(picture));
-    const [hints, shares, pick, aim] = ["hints", "shares", "pick", "aim"].map(group(svg));
+    const names = ["hints", "shares", "layers", "pick", "aim"];
+    const [hints, shares, layers, pick, aim] = names.map(group(svg));
     ground.innerHTML = scene.ground;
     slots.append(...scene.slots.map(() => el("svg:g")));
-    this.#parts = { svg, slots: [...slots.children], hints, shares, pick, aim };
+    this.#parts = { svg, slots: [...slots.children], hints, shares, layers, pick, aim };
     this.#shown = scene.slots.map(() => -1);
     this.#container.parentElement.style.setProperty("--aspect", width / height);
     this.#container.replaceChildren(svg);
@@ -93,9 +94,10 @@ export class BoardView {
    * @param {{action: number, text: string}[]} position.legal the legal actions.
    * @param {boolean} position.mayPlay whether they may be played here and now.
    * @param {number[] | null} position.shares of the visits of an analysis, by action.
+   * @param {SVGElement[]} position.layers what lies on top.
    * @param {string} position.label the position in words.
    */
-  show({ node, shown, legal, mayPlay, shares, label }) {
+  show({ node, shown, legal, mayPlay, shares, layers, label }) {
     const isNew = node !== this.#node || mayPlay !== this.#mayPlay;
     this.#node = node;
     this.#mayPlay = mayPlay;
@@ -117,6 +119,7 @@ export class BoardView {
     const discs = shares ? shares.map((share) => share >= 0.005) : [];
     this.#parts.hints.replaceChildren(...this.#hints(discs));
     this.#parts.shares.replaceChildren(...(shares ? this.#discs(shares, discs) : []));
+    this.#parts.layers.replaceChildren(...layers);
   }
 
   /** Show where a piece in hand would come to rest, `{action, shown}`, or no more. */

@@ -7,7 +7,9 @@ import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
 import { Clock } from "./clock.js";
 import { confirmed, shareDialog } from "./dialogs.js";
 import { button, byId, icon, recall, remember } from "./dom.js";
+import { ExactValues } from "./exact.js";
 import { Hand } from "./hand.js";
+import { exactMarks } from "./layers.js";
 import { LegalMoves, showMoves } from "./moves.js";
 import { capital, playerName, resultText, showPlayer, taskText } from "./panels.js";
 import { playRecord, readText, recordText } from "./records.js";
@@ -35,7 +37,8 @@ const session = new Session(thinker, {
   played: sayMove,
   failed: complain,
 });
-const analyst = new Analyst(thinker, session, { found: showFindings, failed: complain });
+const exact = new ExactValues();
+const analyst = new Analyst(thinker, exact, session, { found: showFindings, failed: complain });
 const boardView = new BoardView(byId("board"), { play, aim: say });
 const hand = new Hand(byId("hand"), boardView, { play, say });
 boardView.setHand(hand);
@@ -51,6 +54,10 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
     showFindings();
   },
   size: (simulations) => analyst.setSimulations(simulations),
+  seconds: (seconds) => {
+    analyst.setSeconds(seconds);
+    showFindings();
+  },
   play,
   look,
   review: () => {
@@ -135,9 +142,11 @@ function showPlayers() {
 function showBoard(legal) {
   const { view: node, table, mayPlay } = session;
   const picture = table.at(node).view().shown;
-  const shares = analyst.isOn && shown.onBoard ? visitShares(node) : null;
+  const isShown = analyst.isOn && shown.onBoard;
+  const shares = isShown ? visitShares(node) : null;
+  const layers = isShown ? exactMarks(table.scene, node, legal) : [];
   hand.show({ table, node, shown: picture, legal, mayPlay });
-  boardView.show({ node, shown: picture, legal, mayPlay, shares, label: boardLabel() });
+  boardView.show({ node, shown: picture, legal, mayPlay, shares, layers, label: boardLabel() });
 }
 
 /** The result, or whose turn it is. */
@@ -170,7 +179,7 @@ function showFindings() {
 }
 
 function showEvaluation() {
-  showBar(byId("bar"), session, analyst.isOn && session.board.variant.network !== null);
+  showBar(byId("bar"), session, analyst.isOn && analyst.isThere);
   analysisView.show(session);
 }
 
@@ -258,6 +267,7 @@ function begin(board, state) {
       shown.loading = loading;
       showPlayers();
     });
+    exact.open(board.variant);
   }
   complain("");
   session.begin(board, state);

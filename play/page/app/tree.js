@@ -17,6 +17,7 @@ export class Node {
     this.children = [];
     this.comment = "";
     this.found = null; // the result of an analysis
+    this.exact = null; // what is known exactly, see exact.js
   }
 
   get isOver() {

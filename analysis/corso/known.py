@@ -1,0 +1,106 @@
+"""What a long search found, kept: the positions that took it most work, with their bounds.
+
+Written into the table of a search before it begins, they spare it what takes long, so that
+positions of the first plies are answered in moments.
+
+A file has int64[N, 2]: the number of a position as it stands in the table (see `kernels`: the least
+of the eight, fixed cells as the mover's own), and an entry's low 23 bits.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.position import Position
+
+from ..solver import after
+from ..table import read_table, write_table
+from . import kernels
+from .board import board_record, cells_of, check_game, new_workers
+
+_FORMAT = 1
+_SUFFIX = ".known.table"
+
+
+def hardest_known(table: np.ndarray, board: np.record, count: int) -> np.ndarray:
+    """The ``count`` entries of a search's table that took most work, int64[N, 2], by number."""
+    places = np.flatnonzero(table)
+    work = table[places] >> kernels.WORK_SHIFT & 63
+    places = places[np.argsort(-work, kind="stable")[:count]]
+    entries = table[places]
+    scrambled = (entries >> kernels.TAG_SHIFT) << int(board.bucket_bits) | places // kernels.BUCKET
+    known = np.stack([_unscrambled(board, scrambled), entries & kernels.DATA_MASK], axis=1)
+    return known[np.argsort(known[:, 0])]
+
+
+def _unscrambled(board: np.record, keys: np.ndarray) -> np.ndarray:
+    """The inverse of `kernels.scramble`."""
+    mask, shift = int(board.key_mask), int(board.key_shift)
+    numbers = keys.astype(np.uint64)
+    for factor in reversed(board.factors.tolist()):
+        shifted = numbers
+        while shifted.any():
+            shifted = shifted >> np.uint64(shift)
+            numbers = numbers ^ shifted
+        numbers = numbers * np.uint64(pow(factor, -1, mask + 1)) & np.uint64(mask)
+    return numbers.astype(np.int64)
+
+
+def first_positions(game: Game, plies: int) -> list[Position]:
+    """The unfinished positions of the first plies, one of those that symmetry makes equal."""
+    board, worker = board_record(check_game(game).size, kernels.BUCKET, 0)[0], new_workers(1, 0)[0]
+    found: dict[int, Position] = {}
+    layer = [game.start()]
+    for _ in range(plies + 1):
+        following = []
+        for position in layer:
+            number = int(kernels.number_of(board, worker, cells_of(position))[0])
+            if number not in found and not position.is_over:
+                found[number] = position
+                following += [after(position, action) for action in position.legal_actions]
+        layer = following
+    return list(found.values())
+
+
+def write_known(path: str | os.PathLike[str], game: Game, known: np.ndarray) -> Path:
+    """Write what `hardest_known` returned to a file; returns the path."""
+    return write_table(path, _description(game), known)
+
+
+def read_known(path: str | os.PathLike[str], game: Game) -> np.ndarray:
+    """Read what `write_known` wrote, int64[N, 2]; its checksum is verified.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no such file, or damaged, or for other rules.
+    """
+    description, known = read_table(path, np.int64, (None, 2))
+    wanted = _description(game)
+    if description != wanted:
+        raise ValueError(f"{path} is not for {game}: it has {quoted(description, 120)}")
+    return known
+
+
+def shipped_known(game: Game) -> np.ndarray:
+    """What comes with the package for a board, int64[N, 2]; nothing where there is no need.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    size = check_game(game).size
+    file = files(__package__) / f"{size}x{size}{_SUFFIX}"
+    if not file.is_file():
+        return np.zeros((0, 2), np.int64)
+    with as_file(file) as path:
+        return np.array(read_known(path, game))
+
+
+def _description(game: Game) -> dict[str, object]:
+    options = dict(game.options)
+    return {"format": _FORMAT, "game": game.name, "version": game.version, "options": options}

@@ -1,0 +1,34 @@
+"""Questions that narrow the bounds of a value down, as both searches ask them.
+
+Template functions (see ``ludarium.envs.engine.compile``), which Python calls as they are. The
+windows are those of MTD(f) (Plaat and others, "Best-first fixed-depth minimax algorithms", 1996):
+the first question is whether the value is a win, each further one is just beyond the bound that
+the one before returned.
+"""
+
+from ludarium.envs.engine.compile import part
+
+
+@part
+def is_open(low, high, leads):
+    """Whether there is more to ask about a value from ``low`` to ``high``.
+
+    ``leads`` is 1 if the number itself is asked for, 0 if only who wins.
+    """
+    return low < high and (leads != 0 or (low <= 0 and high >= 0))
+
+
+@part
+def first_target(low, high):
+    """The first question about a value from ``low`` to ``high``: is it this or more?"""
+    if low >= 1:
+        return low + 1
+    if high < 1:
+        return high
+    return 1
+
+
+@part
+def next_target(low, high, target):
+    """The question after the one about ``target``, whose answer is in the bounds."""
+    return low + 1 if low >= target else high

@@ -1,0 +1,191 @@
+/**
+ * Exact values of a game's positions outside Python, from a module that the page's build makes with
+ * `ludarium.play.wasm.exact`: what a position, and each action in it, is worth with best play.
+ * Runs in a worker and in Node.
+ *
+ *     const solver = await Solver.load("corso.exact.wasm");
+ *     const known = await solver.solve(game.record, { time: 5000 });
+ *     known.position.outcome; // 1 a win of the mover, 0 a draw, -1 a loss, null not known
+ *     known.actions; // [{action, outcome, lead, plies, text}], the best first
+ */
+
+import { Memory } from "./engine.js";
+
+const SECTION = "ludarium";
+const FORMAT = 1;
+const FIRST_BUDGET = 1 << 14; // positions searched for a question in the first round
+const MOST_BUDGET = 1 << 20; // and at most: some tenths of a second
+const BREATH = 25; // ms of searching between looks at what else there is to do
+
+const WORDS = { 1: "win", 0: "draw", "-1": "loss" };
+
+export class Solver {
+  #memory;
+  #functions;
+  #about;
+  #isReady;
+
+  /** Called by `load`. */
+  constructor(module, manifest) {
+    const { exports } = new WebAssembly.Instance(module);
+    this.manifest = manifest;
+    this.#about = manifest.solver;
+    this.#functions = exports;
+    this.#memory = new Memory(exports, manifest.arrays);
+    this.#isReady = manifest.solver.table === null;
+    if (this.#isReady) exports.solver_learn();
+  }
+
+  /**
+   * @param {string | URL | Response | BufferSource | WebAssembly.Module} source as for `Engine.load`.
+   * @returns {Promise<Solver>} ready, unless `needsTable`: then `learn` comes first.
+   * @throws {Error} it is no such module.
+   */
+  static async load(source) {
+    if (typeof source === "string" || source instanceof URL) source = await fetch(source);
+    if (typeof Response !== "undefined" && source instanceof Response) {
+      if (!source.ok) throw new Error(`cannot fetch ${source.url}: ${source.status}`);
+      source = await source.arrayBuffer();
+    }
+    const module =
+      source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
+    const sections = WebAssembly.Module.customSections(module, SECTION);
+    const manifest = sections.length ? JSON.parse(new TextDecoder().decode(sections[0])) : {};
+    if (manifest.format !== FORMAT || !manifest.solver) {
+      throw new Error("this is no module with exact values, or one of another format");
+    }
+    return new Solver(module, manifest);
+  }
+
+  /** Where the values come from, in words. */
+  get source() {
+    return this.#about.source;
+  }
+
+  /** Whether a table is to be given to `learn` before the first question. */
+  get needsTable() {
+    return !this.#isReady;
+  }
+
+  /**
+   * Take the table of all positions.
+   * @param {ArrayBuffer | Uint8Array} packed the content of its file.
+   * @throws {Error} this program cannot unpack it, or it is another one.
+   */
+  async learn(packed) {
+    if (typeof DecompressionStream === "undefined") {
+      throw new Error("this browser cannot unpack the table of exact values; a newer one can");
+    }
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+    const room = this.#memory.bytes("solver_table");
+    if (bytes.length !== room.length) {
+      throw new RangeError(`the table has ${bytes.length} bytes; this module takes ${room.length}`);
+    }
+    room.set(bytes);
+    this.#functions.solver_learn();
+    this.#isReady = true;
+  }
+
+  /** Positions searched so far. */
+  get nodes() {
+    return this.#functions.solver_nodes();
+  }
+
+  /**
+   * Find out what a position and each of its actions are worth, from the easiest questions on.
+   * @param {Uint8Array} record of a position that is not finished: `game.record`.
+   * @param {object} [run]
+   * @param {number} [run.time] most milliseconds, roughly.
+   * @param {boolean} [run.leads] by how much too, not only who wins.
+   * @param {AbortSignal} [run.signal] ends the search with what is known by then.
+   * @param {(known: object) => void} [run.onProgress] called now and then, as more is known.
+   * @returns {Promise<object>} `position` and `actions` as above; `isComplete`, whether nothing is
+   *   left to find out; `nodes`, the positions searched for it.
+   */
+  async solve(record, { time = Infinity, leads = true, signal, onProgress = () => {} } = {}) {
+    if (this.needsTable) throw new Error("the table of exact values was not given");
+    const states = this.#memory.bytes("solver_states");
+    if (record.length !== states.length) throw new RangeError("this is a position of another game");
+    const began = performance.now();
+    const nodes = this.nodes;
+    states.set(record);
+    this.#functions.solver_begin();
+    const found = (isComplete) => ({ ...this.#read(), isComplete, nodes: this.nodes - nodes });
+    let breath = began;
+    const isOver = async () => {
+      if (performance.now() - breath > BREATH) {
+        onProgress(found(false));
+        await new Promise((resolve) => setTimeout(resolve));
+        breath = performance.now();
+      }
+      return signal?.aborted || performance.now() - began > time;
+    };
+    const stages = leads && this.#about.told === "lead" ? [0, 1] : [0];
+    for (const stage of stages) {
+      let open = this.#entries();
+      for (let budget = FIRST_BUDGET; open.length; budget = Math.min(2 * budget, MOST_BUDGET)) {
+        const left = [];
+        for (const entry of open) {
+          if (!this.#functions.solver_ask(entry, stage, budget)) left.push(entry);
+          if (await isOver()) return found(false);
+        }
+        open = left;
+      }
+    }
+    return found(stages.length === 2 || this.#about.told !== "lead");
+  }
+
+  /** What can be asked: the position itself, then each legal action. */
+  #entries() {
+    const legal = this.#bounds().flatMap(({ isLegal }, action) => (isLegal ? [action] : []));
+    return [legal.at(-1), ...legal.slice(0, -1)];
+  }
+
+  /** What is known of each action, and last of the position. */
+  #bounds() {
+    const { fields, bytes, shape } = this.manifest.arrays.solver_bounds;
+    const room = this.#memory.bytes("solver_bounds");
+    const view = new DataView(room.buffer, room.byteOffset, room.length);
+    return Array.from({ length: shape[0] }, (_, entry) => {
+      const at = (name) => view.getInt32(entry * bytes + fields[name].offset, true);
+      return { low: at("low"), high: at("high"), isLegal: at("is_legal") === 1 };
+    });
+  }
+
+  #read() {
+    const bounds = this.#bounds();
+    const position = this.#answer(bounds.pop());
+    const actions = bounds
+      .map((bound, action) => ({ action, ...bound }))
+      .filter(({ isLegal }) => isLegal)
+      .sort((one, other) => other.low - one.low || other.high - one.high)
+      .map(({ action, ...bound }) => ({ action, ...this.#answer(bound) }));
+    return { position, actions };
+  }
+
+  /** What bounds say: who wins, and where it is known by how much, or how soon. */
+  #answer({ low, high }) {
+    const outcome = Math.sign(low) === Math.sign(high) ? Math.sign(low) : null;
+    const { told, span, most, win } = this.#about;
+    let lead = null;
+    let plies = null;
+    if (outcome !== null && low === high) {
+      if (told === "lead") {
+        lead = outcome && Math.max(-most, Math.min(most, low - outcome * span));
+      }
+      if (told === "plies" && outcome) plies = win - Math.abs(low);
+    }
+    return { outcome, lead, plies, text: words(outcome, lead, plies, [low, high]) };
+  }
+}
+
+/** A value in words, as Python has them. */
+function words(outcome, lead, plies, [low, high]) {
+  if (outcome === null) {
+    if (low === 0) return "draw or win";
+    return high === 0 ? "draw or loss" : "not decided";
+  }
+  if (plies !== null) return `${WORDS[outcome]} in ${plies}`;
+  return lead !== null && outcome ? `${WORDS[outcome]} by ${outcome * lead}` : WORDS[outcome];
+}

@@ -1,0 +1,95 @@
+/** The page's end of a thread: it does one thing at a time, in the order of asking. */
+
+export class Thread {
+  #script;
+  #name;
+  #worker = null;
+  #waiting = new Map(); // by id: resolve, reject, onReport
+  #lastId = 0;
+  #opening = null; // what `open` was called with
+  #opened = null; // null: to be opened (again) when it is needed
+
+  /**
+   * @param {string} script of the thread, beside index.html.
+   * @param {string} name of the thread, where it has failed.
+   */
+  constructor(script, name) {
+    this.#script = script;
+    this.#name = name;
+  }
+
+  /**
+   * Work on something else from now on; what was asked before ends. It is loaded when it is needed.
+   * @param {object} message for the thread's "open".
+   * @param {(loading: boolean) => void} onLoading while what it needs is fetched.
+   */
+  open(message, onLoading = () => {}) {
+    this.stop();
+    this.#opening = { message, onLoading };
+    this.#opened = null;
+  }
+
+  /**
+   * Let the thread do something.
+   * @param {object} job the message, with its type.
+   * @param {object} [run]
+   * @param {AbortSignal} [run.signal] ends it with what it has found.
+   * @param {(report: object) => void} [run.onReport]
+   * @returns {Promise<object | null>} null if it was ended before it began.
+   */
+  async run(job, { signal, onReport = () => {} } = {}) {
+    await this.#open();
+    if (signal?.aborted) return null;
+    return this.#ask(job, onReport, signal);
+  }
+
+  /** End all that is under way. */
+  stop() {
+    for (const id of this.#waiting.keys()) this.#worker.postMessage({ type: "stop", id });
+  }
+
+  #open() {
+    if (this.#opened === null) {
+      const { message, onLoading } = this.#opening;
+      const opened = this.#ask({ type: "open", ...message }, () => onLoading(true));
+      this.#opened = opened.finally(() => onLoading(false));
+      this.#opened.catch(() => (this.#opened = null));
+    }
+    return this.#opened;
+  }
+
+  #ask(message, onReport, signal) {
+    this.#worker ??= this.#start();
+    const id = (this.#lastId += 1);
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject, onReport });
+      this.#worker.postMessage({ ...message, id });
+      signal?.addEventListener("abort", () => this.#worker?.postMessage({ type: "stop", id }));
+    });
+  }
+
+  #start() {
+    const worker = new Worker(new URL(`../${this.#script}`, import.meta.url), { type: "module" });
+    worker.addEventListener("message", ({ data }) => {
+      const waiting = this.#waiting.get(data.id);
+      if (!("done" in data) && !("error" in data)) {
+        waiting?.onReport(data);
+        return;
+      }
+      this.#waiting.delete(data.id);
+      if ("error" in data) waiting?.reject(new Error(data.error));
+      else waiting?.resolve(data.done);
+    });
+    worker.addEventListener("error", (event) => {
+      event.preventDefault();
+      const file = `${this.#script} or a file that it needs could not be loaded`;
+      const failure = new Error(`${this.#name} has failed: ${event.message || file}`);
+      for (const { reject } of this.#waiting.values()) reject(failure);
+      this.#waiting.clear();
+      this.#worker = null;
+      this.#opened = null;
+      worker.terminate();
+    });
+    return worker;
+  }
+}

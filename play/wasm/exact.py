@@ -1,0 +1,111 @@
+"""Modules with the exact values of a game's positions, apart from those that play it.
+
+They are made of what `ludarium.analysis.probing` asks: the table of Osiron, the search made for
+Corso, or the search to the end that serves every game.
+"""
+
+from __future__ import annotations
+
+import gzip
+from types import ModuleType
+from typing import Any
+
+from ludarium.analysis.osiron import OsironSolution, rule_set
+from ludarium.analysis.osiron import kernels as osiron_kernels
+from ludarium.analysis.osiron.kernels import WIN
+from ludarium.analysis.probing import source_of
+from ludarium.analysis.search import EndgameSolver
+from ludarium.envs.engine.compile import sources_of
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+
+from . import solve_corso, solve_late, solve_osiron
+from .module import Module, assemble, digest_of_parts, in_own_process
+
+
+def build_solver(game: Game) -> Module:
+    """Compile what finds exact values of a game's positions, in a process of its own.
+
+    Raises:
+        LinkerError: there is no linker, or it refuses.
+    """
+    return in_own_process(_build, game)
+
+
+def solver_digest(game: Game) -> str:
+    """Digest of what `build_solver` makes a module of."""
+    known = solve_corso.shipped_known(game).tobytes() if _templates(game) is solve_corso else b""
+    return digest_of_parts(game, _templates(game), known)
+
+
+def require_current_solver(manifest: dict[str, Any], game: Game) -> None:
+    """Check that a module with exact values is that of a game and of the sources that are here.
+
+    Raises:
+        ValueError: it is stale, or no such module.
+    """
+    if "solver" not in manifest or manifest["sources"] != solver_digest(game):
+        raise ValueError(
+            f"the module {quoted(manifest['name'])} is not the one with exact values of {game} "
+            "that the sources make; build it anew"
+        )
+
+
+def source_text(game: Game) -> str:
+    """Where the values come from, in words."""
+    return source_of(game).source
+
+
+def table_file(game: Game) -> bytes | None:
+    """The file that a module with exact values has to be given; None where it needs none.
+
+    The table of all positions, solved now if it is not kept yet: some seconds. gzip, the same
+    bytes for the same table.
+
+    Raises:
+        ValueError: the table that is kept is damaged.
+    """
+    if _templates(game) is not solve_osiron:
+        return None
+    return gzip.compress(OsironSolution.of(game).planes().tobytes(), 9, mtime=0)
+
+
+def table_name(game: Game) -> str | None:
+    """The name of that file, without an ending: games with the same rules share it.
+
+    It has a digest of what the table is made by.
+    """
+    if _templates(game) is not solve_osiron:
+        return None
+    return f"osiron-{rule_set(game)}-{sources_of(osiron_kernels, game.rules)}"
+
+
+def _build(game: Game) -> Module:
+    templates = _templates(game)
+    about = {"sources": solver_digest(game), "solver": _about_values(game)}
+    return assemble(game, templates, {"solver": templates.solver_memory(game)}, about)
+
+
+def _templates(game: Game) -> ModuleType:
+    source = source_of(game)
+    if source is OsironSolution:
+        return solve_osiron
+    return solve_late if source is EndgameSolver else solve_corso
+
+
+def _about_values(game: Game) -> dict[str, Any]:
+    """What the numbers of a module mean.
+
+    ``told`` is what a value tells besides who wins. With ``plies`` a win in n is ``win - n``; with
+    ``lead`` it is ``span`` and the lead, which is ``most`` at most; a loss the same below 0.
+    """
+    templates = _templates(game)
+    if templates is solve_osiron:
+        told: dict[str, Any] = {"told": "plies", "win": WIN}
+    elif templates is solve_corso:
+        told = {"told": "lead", "span": 0, "most": game.max_score}
+    elif EndgameSolver.span_of(game) > 1:
+        told = {"told": "lead", "span": EndgameSolver.span_of(game), "most": game.max_score}
+    else:
+        told = {"told": None}
+    return {"source": source_text(game), "table": table_name(game), **told}

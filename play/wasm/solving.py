@@ -1,0 +1,44 @@
+"""What all modules with exact values do alike: keeping what is known of a position's actions.
+
+Template parts (see ``ludarium.envs.engine.compile``). A value is a number, the greater the better
+for the mover; 0 is a draw, what is above a win. ``bounds`` has an entry for each action, and a
+last one for the position itself.
+"""
+
+import numpy as np
+
+from ludarium.envs.engine.compile import part
+from ludarium.envs.engine.rule import record_dtype
+
+#: What is known of an action: its value is no less than ``low`` and no more than ``high``.
+BOUND = record_dtype(("low", np.int32), ("high", np.int32), ("is_legal", np.int32))
+
+
+@part
+def forget_bounds(bounds, most):
+    """Begin with another position: no action is legal yet, values are from ``-most`` to it."""
+    for entry in range(len(bounds)):
+        bounds[entry].low = -most
+        bounds[entry].high = most
+        bounds[entry].is_legal = 0
+    bounds[len(bounds) - 1].is_legal = 1
+
+
+@part
+def note_bounds(bounds, entry, low, high):
+    """Write down what was found out about an action, or the position, and what follows from it."""
+    actions = len(bounds) - 1
+    best = bounds[actions]
+    bounds[entry].low = max(bounds[entry].low, low)
+    bounds[entry].high = min(bounds[entry].high, high)
+    least = bounds[entry].low
+    most = best.low
+    for action in range(actions):
+        if bounds[action].is_legal:
+            least = max(least, bounds[action].low)
+            most = max(most, bounds[action].high)
+    best.low = max(best.low, least)
+    best.high = min(best.high, most)
+    for action in range(actions):
+        if bounds[action].is_legal:
+            bounds[action].high = min(bounds[action].high, best.high)

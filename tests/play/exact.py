@@ -1,0 +1,107 @@
+"""The same exact values in a WebAssembly module, run by Node, and in Python.
+
+    python -m tests.play.exact corso osiron --positions 1000
+
+takes positions out of random games that Python can decide, and compares what the position and each
+of its actions are worth, with the lead or the plies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ludarium.analysis.answer import Answer
+from ludarium.analysis.probing import Prober, prober_of
+from ludarium.envs import Game
+from ludarium.envs.engine.position import Position
+from ludarium.play.build import read_game
+from ludarium.play.wasm.exact import build_solver, table_file
+
+SCRIPT = Path(__file__).with_name("exact.mjs")
+LIMIT = 300_000  # positions that Python may search for one that is taken
+
+
+def decided_positions(
+    prober: Prober, count: int, seed: int
+) -> Iterator[tuple[Position, dict[int, Answer]]]:
+    """Positions out of random games with the values of all actions; late ones, if searched."""
+    draws = np.random.default_rng(seed)
+    while count > 0:
+        position = Position(prober.game, int(draws.integers(1 << 32)))
+        played = [position.copy()]
+        while not position.is_over:
+            position.play(int(draws.choice(position.legal_actions)))
+            played.append(position.copy())
+        first = int(len(played) * draws.uniform(0.3 if prober.searches else 0.0, 1.0))
+        for late in played[min(first, len(played) - 2) : -1][:3]:
+            found = prober.actions(late, LIMIT)
+            if count > 0 and all(answer.is_decided for answer in found.values()):
+                count -= 1
+                yield late, found
+
+
+def in_module(game: Game, positions: list[Position], module: Path) -> list[dict[str, Any]]:
+    """What the module of a game says of positions."""
+    packed = table_file(game)
+    table = module.with_suffix(".table")
+    table.write_bytes(packed or b"")
+    node = shutil.which("node")
+    assert node is not None
+    records = json.dumps([position.states[0].tobytes().hex() for position in positions])
+    run = subprocess.run(
+        [node, str(SCRIPT), str(module), str(table)],
+        input=records,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    found: list[dict[str, Any]] = json.loads(run.stdout)
+    return found
+
+
+def compare(game: Game, module: Path, positions: int, seed: int = 1) -> int:
+    """Compare positions; returns how many actions agree.
+
+    Raises:
+        AssertionError: something differs; the message shows the position.
+    """
+    asked = list(decided_positions(prober_of(game), positions, seed))
+    answers = in_module(game, [position for position, _ in asked], module)
+    actions = 0
+    for (position, expected), found in zip(asked, answers, strict=True):
+        assert found["isComplete"], f"not complete:\n{position}"
+        words = {str(action): str(answer) for action, answer in expected.items()}
+        assert found["actions"] == words, f"actions differ:\n{position}"
+        assert found["position"] == str(Answer.best(expected.values())), f"differs:\n{position}"
+        actions += len(words)
+    return actions
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("games", nargs="+", metavar="GAME[?OPTION=VALUE&...]")
+    parser.add_argument("--positions", type=int, default=1000)
+    given = parser.parse_args()
+    for name in given.games:
+        game = read_game(name)
+        with tempfile.TemporaryDirectory() as folder:
+            module = Path(folder, "exact.wasm")
+            module.write_bytes(build_solver(game).content)
+            actions = compare(game, module, given.positions)
+            print(f"{name}: {given.positions:,} positions, {actions:,} actions agree", flush=True)
+
+
+if __name__ == "__main__":
+    main()

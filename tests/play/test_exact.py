@@ -1,0 +1,106 @@
+"""Modules with exact values say what Python says; a table of the wrong size is refused."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ludarium.envs import GAMES, make_game
+from ludarium.play import build
+from ludarium.play.wasm import LinkerError, linker, read_module
+from ludarium.play.wasm.exact import (
+    build_solver,
+    require_current_solver,
+    solver_digest,
+    table_file,
+    table_name,
+)
+from tests.play.exact import compare
+from tests.tictactoe import TicTacToe
+
+SOLVER_TESTS = Path(__file__).with_name("solver.test.mjs")
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+
+
+def _need_tools() -> None:
+    try:
+        linker.find_zig()
+    except LinkerError as error:
+        pytest.skip(str(error))
+    if shutil.which("node") is None:
+        pytest.skip("there is no node, which runs the modules")
+
+
+@pytest.fixture(scope="module")
+def tictactoe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The module with exact values of tic-tac-toe, as a file."""
+    _need_tools()
+    path = tmp_path_factory.mktemp("exact") / "tictactoe.wasm"
+    path.write_bytes(build_solver(TicTacToe()).content)
+    return path
+
+
+@pytest.mark.slow
+def test_values_of_a_small_game_are_those_of_python(tictactoe: Path) -> None:
+    assert compare(TicTacToe(), tictactoe, positions=300) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    ("name", "positions"),
+    [
+        ("corso", 300),
+        ("corso?size=4", 300),
+        ("corso?size=6", 60),
+        ("osiron", 2000),
+        ("osiron?setup=alternating", 1000),
+        ("obsidio?size=7", 100),
+        ("onyx?size=6", 60),
+        ("obelisk", 20),
+    ],
+)
+def test_values_are_those_of_python(name: str, positions: int, tmp_path: Path) -> None:
+    _need_tools()
+    game = build.read_game(name)
+    path = tmp_path / "exact.wasm"
+    path.write_bytes(build_solver(game).content)
+    assert compare(game, path, positions) > positions
+
+
+@pytest.mark.slow
+def test_the_solver_in_javascript(tictactoe: Path) -> None:
+    run = subprocess.run(
+        ["node", "--test", str(SOLVER_TESTS)],
+        env={"MODULE": str(tictactoe), "PATH": str(Path(shutil.which("node") or "").parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.slow
+def test_a_module_of_other_rules_is_told(tictactoe: Path) -> None:
+    manifest = read_module(tictactoe).manifest
+    require_current_solver(manifest, TicTacToe())
+    with pytest.raises(ValueError, match="not the one with exact values of Corso"):
+        require_current_solver(manifest, make_game("corso"))
+
+
+def test_each_game_has_what_answers_best() -> None:
+    assert table_name(make_game("corso")) is table_file(make_game("corso")) is None
+    beginner, alternating, random = (
+        table_name(make_game("osiron", setup=setup))
+        for setup in ("beginner", "alternating", "random")
+    )
+    assert alternating == random != beginner
+    digests = {solver_digest(make_game("corso", size=size)) for size in (3, 4, 5, 6)}
+    assert len(digests) == 4
