@@ -20,7 +20,7 @@ from .resources import add_resources
 
 #: Of the file with what took most work: the plies before which all is answered, and its entries.
 KNOWN_PLIES = 2
-KNOWN_ENTRIES = 32_768
+KNOWN_ENTRIES = 4096
 
 _DESCRIPTION = """\
 Compute what each first action of Corso is worth with best play: alpha-beta search with a
@@ -66,8 +66,8 @@ def add_solve(games: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--known",
         metavar="FILE",
-        help="instead, find out who wins every position of the first plies, and write what took "
-        "most work, which spares that to later searches",
+        help="instead, find out who wins every position of the first plies, and write that with "
+        "what else took most work, which spares it to later searches",
     )
     parser.add_argument(
         "--plies",
@@ -203,7 +203,7 @@ def make_known(given: argparse.Namespace) -> int:
     if show.stopped:
         print("stopped: nothing is written")
         return 130
-    known = solver.hardest(given.entries)
+    known = solver.known(positions, given.entries)
     path = write_known(given.known, solver.game, known)
     found = {
         "game": solver.game.name,

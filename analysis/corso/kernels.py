@@ -425,3 +425,18 @@ def learn(board, table, known):
         high = (data >> _HIGH_SHIFT & 63) - _OFFSET
         cell = data >> _CELL_SHIFT & 31
         _keep(table, bucket, tag, low, high, cell, data >> WORK_SHIFT)
+
+
+@_compiled
+def entry_of(board, table, worker, cells):
+    """The number of a position as it stands in the table, and its entry's low bits; 0 if none."""
+    fixed = fixed_cells(board, cells)
+    symmetry = write_keys(board, worker, with_fixed_as_own(cells, fixed))
+    number = worker.keys[symmetry]
+    scrambled = scramble(board, number)
+    bucket = (scrambled & board.bucket_mask) * BUCKET
+    tag = scrambled >> board.bucket_bits
+    for place in range(bucket, bucket + BUCKET):
+        if table[place] != 0 and table[place] >> TAG_SHIFT == tag:
+            return number, table[place] & DATA_MASK
+    return number, 0

@@ -10,6 +10,7 @@ of the eight, fixed cells as the mover's own), and an entry's low 23 bits.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -25,18 +26,41 @@ from . import kernels
 from .board import board_record, cells_of, check_game, new_workers
 
 _FORMAT = 1
+_MUCH = 24  # bits of the number of positions searched
 _SUFFIX = ".known.table"
 
 
-def hardest_known(table: np.ndarray, board: np.record, count: int) -> np.ndarray:
-    """The ``count`` entries of a search's table that took most work, int64[N, 2], by number."""
+def hardest_known(
+    table: np.ndarray, board: np.record, asked: Sequence[tuple[int, int]], count: int
+) -> np.ndarray:
+    """Entries of a search's table: those asked for, and those that took most work.
+
+    Args:
+        table: of the search.
+        board: its record.
+        asked: numbers of positions with their entries' low bits, 0 where there is no entry.
+        count: of entries in all.
+
+    Returns:
+        int64[count or fewer, 2], by number. Entries that were asked for are said to have taken
+        `_MUCH` work, so that they stay in the tables that they are written into.
+    """
+    wanted: dict[int, int] = {}
+    for number, data in asked:
+        if data:
+            effort = max(int(data) >> kernels.WORK_SHIFT, _MUCH)
+            rest = int(data) & (1 << kernels.WORK_SHIFT) - 1
+            wanted[int(number)] = effort << kernels.WORK_SHIFT | rest
     places = np.flatnonzero(table)
     work = table[places] >> kernels.WORK_SHIFT & 63
     places = places[np.argsort(-work, kind="stable")[:count]]
     entries = table[places]
     scrambled = (entries >> kernels.TAG_SHIFT) << int(board.bucket_bits) | places // kernels.BUCKET
-    known = np.stack([_unscrambled(board, scrambled), entries & kernels.DATA_MASK], axis=1)
-    return known[np.argsort(known[:, 0])]
+    numbers = _unscrambled(board, scrambled)
+    for number, data in zip(numbers.tolist(), (entries & kernels.DATA_MASK).tolist(), strict=True):
+        if len(wanted) < count:
+            wanted.setdefault(number, data)
+    return np.array(sorted(wanted.items()), np.int64).reshape(-1, 2)
 
 
 def _unscrambled(board: np.record, keys: np.ndarray) -> np.ndarray:

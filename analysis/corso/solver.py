@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,9 +79,19 @@ class CorsoSolver(Solver):
         """Take what an earlier search found, int64[N, 2], into the table; see ``known``."""
         kernels.learn(self._board, self._table, known)
 
-    def hardest(self, count: int) -> np.ndarray:
-        """What took most work of all that the table holds, int64[count or fewer, 2]."""
-        return hardest_known(self._table, self._board, count)
+    def known(self, positions: Sequence[Position], count: int) -> np.ndarray:
+        """What the table holds of positions, and of what else took most work; see ``known``.
+
+        Args:
+            positions: unfinished; what is known of them comes first.
+            count: of entries in all.
+
+        Returns:
+            int64[count or fewer, 2], for `learn`.
+        """
+        cells = [cells_of(self._checked(position)) for position in positions]
+        asked = [kernels.entry_of(self._board, self._table, self._workers[0], c) for c in cells]
+        return hardest_known(self._table, self._board, asked, count)
 
     def outcome(
         self, position: Position, limit: int | None = None, show: Show | None = None

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine.foresight import WINS
+from ..engine.game import Threats
 from ..engine.messages import quoted
 from .picture import DARK, LIGHT, PAPER, SMALL_TEXT, WIDTH, fitted_text, open_mark, size_of
 
 if TYPE_CHECKING:
+    from ..engine.game import Game
     from ..engine.position import Position
 
 #: The layers by name, each with what it takes.
@@ -25,6 +28,7 @@ LAYERS = {
     "visits": "visits of a search, int[num_actions]",
     "values": "values for the mover from -1 to 1, float[num_actions], NaN where not known",
     "ownership": "of each cell, from 1 (player_0's) to -1, float[cells]; None: as the game has it",
+    "threats": "what `Position.threats` returned; None: found now",
 }
 
 _HEATS = ("policy", "visits", "values")
@@ -35,6 +39,45 @@ _HEAT = np.array([(255, 246, 200), (248, 182, 92), (205, 82, 60), (92, 16, 66)])
 _FOR_AND_AGAINST = np.array(
     [(158, 71, 8), (240, 170, 96), (246, 244, 238), (122, 176, 226), (13, 72, 145)]
 )
+
+
+def _star(radius: float) -> str:
+    """A path of a star with five points about the origin."""
+    angles = np.pi * np.arange(10) / 5
+    lengths = np.where(np.arange(10) % 2, 0.42 * radius, radius)
+    points = np.stack([lengths * np.sin(angles), -lengths * np.cos(angles)], axis=1)
+    return "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in points) + "z"
+
+
+_DARK_BLUE, _DARK_ORANGE = (f"rgb({r},{g},{b})" for r, g, b in _FOR_AND_AGAINST[[-1, 0]])
+_ORANGE = "#ef8a2b"
+_CIRCLE = '<circle r="10" '
+_SQUARE = '<rect x="-9" y="-9" width="18" height="18" '
+_DIAMOND = '<path d="M0 -12L12 0L0 12L-12 0z" '
+_CROSS = '<path d="M-4 -4L4 4M-4 4L4 -4" stroke-linecap="round" '
+
+#: SVG about the origin, 10 units to each side or a little more, for player_0 and player_1: an
+#: action that wins at once, a thing that may be taken at once, a cell. They differ in shape too.
+SYMBOLS = {
+    "wins": [
+        f'{shape}fill="{colour}" stroke="{LIGHT}" stroke-width="1.5"/>'
+        f'<path d="{_star(7.5)}" fill="{LIGHT}"/>'
+        for shape, colour in ((_CIRCLE, _DARK_BLUE), (_DIAMOND, _DARK_ORANGE))
+    ],
+    "takes": [
+        f'{shape}fill="{LIGHT}" stroke="{colour}" stroke-width="3"/>'
+        f'{_CROSS}stroke="{colour}" stroke-width="3"/>'
+        for shape, colour in ((_CIRCLE, _DARK_BLUE), (_DIAMOND, _DARK_ORANGE))
+    ],
+    "owners": [
+        f'{_SQUARE}fill="{_DARK_BLUE}" stroke="{LIGHT}" stroke-width="2"/>',
+        f'{_DIAMOND}fill="{_ORANGE}" stroke="{DARK}" stroke-width="2"/>',
+    ],
+}
+# Where the marks of a player's threats lie around a spot, and how large they are: shares of the
+# radius of a disc.
+_ASIDE, _LARGE, _SMALL = 0.6, 0.42, 0.36
+_LEAST_OWNER = 0.05  # of a cell that is shown
 
 
 _UNKNOWN = (255, 255, 255)  # to the layer that gives the colours
@@ -70,6 +113,7 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
     if spots is None:
         spots = np.full((position.game.num_actions, 2), np.nan)
     elements: list[str] = []
+    spoken: list[str] = []
     if "ownership" in layers:
         elements += _group("ownership", _owners(position, layers["ownership"], spots))
     heats = {name: _heat(position, name, layers[name]) for name in layers if name in _HEATS}
@@ -77,8 +121,12 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
         elements += _group("legal", _legal(position, layers["legal"], spots, heats))
     if heats:
         elements += _group(" ".join(heats), _heat_on_board(spots, list(heats.values())))
+    if "threats" in layers:
+        threats = _threats_given(position, layers["threats"])
+        elements += _group("threats", _threats(position, threats, spots))
+        spoken = _threats_off_board(position, threats, spots)
     svg = svg.removesuffix("</svg>") + "\n".join([*elements, "</svg>"])
-    lines = [_off_board(position, spots, name, heat) for name, heat in heats.items()]
+    lines = [*spoken, *(_off_board(position, spots, name, heat) for name, heat in heats.items())]
     return _with_lines(svg, list(filter(None, lines)))
 
 
@@ -172,28 +220,82 @@ def _heat_on_board(spots: np.ndarray, heats: list[_Heat]) -> list[str]:
     return elements
 
 
+def cell_spots(game: Game) -> np.ndarray:
+    """Where the cells of the board are in the picture: float[cells, 2], NaN where they are not."""
+    found = np.full((game.planes_shape[1], 2), np.nan)
+    spots = game.action_spots()
+    if spots is not None and game.action_places is not None:
+        places = np.asarray(game.action_places)
+        on_cells = (places >= 0) & (places < len(found))
+        found[places[on_cells]] = spots[on_cells]
+    return found
+
+
+def _symbol(name: str, player: int, x: float, y: float, scale: float, opacity: float = 1.0) -> str:
+    faint = "" if opacity == 1.0 else f' opacity="{opacity:.2f}"'
+    place = f"translate({x:.1f} {y:.1f}) scale({scale:.3f})"
+    return f'<g transform="{place}"{faint}>{SYMBOLS[name][player]}</g>'
+
+
 def _owners(position: Position, given: Any, spots: np.ndarray) -> list[str]:
-    """Small squares on the cells, more blue for player_0 and more orange for player_1."""
+    """A square on each cell of player_0, a diamond on player_1's, larger the surer it is."""
     game = position.game
     if not game.has_owners or game.action_places is None:
         raise ValueError(f"cells of {game.name} have no owners, so there is no layer 'ownership'")
-    cells = game.planes_shape[1]
     if given is None:
         given = game.owners(position.states)[0]
-    owners = _numbers(position, "ownership", given, cells)
-    elements, side = [], 0.5 * _radius(spots)
-    colours = _colours(_FOR_AND_AGAINST, (owners + 1) / 2)
-    places = np.asarray(game.action_places)
-    for action in np.flatnonzero((places >= 0) & (places < cells) & ~np.isnan(spots[:, 0])):
-        owner, (red, green, blue) = owners[places[action]], colours[places[action]]
-        if abs(owner) >= 0.05:
-            x, y = spots[action] - side / 2
-            elements.append(
-                f'<rect x="{x:.1f}" y="{y:.1f}" width="{side:.1f}" height="{side:.1f}" '
-                f'fill="rgb({red},{green},{blue})" stroke="{(DARK, LIGHT)[int(owner < 0)]}" '
-                f'stroke-width="2" opacity="{0.3 + 0.7 * min(abs(owner), 1):.2f}"/>'
-            )
+    owners = _numbers(position, "ownership", given, game.planes_shape[1])
+    radius = _radius(spots)
+    return [
+        _symbol("owners", int(owner < 0), x, y, *_sureness(owner, radius))
+        for owner, (x, y) in zip(owners.tolist(), cell_spots(game), strict=True)
+        if abs(owner) >= _LEAST_OWNER and not np.isnan(x)
+    ]
+
+
+def _sureness(owner: float, radius: float) -> tuple[float, float]:
+    """The scale and the opacity of the mark of an owner from -1 to 1."""
+    sure = min(abs(owner), 1.0)
+    return radius / 10 * (0.38 + 0.32 * sure), 0.35 + 0.65 * sure
+
+
+def _threats_given(position: Position, given: Any) -> Threats:
+    if given is None:
+        return position.threats()
+    game = position.game
+    shapes = (2, game.num_actions), (2, game.planes_shape[1])
+    if not isinstance(given, Threats) or (given.actions.shape, given.cells.shape) != shapes:
+        raise ValueError(
+            f"the layer 'threats' takes {LAYERS['threats']}, of {game.name}; not {quoted(given)}"
+        )
+    return given
+
+
+def _threats(position: Position, threats: Threats, spots: np.ndarray) -> list[str]:
+    """Stars on actions that win at once, crosses on what may be taken: player_0's at the left."""
+    radius, elements = _radius(spots), []
+    cells = cell_spots(position.game)
+    for player, side in ((0, -1), (1, 1)):
+        aside = side * _ASIDE * radius
+        for cell in np.flatnonzero((threats.cells[player] > 0) & ~np.isnan(cells[:, 0])):
+            x, y = cells[cell] + (aside, _ASIDE * radius)
+            elements.append(_symbol("takes", player, x, y, _SMALL * radius / 10))
+        for action in np.flatnonzero((threats.actions[player] == WINS) & ~np.isnan(spots[:, 0])):
+            x, y = spots[action] + (aside, -_ASIDE * radius)
+            elements.append(_symbol("wins", player, x, y, _LARGE * radius / 10))
     return elements
+
+
+def _threats_off_board(position: Position, threats: Threats, spots: np.ndarray) -> list[str]:
+    """Lines on actions without a place that win at once."""
+    lines = []
+    for player in range(2):
+        actions = threats.actions[player]
+        wins = np.flatnonzero((actions == WINS) & np.isnan(spots[:, 0]))[:_LISTED]
+        if len(wins):
+            names = ", ".join(position.game.action_names[action] for action in wins)
+            lines.append(f"player_{player} wins at once: {names}")
+    return lines
 
 
 def _off_board(position: Position, spots: np.ndarray, name: str, heat: _Heat) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.views import ROLE
+from .layers import SYMBOLS, cell_spots
 from .picture import HEAD, WIDTH, game_document
 
 if TYPE_CHECKING:
@@ -121,12 +122,13 @@ def describe_scene(game: Game) -> dict[str, Any]:
           the number of its ``action``; or null;
         - ``handling``: a `Handling`, or null; the slots are runs, first and last; drawings are
           lists of slot, x and y.
+        - ``cells``: x and y of each cell of the board, null where it has no place; ``has_owners``;
+        - ``symbols``: marks of layers, see `layers.SYMBOLS`.
     """
     scene = game.drawn_scene
     choices: dict[str, int] = {}
     slots = [[choices.setdefault(text, len(choices)) for text in each] for each in scene.slots]
     spots = game.action_spots()
-    places = [] if spots is None else spots.tolist()
     return {
         "box": [0, HEAD, WIDTH, scene.bottom - HEAD],
         "ground": "".join(scene.ground),
@@ -137,11 +139,13 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "words": list(game.words),
         "tasks": list(game.tasks),
         "has_points": game.has_points,
-        "spots": [None if np.isnan(x) else [round(x, 1), round(y, 1)] for x, y in places]
-        or [None] * game.num_actions,
+        "spots": [None] * game.num_actions if spots is None else _spots(spots),
         "ends": None if scene.ends is None else scene.ends.round(1).tolist(),
         "clock": _describe_clock(game),
         "handling": None if scene.handling is None else _describe_handling(scene.handling),
+        "cells": _spots(cell_spots(game)),
+        "has_owners": game.has_owners,
+        "symbols": SYMBOLS,
     }
 
 
@@ -182,3 +186,7 @@ def _runs(numbers: Sequence[int]) -> list[list[int]]:
         else:
             runs.append([number, number])
     return runs
+
+
+def _spots(places: np.ndarray) -> list[list[float] | None]:
+    return [None if np.isnan(x) else [round(x, 1), round(y, 1)] for x, y in places.tolist()]

@@ -98,9 +98,6 @@ class Corso(Game):
             return f"{cell_name(action, self.size)} is dyed, and dyed cells cannot be used"
         return f"the marble on {cell_name(action, self.size)} is the opponent's"
 
-    def owners(self, states: np.ndarray) -> np.ndarray:
-        return self.tables[0].owner[states["cells"]]
-
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         cells, movers = before["cells"], before["mover"].astype(int)[:, None]
         rows = np.arange(len(cells))

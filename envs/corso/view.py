@@ -42,3 +42,24 @@ def points(tables, state, player):
     for cell in range(len(state.cells)):
         count += tables.owner[state.cells[cell]] == sign
     return count
+
+
+@rule
+def owner(tables, state, cell):
+    """Whose marble or dye is on a cell."""
+    return tables.owner[state.cells[cell]]
+
+
+@rule
+def at_hand(tables, before, state, cell):
+    """What was the opponent's and is now the mover's."""
+    opponent = 2 * int(before.mover) - 1
+    was_taken = tables.owner[state.cells[cell]] == -opponent
+    return (tables.owner[before.cells[cell]] == opponent) & was_taken
+
+
+@rule
+def pass_turn(tables, state):
+    """Whose turn it is changes nothing else."""
+    state.mover = 1 - state.mover
+    return True

@@ -39,6 +39,8 @@ _VIEW: dict[str, tuple[str, ...]] = {
     **{"word": (*_POSITION, "action"), "task": _POSITION},
     **dict.fromkeys(("role", "points"), (*_POSITION, "player")),
     **{"next_pose": ("tables", "view", "state", "pose", "way")},
+    **{"owner": (*_POSITION, "cell"), "pass_turn": _POSITION},
+    **{"at_hand": ("tables", "before", "state", "cell")},
 }
 _CALLS = {"rules": _RULES, "view": _VIEW}
 _RECORDS = ("tables", "state", "view", "before")

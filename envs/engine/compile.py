@@ -103,7 +103,10 @@ def specialise(
 
 _RULES = ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end")
 #: The functions of a game's view.
-VIEWS = ("show", "word", "task", "role", "points", "next_pose")
+VIEWS = (
+    *("show", "word", "task", "role", "points", "next_pose"),
+    *("owner", "at_hand", "pass_turn"),
+)
 
 
 def _fill_in(rules: ModuleType, view: ModuleType | None) -> ModuleType:

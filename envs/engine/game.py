@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import NumbaError
 
+from . import foresight as foresight_templates
 from . import kernels as kernel_templates
 from . import views as view_templates
 from .check import check_description, check_rules, check_view, compile_error
@@ -26,7 +27,7 @@ from .compile import specialise
 from .messages import quoted
 from .options import Clock, Option, check_options
 from .position import Position
-from .rule import extended_record, table_record
+from .rule import extended_record, seed_rng, table_record
 from .text import GameText
 from .views import NUM_FACTS, POINTS, TASK
 
@@ -92,6 +93,21 @@ class Symmetries:
         return table
 
 
+class Threats(NamedTuple):
+    """What each player could do at once in a position, if it were their turn.
+
+    Attributes:
+        actions: int32[2, num_actions], by player: -1 for an action that wins at once, else on how
+            many cells it takes what the game counts as at hand; 0 where it is not legal.
+        cells: int32[2, height * width], by player: how many actions take what is there.
+        is_passed: whether the player who is not to move was asked: in some games nobody can pass.
+    """
+
+    actions: np.ndarray
+    cells: np.ndarray
+    is_passed: bool
+
+
 class Game(GameText):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
@@ -141,6 +157,11 @@ class Game(GameText):
             ``role(tables, state, player) -> int``, which of the scene's roles a player has
             (default: its number);
             ``points(tables, state, player) -> int``, where ``has_points``;
+            ``owner(tables, state, cell) -> int``, 1, -1 or 0 for nobody, where ``has_owners``;
+            ``at_hand(tables, before, state, cell) -> bool``, whether the action that led from
+            ``before`` to ``state`` took what is worth a threat there (default: nothing is);
+            ``pass_turn(tables, state) -> bool``, which writes the position in which the other
+            player is to move, as if the mover had passed (default: nobody can, False);
             ``next_pose(tables, view, state, pose, way) -> int``, where people take pieces in hand:
             how the mover's piece lies after a turn or a flip (`engine.views.TURN`, ``FLIP``), by
             the numbers of the scene's `Handling`. A piece that then looks the same has the same
@@ -164,8 +185,8 @@ class Game(GameText):
         random_start: starts differ, by the seed.
         log_fields: names of record fields that only tell how the position came about, for
             pictures; no rule reads them but to write them.
-        has_owners: `owners` says who has which cell of the board. Only for observations that are
-            planes over the board, in games without a canonical turn.
+        has_owners: the view's ``owner`` says who has which cell of the board. Only for
+            observations that are planes over the board, in games without a canonical turn.
         event_names: the rules whose use `events` counts, for reports on the game, such as
             ``capture``, the most striking first; none by default.
         words: texts of actions, see ``view``; ``action_names`` by default.
@@ -278,14 +299,6 @@ class Game(GameText):
         """Why a well-formed action is not legal in ``state``: the end of a sentence."""
         return "it is not legal in this position"
 
-    def owners(self, states: np.ndarray) -> np.ndarray:
-        """Who has each cell in positions [N], where the game has that: see ``has_owners``.
-
-        Returns:
-            int8[N, height * width]: 1 player 0, -1 player 1, 0 nobody.
-        """
-        raise NotImplementedError(f"cells of {self.name} have no owners")
-
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         """How often each rule of ``event_names`` came into play in N plies.
 
@@ -324,6 +337,55 @@ class Game(GameText):
     def word(self, state: np.record, action: int) -> int:
         """Number of the text of ``action``, among the ``words``."""
         return int(self._ask("word", self.tables, self._alone(state), action))
+
+    def owners(self, states: np.ndarray) -> np.ndarray:
+        """Who has each cell in positions [N], where the game has that: see ``has_owners``.
+
+        Returns:
+            int8[N, height * width]: 1 player 0, -1 player 1, 0 nobody.
+
+        Raises:
+            NotImplementedError: cells of this game have no owners.
+        """
+        self._check_owners()
+        found = np.empty((len(states), self.planes_shape[1]), np.int8)
+        self._foresee("owners", self.tables, states, found)
+        return found
+
+    def ownership(self, state: np.record, playouts: int = 200, seed: int = 0) -> np.ndarray:
+        """Who will have each cell, as far as random games from a position tell.
+
+        Args:
+            state: the position.
+            playouts: random games, 1 or more.
+            seed: of the random games.
+
+        Returns:
+            float32[height * width]: the mean of `owners` at their ends, from 1 to -1.
+
+        Raises:
+            NotImplementedError: cells of this game have no owners.
+            ValueError: there are no playouts.
+        """
+        self._check_owners()
+        if playouts < 1:
+            raise ValueError(f"playouts are 1 or more, not {playouts}")
+        sums = np.zeros(self.planes_shape[1], np.int32)
+        there, room, lots = self._alone(state), self.new_states(1), seed_rng(seed)[0]
+        self._foresee("ownership", self.tables, there, room, lots, self.num_actions, playouts, sums)
+        return (sums / np.float32(playouts)).astype(np.float32)
+
+    def threats(self, state: np.record) -> Threats:
+        """What each player could do at once in a position, if it were their turn."""
+        actions = np.zeros((2, self.num_actions), np.int32)
+        cells = np.zeros((2, self.planes_shape[1]), np.int32)
+        there = self._alone(state)
+        is_passed = self._foresee("threats", self.tables, there, self.new_states(2), actions, cells)
+        return Threats(actions, cells, bool(is_passed))
+
+    def _check_owners(self) -> None:
+        if not self.has_owners:
+            raise NotImplementedError(f"cells of {self.name} have no owners")
 
     def next_pose(self, state: np.record, pose: int, way: int) -> int:
         """How the mover's piece lies after a turn or a flip, see `board.scene.Handling`.
@@ -395,10 +457,22 @@ class Game(GameText):
         """The compiled functions of ``engine.views`` for this game."""
         return specialise(view_templates, self.rules, self.view)
 
+    @cached_property
+    def _foresight(self) -> SimpleNamespace:
+        """The compiled functions of ``engine.foresight`` for this game."""
+        return specialise(foresight_templates, self.rules, self.view)
+
     def _ask(self, name: str, *arguments: Any) -> Any:
         """Call a compiled function of the view; ``ValueError`` says what cannot be compiled."""
+        return self._call(self._views, name, arguments)
+
+    def _foresee(self, name: str, *arguments: Any) -> Any:
+        """Call a compiled function of `foresight`, likewise."""
+        return self._call(self._foresight, name, arguments)
+
+    def _call(self, compiled: SimpleNamespace, name: str, arguments: tuple[Any, ...]) -> Any:
         try:
-            return getattr(self._views, name)(*arguments)
+            return getattr(compiled, name)(*arguments)
         except NumbaError as error:
             raise compile_error(self, error) from None
 

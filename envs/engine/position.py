@@ -15,7 +15,7 @@ from .rule import ONGOING, TRUNCATED, reward, seed_rng
 from .text import RESULTS
 
 if TYPE_CHECKING:
-    from .game import Game
+    from .game import Game, Threats
 
 _NO_RNG = np.ones((1, 2), np.int64)
 
@@ -256,6 +256,14 @@ class Position:
     def board_text(self) -> str:
         """The board for a person."""
         return self.game.board_text(self.state)
+
+    def threats(self) -> Threats:
+        """What each player could do at once, if it were their turn; see `Game.threats`."""
+        return self.game.threats(self.state)
+
+    def ownership(self, playouts: int = 200, seed: int = 0) -> np.ndarray:
+        """Who will have each cell, as far as random games tell; see `Game.ownership`."""
+        return self.game.ownership(self.state, playouts, seed)
 
     def svg(
         self,

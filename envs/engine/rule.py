@@ -163,6 +163,21 @@ def _same_pose(tables, view, state, pose, way):
     return pose
 
 
+@rule
+def _no_owner(tables, state, cell):
+    return 0
+
+
+@rule
+def _nothing_at_hand(tables, before, state, cell):
+    return False
+
+
+@rule
+def _never_passed(tables, state):
+    return False
+
+
 #: Functions that a game's rules and its view may leave out, see `engine.game.Game`.
 DEFAULTS = {
     "score": _no_score,
@@ -174,4 +189,7 @@ DEFAULTS = {
     "role": _own_role,
     "points": _no_points,
     "next_pose": _same_pose,
+    "owner": _no_owner,
+    "at_hand": _nothing_at_hand,
+    "pass_turn": _never_passed,
 }

@@ -241,11 +241,6 @@ class Obsidio(Game):
         ]
         return np.stack(counts[: len(self.event_names)], axis=1, dtype=np.int32)
 
-    def owners(self, states: np.ndarray) -> np.ndarray:
-        claimed = states["cells"] >= CONTROL
-        players = (states["cells"] - CONTROL) ^ states["black"][:, None]
-        return np.where(claimed, 1 - 2 * players, 0).astype(np.int8)
-
     def board_text(self, state: np.record) -> str:
         lines = []
         for rank in reversed(range(self.size)):

@@ -135,7 +135,7 @@ def step(tables, state, action):
         state.black = 1
     state.ply += 1
 
-    dark_in_sight, light_in_sight = _look(tables, state)
+    dark_in_sight, light_in_sight = look(tables, state)
     if claims and _decides(tables, state, colour):
         state.outcome = engine.PLAYER_0_WINS + state.mover
         state.stage = START
@@ -149,7 +149,7 @@ def step(tables, state, action):
         ends_first_turn = (state.mover == 0) & (state.ply <= 2)
         state.stage = START
         state.mover = 1 - state.mover
-        _open_turn(tables, state, dark_in_sight, light_in_sight)
+        open_turn(tables, state, dark_in_sight, light_in_sight)
         state.open[swap] = tables.swap_rule & ends_first_turn
 
 
@@ -205,7 +205,7 @@ def _claim(tables, state, cell, colour):
 
 
 @rule
-def _look(tables, state):
+def look(tables, state):
     """Rewrite ``open``: the empty cells in line of sight of the last token, nothing playable.
 
     Returns how many dark and how many light cells these are.
@@ -229,8 +229,8 @@ def _look(tables, state):
 
 
 @rule
-def _open_turn(tables, state, dark_in_sight, light_in_sight):
-    """Make playable what the mover may begin its turn with, after `_look`; swapping is apart."""
+def open_turn(tables, state, dark_in_sight, light_in_sight):
+    """Make playable what the mover may begin its turn with, after `look`; swapping is apart."""
     any_dark = dark_in_sight == 0
     any_light = light_in_sight == 0
     for cell in range(len(state.cells)):
@@ -243,7 +243,7 @@ def _open_turn(tables, state, dark_in_sight, light_in_sight):
 
 @rule
 def _open_second(tables, state, light_in_sight):
-    """Make playable the cells for a second light token, after `_look`; return how many."""
+    """Make playable the cells for a second light token, after `look`; return how many."""
     for cell in range(len(state.cells)):
         state.open[cell] |= (state.open[cell] >> 1) & tables.is_light[cell]
     count = light_in_sight

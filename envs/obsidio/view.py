@@ -4,7 +4,7 @@ Each cell has a slot for what lies on it and one for its marks. View tables: non
 """
 
 from ..engine.rule import ONGOING, rule
-from .rules import CLAIMING, EMPTY, PLAYABLE, SECOND
+from .rules import CLAIMING, CONTROL, EMPTY, PLAYABLE, SECOND, START, look, open_turn
 
 #: Choices of a cell: what it holds, as the rules number that, or nothing yet, but it may be taken.
 PLAYABLE_CELL = 5
@@ -50,3 +50,29 @@ def role(tables, state, player):
 def points(tables, state, player):
     """Claims."""
     return int(state.claims[player ^ int(state.black)])
+
+
+@rule
+def owner(tables, state, cell):
+    """Who has claimed a target."""
+    content = int(state.cells[cell])
+    if content < CONTROL:
+        return 0
+    return 1 - 2 * ((content - CONTROL) ^ int(state.black))
+
+
+@rule
+def at_hand(tables, before, state, cell):
+    """A target that is claimed."""
+    return (before.cells[cell] == EMPTY) & (state.cells[cell] >= CONTROL)
+
+
+@rule
+def pass_turn(tables, state):
+    """The turn ends here, and the other player begins one."""
+    state.stage = START
+    state.mover = 1 - state.mover
+    dark_in_sight, light_in_sight = look(tables, state)
+    open_turn(tables, state, dark_in_sight, light_in_sight)
+    state.open[len(state.cells) + 1] = 0
+    return True

@@ -52,6 +52,20 @@ def role(tables, state, player):
 
 
 @rule
+def at_hand(tables, before, state, cell):
+    """A stone that is captured."""
+    return ((before.board[cell] & STONES) != EMPTY) & ((state.board[cell] & STONES) == EMPTY)
+
+
+@rule
+def pass_turn(tables, state):
+    """What is open is so for both, but not the swap."""
+    state.mover = 1 - state.mover
+    state.open[len(state.open) - 1] = 0
+    return True
+
+
+@rule
 def _show_chain(tables, state, colour, shown):
     """Show a shortest chain that joins the edges of a colour, found from the first to the last.
 

@@ -55,6 +55,14 @@ def task(tables, state):
 
 
 @rule
+def pass_turn(tables, state):
+    """No pair was exchanged last."""
+    state.mover = 1 - state.mover
+    state.forbidden = NO_PAIR
+    return True
+
+
+@rule
 def _won_circles(tables, state):
     """The circles with which the game was won, as a set of circles."""
     if state.outcome != PLAYER_0_WINS and state.outcome != PLAYER_1_WINS:

@@ -296,6 +296,33 @@ export class Game {
     return this.#functions.game_next_pose(pose, way);
   }
 
+  /**
+   * What each player could do at once, if it were their turn.
+   * @returns {{actions: Int32Array[], cells: Int32Array[], isPassed: boolean}} by player: for each
+   *   action -1 if it wins, else on how many cells it takes what the game counts as at hand; for
+   *   each cell how many actions take what is there. Whether the player who is not to move was
+   *   asked: in some games nobody can pass.
+   */
+  threats() {
+    const isPassed = this.#functions.game_threats() > 0;
+    const byPlayer = (name) => {
+      const all = this.#memory.array(name);
+      return [all.slice(0, all.length / 2), all.slice(all.length / 2)];
+    };
+    return { actions: byPlayer("game_threat_actions"), cells: byPlayer("game_threat_cells"), isPassed };
+  }
+
+  /**
+   * Who will have each cell, as far as random games from here tell: Float32Array by cell, from 1
+   * (player 0) to -1; all 0 where cells have no owners.
+   */
+  ownership({ playouts = 200, seed = 0 } = {}) {
+    checkWhole("playouts", playouts, 1, 1_000_000);
+    checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
+    this.#functions.game_ownership(seed, playouts);
+    return Float32Array.from(this.#memory.array("game_owner_sums"), (sum) => sum / playouts);
+  }
+
   /** A legal action drawn uniformly, or -1 when the game is over. */
   randomAction() {
     return this.#functions.game_random_action();

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.envs.engine import foresight, views
 from ludarium.envs.engine import kernels as engine
-from ludarium.envs.engine import views
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import observe_as, random_action, random_playout, show
 from ludarium.envs.engine.rule import ONGOING
@@ -33,6 +33,8 @@ show_scene = views.show
 tell_facts = views.facts
 find_word = views.word
 find_pose = views.next_pose
+find_threats = foresight.threats
+sum_owners = foresight.ownership
 begin = simulate.begin
 advance = simulate.advance
 results = simulate.results
@@ -187,6 +189,25 @@ def game_word(game, action):
 def game_next_pose(game, pose, way):
     """How the mover's piece in hand lies after a turn (0) or a flip (1)."""
     return find_pose(game.tables, game.view_tables, game.states, pose, way)
+
+
+@kernel
+def game_threats(game):
+    """Write what each player could do at once into ``threat_actions`` and ``threat_cells``.
+
+    Returns whether the player who is not to move was asked too.
+    """
+    return find_threats(game.tables, game.states, game.line, game.threat_actions, game.threat_cells)
+
+
+@kernel
+def game_ownership(game, seed, playouts):
+    """Write who has each cell at the ends of random games, added up, into ``owner_sums``."""
+    seed_words(game.pool, game.lots[0], seed)
+    sum_owners(
+        *(game.tables, game.states, game.line, game.lots[0]),
+        *(game.mask.shape[0], playouts, game.owner_sums),
+    )
 
 
 # The search.

@@ -207,7 +207,7 @@ def test_wrong_layers_are_refused(layers: dict, words: str) -> None:
 def test_games_without_owners_have_no_ownership() -> None:
     with pytest.raises(ValueError, match="cells of osiron have no owners"):
         make_game("osiron").start().svg(layers={"ownership": None})
-    assert set(LAYERS) == {"legal", "policy", "visits", "values", "ownership"}
+    assert set(LAYERS) == {"legal", "policy", "visits", "values", "ownership", "threats"}
 
 
 def test_a_position_says_what_it_is() -> None:

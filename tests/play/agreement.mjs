@@ -8,7 +8,7 @@ import { playLevel } from "../../play/js/levels.js";
 
 const [path, request] = process.argv.slice(2);
 const engine = await Engine.load(readFileSync(path));
-const { games, searches, levels } = JSON.parse(request);
+const { games, searches, levels, hasOwners } = JSON.parse(request);
 
 /** Numbers in range(2**32), as agreement.py draws them. */
 class Draws {
@@ -51,6 +51,12 @@ function digestOfGames(first, end) {
       const { shown, task, roles, points } = game.view();
       digest.update(shown);
       digest.update(Int32Array.of(task, ...roles, ...points));
+      if (plies % 8 === 0) {
+        const threats = game.threats();
+        for (const part of [...threats.actions, ...threats.cells]) digest.update(part);
+        digest.update(Int32Array.of(threats.isPassed ? 1 : 0));
+        if (hasOwners) digest.update(game.ownership({ playouts: 5, seed }));
+      }
       if (game.isOver) break;
       const legal = game.legalActions;
       const action = legal[draws.below(legal.length)];

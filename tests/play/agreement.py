@@ -3,7 +3,8 @@
     python -m tests.play.agreement corso onyx --games 10000 --positions 100
 
 plays random games of each game on both sides and compares, ply by ply, positions, masks, what both
-players see in both frames, scores, rewards, and the actions' canonical numbers; and searches with a
+players see in both frames, scores, rewards, and the actions' canonical numbers; at every eighth ply
+threats and who will have the cells; and searches with a
 hash of the observation in the network's place, and what levels of strength play with it. Equal
 means bit for bit.
 """
@@ -83,6 +84,12 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
             digest.update(np.array([position.score, *position.rewards], np.int32).tobytes())
             digest.update(game.shown(position.state, action, before).tobytes())
             digest.update(game.facts(position.state).tobytes())
+            if plies % 8 == 0:
+                threats = position.threats()
+                digest.update(threats.actions.tobytes() + threats.cells.tobytes())
+                digest.update(np.array([threats.is_passed], np.int32).tobytes())
+                if game.has_owners:
+                    digest.update(position.ownership(5, seed).tobytes())
             if position.is_over:
                 break
             legal = position.legal_actions
@@ -173,7 +180,7 @@ def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
     }
 
 
-def in_module(module: Path, games: int, positions: int) -> dict[str, Any]:
+def in_module(module: Path, has_owners: bool, games: int, positions: int) -> dict[str, Any]:
     searches = [
         {"settings": settings._asdict(), "positions": positions, "seed": seed}
         for seed, settings in enumerate(SETTINGS if positions else ())
@@ -182,7 +189,8 @@ def in_module(module: Path, games: int, positions: int) -> dict[str, Any]:
         {"knobs": asdict(knobs), "positions": positions, "seed": seed}
         for seed, knobs in enumerate(LEVELS if positions else ())
     ]
-    request = json.dumps({"games": _chunks(games), "searches": searches, "levels": levels})
+    asked = {"games": _chunks(games), "searches": searches, "levels": levels}
+    request = json.dumps(asked | {"hasOwners": has_owners})
     node = shutil.which("node")
     assert node is not None
     run = subprocess.run(
@@ -202,7 +210,10 @@ def compare(game: Game, module: Path, games: int, positions: int) -> str:
     Raises:
         AssertionError: something did not; the message says what first.
     """
-    ours, theirs = in_python(game, games, positions), in_module(module, games, positions)
+    ours, theirs = (
+        in_python(game, games, positions),
+        in_module(module, game.has_owners, games, positions),
+    )
     for one, other, chunk in zip(ours["games"], theirs["games"], _chunks(games), strict=True):
         assert one == other, f"{game!r}: games {chunk[0]} to {chunk[1]} differ"
     assert (ours["perft"], ours["random"]) == (theirs["perft"], theirs["random"])

@@ -12,6 +12,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from ludarium.analysis.answer import Answer
+from ludarium.analysis.probing import prober_of
+from ludarium.envs import make_game
+from ludarium.envs.engine.position import Position
+
 from .page_driver import DESKTOP, PHONE, PageDriver
 
 CORSO = "#g=corso&o=corso"
@@ -183,6 +188,101 @@ def test_analysis_shows_values_shares_and_mistakes(driver: PageDriver) -> None:
     driver.page.locator("#review").click()
     driver.page.wait_for_selector("#review:enabled")
     assert driver.page.locator(".graph polyline").count() == 1
+
+
+LATE = "c3 b2 b3 d4 d3 e5 a1 c1"
+
+
+def _late() -> tuple[Position, str]:
+    """A position of Corso that is solved in a moment, and the link to it."""
+    position = make_game("corso").start()
+    actions = []
+    for text in LATE.split():
+        actions.append(position.text_to_action(text))
+        position.play(actions[-1])
+    return position, f"{CORSO}&m={'.'.join(map(str, actions))}"
+
+
+def _exact_table(driver: PageDriver) -> dict[str, str]:
+    rows = driver.page.locator(".best tbody tr").all()
+    cells = [row.locator("td").all_inner_texts() for row in rows]
+    return {move: value for move, value, *_ in cells}
+
+
+def test_exact_values_are_those_of_python(driver: PageDriver) -> None:
+    position, link = _late()
+    asked: list[str] = []
+    driver.page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    driver.open(link)
+    driver.page.locator("#tab-analysis").click()
+    assert not any("/exact/" in path for path in asked)  # nothing of it for those who do not ask
+    driver.page.locator("#analysis-on").check()
+    driver.wait_for("/21 of 21 moves/.test(document.querySelector('.exactly')?.textContent)")
+    answers = prober_of(position.game, 1 << 25).actions(position)
+    best = Answer.best(answers.values())
+    assert f"With best play: {best} for player 1" in driver.page.locator(".exactly").inner_text()
+    driver.wait_for("/exact/.test(document.querySelector('#bar').textContent)")
+    words = {position.action_to_text(action): str(answer) for action, answer in answers.items()}
+    shown = _exact_table(driver)
+    assert len(shown) == 8
+    assert shown.items() <= words.items()
+    assert next(iter(shown.values())) == str(best)
+    marks = driver.page.locator("#board .layers text").all_text_contents()
+    signs = {1: "+", 0: "=", -1: "\u2212"}
+    expected = [f"{signs[a.outcome]}{abs(a.lead)}" if a.outcome else "=" for a in answers.values()]
+    assert sorted(marks) == sorted(expected)
+    driver.page.locator("#analysis-seconds").select_option("0")
+    driver.page.locator("#analysis-board").uncheck()
+    assert driver.page.locator("#board .layers text").count() == 0
+
+
+def test_a_review_tells_exactly_what_was_thrown_away(driver: PageDriver) -> None:
+    _, link = _late()
+    driver.open(link)
+    driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#analysis-size").select_option("50")
+    driver.page.locator("#review").click()
+    driver.page.wait_for_selector("#review:enabled", timeout=60_000)
+    assert "it was won, then lost (exact)" in driver.page.locator(".review ol").inner_text()
+
+
+def test_missing_exact_values_are_told_and_the_rest_goes_on(driver: PageDriver) -> None:
+    driver.page.route("**/exact/**", lambda route: route.fulfill(status=404))
+    driver.open(_late()[1])
+    driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#analysis-size").select_option("50")
+    driver.page.locator("#analysis-on").check()
+    driver.page.wait_for_selector("#message:not([hidden])")
+    assert "exact/corso" in driver.message
+    driver.wait_for("/; 50 simulations/.test(document.querySelector('.best caption')?.textContent)")
+
+
+def test_threats_and_owners_are_those_of_python(driver: PageDriver) -> None:
+    position, link = _late()
+    driver.open(link)
+    driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#layer-threats").check()
+    threats = position.threats()
+    expected = int((threats.cells > 0).sum() + (threats.actions == -1).sum())
+    assert driver.page.locator("#board .layers > g").count() == expected == 5
+    driver.page.locator("#layer-ownership").check()
+    owners = position.ownership()
+    squares = driver.page.locator("#board .under > g:has(rect)").count()
+    diamonds = driver.page.locator("#board .under > g:has(path)").count()
+    assert (squares, diamonds) == (int((owners >= 0.05).sum()), int((owners <= -0.05).sum()))
+    assert "random games" in driver.page.locator(".legend").inner_text()
+
+
+def test_exact_values_stay_without_a_connection(keeping: PageDriver) -> None:
+    driver, (_, link) = keeping, _late()
+    driver.open(CORSO)
+    driver.wait_for("navigator.serviceWorker.controller !== null", seconds=60)
+    for is_offline in (False, True):
+        driver.context.set_offline(is_offline)
+        driver.open(link)
+        driver.page.locator("#tab-analysis").click()
+        driver.page.locator("#analysis-on").check()
+        driver.wait_for("/21 of 21 moves/.test(document.querySelector('.exactly')?.textContent)")
 
 
 def test_reloading_goes_on_with_the_game(driver: PageDriver) -> None:

@@ -1,5 +1,6 @@
 /** The bar, the table, the graph and the review of an analysis. */
 
+import { DISCS } from "./layers.js";
 import { button, el, signed } from "./dom.js";
 import { valueFor0 } from "./analyst.js";
 import { exactAction, exactAnswer, exactBest } from "./exact.js";
@@ -11,13 +12,6 @@ const SECONDS = [0, 3, 10, 30, 120]; // for exact values
 const WORST = 8; // moves in the review
 const LEAST_LOSS = 0.1; // of a move in the review
 const GRAPH = { width: 600, height: 120, margin: 6 };
-
-/** Shares of the visits by action, or null where there is no analysis. */
-export function visitShares(node) {
-  if (!node.found) return null;
-  const total = node.found.visits.reduce((sum, visits) => sum + visits, 0);
-  return total ? Array.from(node.found.visits, (visits) => visits / total) : null;
-}
 
 /** Draw the bar of the value: the first player's share is at the left. */
 export function showBar(container, session, isOn) {
@@ -63,7 +57,11 @@ export class AnalysisView {
   #switch;
   #switches;
   #simulations;
+  #discs;
   #seconds;
+  #threats;
+  #owners;
+  #legend = el("p", { class: "faint legend" });
   #findings = el("div");
 
   constructor(container, analyst, on) {
@@ -71,6 +69,7 @@ export class AnalysisView {
     this.#on = on;
     this.#switch = checkBox("analysis-on", false, on.turn);
     const onBoard = checkBox("analysis-board", true, on.onBoard);
+    this.#discs = labelled(discs(on), "in discs");
     this.#simulations = labelled(sizes(analyst, on), "simulations");
     this.#seconds = labelled(seconds(analyst, on), "for exact values");
     this.#switches = el(
@@ -79,15 +78,27 @@ export class AnalysisView {
       labelled(this.#switch, "Analysis"),
       labelled(onBoard, "On the board"),
       this.#simulations,
+      this.#discs,
       this.#seconds,
     );
-    container.append(this.#switches, this.#findings);
+    this.#threats = labelled(checkBox("layer-threats", false, on.threats), "Threats");
+    this.#owners = labelled(checkBox("layer-ownership", false, on.ownership), "Who will own what");
+    const layers = el("div", { class: "switches" }, this.#threats, this.#owners);
+    container.append(layers, this.#legend, this.#switches, this.#findings);
   }
 
-  show(session) {
+  /**
+   * @param {import("./session.js").Session} session
+   * @param {string} legend of the layers on the board.
+   */
+  show(session, legend) {
+    this.#owners.hidden = !session.table.scene.has_owners;
+    this.#legend.textContent = legend;
+    this.#legend.hidden = legend === "";
     const { isThere, hasNetwork, hasExact, isOn } = this.#analyst;
     this.#switches.hidden = !isThere;
     this.#simulations.hidden = !hasNetwork;
+    this.#discs.hidden = !hasNetwork;
     this.#seconds.hidden = !hasExact;
     this.#switch.checked = isOn;
     if (!isThere) {
@@ -113,6 +124,17 @@ function checkBox(id, checked, onchange) {
 
 function labelled(control, text) {
   return el("label", { class: "check" }, control, ` ${text}`);
+}
+
+/** What the discs on the board tell. */
+function discs(on) {
+  const choice = el(
+    "select",
+    { id: "analysis-discs", "aria-label": "What the discs on the board tell" },
+    Object.entries(DISCS).map(([kind, text]) => el("option", { value: kind }, text)),
+  );
+  choice.addEventListener("change", () => on.discs(choice.value));
+  return choice;
 }
 
 /** How long exact values are looked for. */

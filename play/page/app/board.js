@@ -1,7 +1,7 @@
 /** The picture of a position, drawn from a scene; and the clicks and keys on it. */
 
 import { button, el } from "./dom.js";
-import { DARK, discRadius, fittedSize, heat, leastDistance, LIGHT } from "./heat.js";
+import { DARK, discRadius, fittedSize, leastDistance, LIGHT } from "./heat.js";
 
 const SAME = 1; // units within which two spots are one
 const REACH = [44, 100]; // least and most units from a click to the spot that it means
@@ -75,11 +75,11 @@ export class BoardView {
     const picture = svg.appendChild(el("svg:g", { id: "board-picture" }));
     const group = (home) => (name) => home.appendChild(el("svg:g", { class: name }));
     const [ground, slots] = ["ground", "slots"].map(group(picture));
-    const names = ["hints", "shares", "layers", "pick", "aim"];
-    const [hints, shares, layers, pick, aim] = names.map(group(svg));
+    const names = ["under", "hints", "shares", "layers", "pick", "aim"];
+    const [under, hints, shares, layers, pick, aim] = names.map(group(svg));
     ground.innerHTML = scene.ground;
     slots.append(...scene.slots.map(() => el("svg:g")));
-    this.#parts = { svg, slots: [...slots.children], hints, shares, layers, pick, aim };
+    this.#parts = { svg, slots: [...slots.children], under, hints, shares, layers, pick, aim };
     this.#shown = scene.slots.map(() => -1);
     this.#container.parentElement.style.setProperty("--aspect", width / height);
     this.#container.replaceChildren(svg);
@@ -93,11 +93,12 @@ export class BoardView {
    * @param {ArrayLike<number>} position.shown which choice each slot shows.
    * @param {{action: number, text: string}[]} position.legal the legal actions.
    * @param {boolean} position.mayPlay whether they may be played here and now.
-   * @param {number[] | null} position.shares of the visits of an analysis, by action.
+   * @param {({fill: string, ink: string, text: string} | null)[]} position.discs by action.
+   * @param {SVGElement[]} position.under what lies on the board, below the hints and discs.
    * @param {SVGElement[]} position.layers what lies on top.
    * @param {string} position.label the position in words.
    */
-  show({ node, shown, legal, mayPlay, shares, layers, label }) {
+  show({ node, shown, legal, mayPlay, discs, under, layers, label }) {
     const isNew = node !== this.#node || mayPlay !== this.#mayPlay;
     this.#node = node;
     this.#mayPlay = mayPlay;
@@ -116,9 +117,9 @@ export class BoardView {
     this.#reach = Math.min(Math.max(0.75 * leastDistance(spots), REACH[0]), REACH[1]);
     this.#legal = mayPlay ? there : [];
     this.#container.classList.toggle("playable", this.#legal.length > 0);
-    const discs = shares ? shares.map((share) => share >= 0.005) : [];
     this.#parts.hints.replaceChildren(...this.#hints(discs));
-    this.#parts.shares.replaceChildren(...(shares ? this.#discs(shares, discs) : []));
+    this.#parts.shares.replaceChildren(...this.#discs(discs));
+    this.#parts.under.replaceChildren(...under);
     this.#parts.layers.replaceChildren(...layers);
   }
 
@@ -171,15 +172,13 @@ export class BoardView {
       });
   }
 
-  #discs(shares, discs) {
-    const most = Math.max(...shares);
+  #discs(discs) {
     const elements = [];
-    discs.forEach((is, action) => {
+    discs.forEach((disc, action) => {
       const spot = this.#spot(action);
-      if (!is || spot === null) return;
+      if (!disc || spot === null) return;
       const [cx, cy] = spot;
-      const { fill, ink } = heat(shares[action] / most);
-      const text = String(Math.round(100 * shares[action]));
+      const { fill, ink, text } = disc;
       const size = fittedSize(text, this.#radius);
       elements.push(
         el("svg:circle", { cx, cy, r: this.#radius, fill, stroke: DARK, "stroke-width": 1.5 }),

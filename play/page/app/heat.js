@@ -11,12 +11,25 @@ const HEAT = [
   [92, 16, 66],
 ];
 
+const FOR_AND_AGAINST = [
+  [158, 71, 8],
+  [240, 170, 96],
+  [246, 244, 238],
+  [122, 176, 226],
+  [13, 72, 145],
+];
+
 /** The colour of a share of the largest, from 0 to 1, and of what is written on it. */
-export function heat(share) {
-  const place = Math.min(Math.max(share, 0), 1) * (HEAT.length - 1);
-  const step = Math.min(Math.floor(place), HEAT.length - 2);
-  const [red, green, blue] = HEAT[step].map((part, channel) =>
-    Math.floor(part + (place - step) * (HEAT[step + 1][channel] - part)),
+export const heat = (share) => colours(HEAT, share);
+
+/** The colour of a value, from -1 (bad, orange) to 1 (good, blue), and of what is written on it. */
+export const forAndAgainst = (value) => colours(FOR_AND_AGAINST, (value + 1) / 2);
+
+function colours(scale, at) {
+  const place = Math.min(Math.max(at, 0), 1) * (scale.length - 1);
+  const step = Math.min(Math.floor(place), scale.length - 2);
+  const [red, green, blue] = scale[step].map((part, channel) =>
+    Math.floor(part + (place - step) * (scale[step + 1][channel] - part)),
   );
   const ink = 0.3 * red + 0.59 * green + 0.11 * blue > 130 ? DARK : LIGHT;
   return { fill: `rgb(${red},${green},${blue})`, ink };

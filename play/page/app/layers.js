@@ -1,8 +1,8 @@
-/** What is drawn on top of the board. */
+/** What is drawn on top of the board, as envs/board/layers.py draws it. */
 
 import { el } from "./dom.js";
 import { exactAction, exactMark } from "./exact.js";
-import { DARK, discRadius, LIGHT } from "./heat.js";
+import { DARK, discRadius, forAndAgainst, heat, LIGHT } from "./heat.js";
 
 const MARKS = {
   1: { fill: "#0d4891", ink: "#ffffff", edge: LIGHT },
@@ -10,6 +10,73 @@ const MARKS = {
   "-1": { fill: "#9e4708", ink: "#ffffff", edge: LIGHT },
 };
 const SIZE = 27; // of the text of a mark
+const LEAST_SHARE = 0.005; // of a disc
+const LEAST_OWNER = 0.05; // of a cell that is shown
+const WINS = -1; // among the threats of actions
+// Where the marks of threats lie around a spot, and how large they are: shares of a disc's radius.
+const [ASIDE, LARGE, SMALL] = [0.6, 0.42, 0.36];
+
+/** What the discs on actions can tell of an analysis. */
+export const DISCS = { visits: "visits", policy: "prior", values: "values" };
+
+/** The discs on the actions of a node, by action: null, or their colours and text. */
+export function discsOf({ found }, kind) {
+  if (!found) return [];
+  if (kind === "values") {
+    return Array.from(found.actionValues, (value) => {
+      if (Number.isNaN(value)) return null;
+      const text = (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2).replace(/^0/, "");
+      return { ...forAndAgainst(value), text };
+    });
+  }
+  const numbers = Array.from((kind === "policy" ? found.prior : found.visits) ?? []);
+  const total = numbers.reduce((sum, number) => sum + number, 0);
+  const most = Math.max(...numbers, 0);
+  return numbers.map((number) => {
+    if (!(number >= LEAST_SHARE * total) || number === 0) return null;
+    return { ...heat(number / most), text: String(Math.round((100 * number) / total)) };
+  });
+}
+
+function symbol(scene, name, player, [x, y], scale, opacity = 1) {
+  const group = el("svg:g", { transform: `translate(${x} ${y}) scale(${scale / 10})`, opacity });
+  group.innerHTML = scene.symbols[name][player];
+  return group;
+}
+
+const inReach = (scene) => discRadius(scene.spots.filter((spot) => spot !== null));
+
+/** Stars on actions that win at once, crosses on what may be taken: the first player's at the left. */
+export function threatMarks(scene, { actions, cells }) {
+  const radius = inReach(scene);
+  const marks = [];
+  [-1, 1].forEach((side, player) => {
+    cells[player].forEach((count, cell) => {
+      const spot = scene.cells[cell];
+      if (count === 0 || spot === null) return;
+      const place = [spot[0] + side * ASIDE * radius, spot[1] + ASIDE * radius];
+      marks.push(symbol(scene, "takes", player, place, SMALL * radius));
+    });
+    actions[player].forEach((kind, action) => {
+      const spot = scene.spots[action];
+      if (kind !== WINS || spot === null) return;
+      const place = [spot[0] + side * ASIDE * radius, spot[1] - ASIDE * radius];
+      marks.push(symbol(scene, "wins", player, place, LARGE * radius));
+    });
+  });
+  return marks;
+}
+
+/** A square on each cell of the first player, a diamond on the other's, larger the surer it is. */
+export function ownerMarks(scene, owners) {
+  const radius = inReach(scene);
+  return Array.from(owners, (owner, cell) => {
+    const sure = Math.abs(owner);
+    if (sure < LEAST_OWNER || scene.cells[cell] === null) return null;
+    const scale = radius * (0.38 + 0.32 * sure);
+    return symbol(scene, "owners", owner < 0 ? 1 : 0, scene.cells[cell], scale, 0.35 + 0.65 * sure);
+  }).filter((mark) => mark !== null);
+}
 
 /** A mark for each action whose exact value is known, beside the disc of an analysis. */
 export function exactMarks(scene, node, legal) {

@@ -1,7 +1,7 @@
 /** The page: brings its parts together. */
 
 import { Analyst } from "./analyst.js";
-import { AnalysisView, showBar, visitShares } from "./analysis-view.js";
+import { AnalysisView, showBar } from "./analysis-view.js";
 import { BoardView } from "./board.js";
 import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
 import { Clock } from "./clock.js";
@@ -9,7 +9,7 @@ import { confirmed, shareDialog } from "./dialogs.js";
 import { button, byId, icon, recall, remember } from "./dom.js";
 import { ExactValues } from "./exact.js";
 import { Hand } from "./hand.js";
-import { exactMarks } from "./layers.js";
+import { discsOf, exactMarks, ownerMarks, threatMarks } from "./layers.js";
 import { LegalMoves, showMoves } from "./moves.js";
 import { capital, playerName, resultText, showPlayer, taskText } from "./panels.js";
 import { playRecord, readText, recordText } from "./records.js";
@@ -53,6 +53,9 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
     shown.onBoard = isOn;
     showFindings();
   },
+  discs: (kind) => showLayer("discs", kind),
+  threats: (isOn) => showLayer("threats", isOn),
+  ownership: (isOn) => showLayer("ownership", isOn),
   size: (simulations) => analyst.setSimulations(simulations),
   seconds: (seconds) => {
     analyst.setSeconds(seconds);
@@ -67,7 +70,16 @@ const analysisView = new AnalysisView(byId("panel-analysis"), analyst, {
   stopReview: () => analyst.stopReview(),
 });
 const clock = new Clock(byId("clock"), { runOut: (action) => session.runOut(action), say });
-const shown = { tab: "moves", onBoard: true, rules: null, loading: false };
+const shown = {
+  tab: "moves",
+  onBoard: true,
+  discs: "visits",
+  threats: false,
+  ownership: false,
+  legend: "", // of what lies on the board
+  rules: null,
+  loading: false,
+};
 let catalog = null;
 
 /** Say something to those who listen to the page. */
@@ -139,14 +151,43 @@ function showPlayers() {
   [0, 1].forEach((player) => showPlayer(byId(`player${player}`), session, player, shown.loading));
 }
 
+function showLayer(name, setting) {
+  shown[name] = setting;
+  showFindings();
+}
+
+/** What lies on the board, and what it means in words. */
+function layersOf(view, legal) {
+  const { scene } = session.table;
+  const game = session.table.at(view);
+  const under = [];
+  const layers = [];
+  const legend = [];
+  if (shown.ownership && scene.has_owners) {
+    under.push(...ownerMarks(scene, game.ownership()));
+    legend.push("Squares: player 1 will own this, diamonds: player 2; the larger, the more of 200 random games.");
+  }
+  if (shown.threats && !view.isOver) {
+    const threats = game.threats();
+    layers.push(...threatMarks(scene, threats));
+    legend.push(
+      "Stars win at once, crosses may be taken at once: round by player 1, diamonds by player 2" +
+        (threats.isPassed ? ", if it were their turn." : ". In this game nobody can pass."),
+    );
+  }
+  if (analyst.isOn && shown.onBoard) layers.push(...exactMarks(scene, view, legal));
+  return { under, layers, legend: legend.join(" ") };
+}
+
 function showBoard(legal) {
   const { view: node, table, mayPlay } = session;
   const picture = table.at(node).view().shown;
-  const isShown = analyst.isOn && shown.onBoard;
-  const shares = isShown ? visitShares(node) : null;
-  const layers = isShown ? exactMarks(table.scene, node, legal) : [];
+  const { under, layers, legend } = layersOf(node, legal);
+  shown.legend = legend;
+  const discs = analyst.isOn && shown.onBoard ? discsOf(node, shown.discs) : [];
+  const label = boardLabel();
   hand.show({ table, node, shown: picture, legal, mayPlay });
-  boardView.show({ node, shown: picture, legal, mayPlay, shares, layers, label: boardLabel() });
+  boardView.show({ node, shown: picture, legal, mayPlay, discs, under, layers, label });
 }
 
 /** The result, or whose turn it is. */
@@ -180,7 +221,7 @@ function showFindings() {
 
 function showEvaluation() {
   showBar(byId("bar"), session, analyst.isOn && analyst.isThere);
-  analysisView.show(session);
+  analysisView.show(session, shown.legend);
 }
 
 /** Legal actions without a place on the board are buttons. */
