@@ -46,7 +46,7 @@ def hardest_known(
         `_MUCH` work, so that they stay in the tables that they are written into.
     """
     wanted: dict[int, int] = {}
-    for number, data in asked:
+    for number, data in asked[:count]:
         if data:
             effort = max(int(data) >> kernels.WORK_SHIFT, _MUCH)
             rest = int(data) & (1 << kernels.WORK_SHIFT) - 1

@@ -1,0 +1,92 @@
+"""What took longest to find, in a file: searches take less with it, and say the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludarium.analysis.corso import CorsoSolver, shipped_known
+from ludarium.analysis.corso.known import first_positions, read_known, write_known
+from ludarium.analysis.probing import solver_of
+from ludarium.analysis.solver import after
+from ludarium.cli import main
+from ludarium.envs import make_game
+from ludarium.envs.engine.position import Position
+
+MEMORY = 1 << 25
+
+
+def _random_positions(size: int, plies: int, count: int) -> list[Position]:
+    game, draws = make_game("corso", size=size), np.random.default_rng(5)
+    found: list[Position] = []
+    while len(found) < count:
+        position = game.start()
+        while not position.is_over and position.ply < plies:
+            position.play(int(draws.choice(position.legal_actions)))
+        if not position.is_over:
+            found.append(position)
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_what_is_known_is_not_searched_again(seed: int) -> None:
+    game = make_game("corso", size=4)
+    first = CorsoSolver(game, MEMORY)
+    asked = first_positions(game, 1)
+    expected = [answer.outcome for answer in first.answer_all(asked, leads=False)]
+    known = first.known(asked, 1000)
+    assert known.shape == (1000, 2)
+    assert (np.diff(known[:, 0]) > 0).all()
+    other = CorsoSolver(game, MEMORY, seed=seed)  # with another seed, at other places
+    other.learn(known)
+    assert [answer.outcome for answer in other.answer_all(asked, leads=False)] == expected
+    assert other.nodes <= 2 * len(asked)  # a draw is two questions: no win, and no loss
+    assert len(first.known(asked, 2)) == 2
+
+
+def test_answers_are_the_same_with_it() -> None:
+    learnt, plain = (CorsoSolver(make_game("corso"), MEMORY) for _ in range(2))
+    learnt.learn(shipped_known(learnt.game))
+    positions = _random_positions(5, 6, 12)
+    assert [str(a) for a in learnt.answer_all(positions)] == [
+        str(a) for a in plain.answer_all(positions)
+    ]
+
+
+def test_the_first_plies_are_answered_at_once() -> None:
+    """Player 0 wins with every first action, and so every reply to one loses."""
+    game = make_game("corso")
+    solver = solver_of(game, MEMORY)
+    answers = solver.actions(game.start(), 1000, leads=False)
+    assert {answer.outcome for answer in answers.values()} == {1}
+    for action in (0, 6, 12):
+        replies = solver.actions(after(game.start(), action), 1000, leads=False)
+        assert {answer.outcome for answer in replies.values()} == {-1}
+
+
+def test_first_positions_are_one_of_each_kind() -> None:
+    counts = [len(first_positions(make_game("corso", size=3), plies)) for plies in range(3)]
+    assert counts[:2] == [1, 4]  # the start; corner, edge, centre
+    assert len(first_positions(make_game("corso"), 2)) == 92
+
+
+def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:
+    path = tmp_path / "3x3.known.table"
+    command = ["solve", "corso", "--option", "size=3", "--memory", "1MiB", "--known", str(path)]
+    assert main([*command, "--plies", "1", "--entries", "50", "--threads", "1"]) == 0
+    game = make_game("corso", size=3)
+    known = read_known(path, game)
+    assert known.shape == (50, 2)
+    with pytest.raises(ValueError, match="is not for Corso"):
+        read_known(path, make_game("corso", size=4))
+    assert main([*command, "--score"]) == 2
+    assert main([*command, "--entries", "0"]) == 2
+    write_known(path, game, known)
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="damaged"):
+        read_known(path, game)
+    assert len(shipped_known(game)) == 0  # there is no need on small boards
