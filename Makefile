@@ -46,7 +46,8 @@ test-lowest: $(LOWEST)/.ready
 test-page: page
 	$(PIP) --editable '.[browser]'
 	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py \
-		tests/play/test_page_hand.py tests/play/test_page_clock.py
+		tests/play/test_page_hand.py tests/play/test_page_clock.py \
+		tests/play/test_site.py::test_the_built_page_is_whole_and_current
 
 test-cluster: $(VENV)/.dev
 	$(PIP) --editable '.[cluster]'

@@ -20,6 +20,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -33,6 +34,7 @@ from ludarium.envs import Game
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.threads import available_cores
 from ludarium.training.runs.files import (
     PARTIAL,
     StorageError,
@@ -267,6 +269,7 @@ class _Parts:
 
     def add_games(self, variants: Sequence[Variant]) -> None:
         """Add games, and the list of them."""
+        self._add_modules(variants)
         games: dict[str, dict[str, Any]] = {}
         for variant in variants:
             name = variant.game.name
@@ -317,6 +320,12 @@ class _Parts:
         target = folder / address
         make_folders(target.parent)
         write_file(target, (self._folder / address).read_bytes())
+
+    def _add_modules(self, variants: Sequence[Variant]) -> None:
+        """Add what takes longest, as many at a time as there are cores."""
+        different = {module_name(variant.game): variant for variant in variants}
+        with ThreadPoolExecutor(available_cores()) as pool:
+            list(pool.map(self._add_module, different.values()))
 
     def _add_module(self, variant: Variant) -> str:
         def make(path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
+PATIENCE = 120.0  # seconds; only what does not happen at all takes so long, on a busy machine too
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _OPPONENTS = {
     "random": "A random mover",
@@ -67,7 +68,7 @@ class PageDriver:
             **{**defaults, **context},
         )
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(1000 * PATIENCE)
         self.hosts: set[str] = set()
         self.errors: list[str] = []
         self.page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
@@ -123,7 +124,7 @@ class PageDriver:
         self.press(dialog.get_by_role("button", name="Play", exact=True))
         dialog.wait_for(state="detached")
 
-    def wait_for(self, condition: str, seconds: float = 20.0) -> None:
+    def wait_for(self, condition: str, seconds: float = PATIENCE) -> None:
         """Wait for an expression to be true; the page forbids what Playwright has for it."""
         end = time.monotonic() + seconds
         while not self.page.evaluate(condition):
@@ -248,7 +249,7 @@ class PageDriver:
         )
         return across, down
 
-    def wait_for_turn(self, seconds: float = 20.0) -> None:
+    def wait_for_turn(self, seconds: float = PATIENCE) -> None:
         """Wait until there is something to click, or the game is over."""
         self.wait_for(
             "document.querySelector('#board .hints circle, #off-board button') !== null || "

@@ -69,12 +69,12 @@ def test_nothing_is_wider_than_a_phone(browser: Any, site: str) -> None:
 
 
 def test_agent_answers_while_the_page_stays_awake(driver: PageDriver) -> None:
-    driver.open()
-    driver.new_game(opponent="level", level=2)
+    """However long it thinks on this machine: if it did so in the page, that would be one gap."""
+    driver.open("#g=obsidio&o=obsidio&seat=0&opponent=network:1600")
     driver.page.evaluate(
         """() => {
             window.longest = 0;
-            let last = performance.now();
+            let last = (window.began = performance.now());
             setInterval(() => {
                 const now = performance.now();
                 window.longest = Math.max(window.longest, now - last);
@@ -84,7 +84,8 @@ def test_agent_answers_while_the_page_stays_awake(driver: PageDriver) -> None:
     )
     driver.play()
     driver.wait_for("document.querySelectorAll('.move').length === 2")
-    assert driver.page.evaluate("window.longest") < 1000
+    longest, whole = driver.page.evaluate("[longest, performance.now() - began]")
+    assert longest < whole / 2
 
 
 @pytest.mark.parametrize(
@@ -318,7 +319,7 @@ def test_missing_network_is_told(driver: PageDriver) -> None:
 def test_page_opens_without_a_connection(keeping: PageDriver) -> None:
     driver = keeping
     driver.open(CORSO)
-    driver.wait_for("navigator.serviceWorker.controller !== null", seconds=60)
+    driver.wait_for("navigator.serviceWorker.controller !== null")
     driver.context.set_offline(True)
     driver.open(CORSO)
     driver.play()

@@ -116,13 +116,17 @@ def test_pieces_of_osiron_are_exchanged_by_their_places(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "plies"),
-    [("corso", {}, 4), ("corso", {}, 7), ("onyx", {"size": 6}, 6), ("onyx", {"size": 6}, 9)]
-    + [("obelisk", {}, 5), ("obelisk", {}, 8)],
+    [("corso", {}, 4), ("corso", {}, 9), ("onyx", {"size": 6}, 6), ("onyx", {"size": 6}, 9)]
+    + [("obelisk", {}, 5), ("obelisk", {}, 7)],
 )
 def test_analysis_is_that_of_python(
     browser: Any, site: str, name: str, options: dict[str, Any], plies: int
 ) -> None:
-    """Of both players' positions: some networks see one of them turned."""
+    """Of both players' positions: some networks see one of them turned.
+
+    Browser and PyTorch round differently, and each processor in its own way. In these positions the
+    visits stay the same if all answers of the network change by 0.0003 at random.
+    """
     game = make_game(name, **options)
     actions = _random_actions(game, plies)
     driver = PageDriver(browser, site, DESKTOP)

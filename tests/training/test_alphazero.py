@@ -377,8 +377,11 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path):
 
 
 def test_training_learns_corso_3x3(tmp_path):
-    """A tiny run from nothing beats random play, where an untrained network does not."""
-    trainer = trained(tmp_path, "budget={iterations: 12}", "self_play.positions=512")
+    """A tiny run from nothing beats random play, where an untrained network does not.
+
+    Rounding, which differs between processors, makes other runs of it: they score 0.86 and more.
+    """
+    trainer = trained(tmp_path, "budget={iterations: 24}", "self_play.positions=512")
     game = trainer.game
     agent = NetworkAgent(game, trainer.learner.ema_network, 0, backend="eager")
     random_agent = make_agent("random", game)
@@ -386,7 +389,7 @@ def test_training_learns_corso_3x3(tmp_path):
     torch.manual_seed(0)
     untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
     before = play_match(game, untrained, random_agent, 200, seed=1)
-    assert result.score > 0.7  # rounding differs between processors: 0.79 on one, more on others
+    assert result.score > 0.7
     assert result.score > before.score + 0.15
 
 
