@@ -364,7 +364,9 @@ class _Parts:
     def _add_part(
         self, address: str, is_current: Callable[[Path], bool], make: Callable[[Path], None]
     ) -> str:
-        """Add a file that is kept, or taken from near, where it is current, or else made."""
+        """Add a file that is kept, or taken from near, where it is current, or else made, once."""
+        if address in self._addresses:
+            return address
         path = self._folder / address
         self._addresses[address] = None
         make_folders(path.parent)

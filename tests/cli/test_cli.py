@@ -276,15 +276,18 @@ def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, 
 
 
 @pytest.mark.parametrize("missing", ["rich", "pydantic", "yaml"])
-def test_without_the_extra_packages_the_remedy_is_named(missing):
+def test_without_the_extra_packages_the_remedy_is_named(missing, tmp_path):
+    folder = tmp_path / "run"
+    arguments = ["train", "corso", "--folder", str(folder)]
     program = (
         f"import sys; sys.modules[{missing!r}] = None\n"
-        "from ludarium.cli import main; sys.exit(main(['games']))"
+        f"from ludarium.cli import main; sys.exit(main({arguments}))"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.returncode == 2
     assert 'pip install "ludarium[train]"' in result.stderr
     assert "Traceback" not in result.stderr
+    assert not folder.exists()
 
 
 def test_bench_reports_the_share_of_the_network(capsys, tmp_path, run_folder):
