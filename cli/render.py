@@ -156,7 +156,8 @@ def _plies(given: argparse.Namespace, output: Path, played: int) -> set[int]:
 
 def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
     """The layers asked for, as far as the position has them."""
-    layers: dict[str, Any] = {name: None for name in names if name in ("legal", "ownership")}
+    known = ("legal", "ownership", "threats")
+    layers: dict[str, Any] = {name: None for name in names if name in known}
     searched = [name for name in names if name in _SEARCHED]
     if not searched or position.is_over:
         return layers

@@ -27,7 +27,9 @@ from ludarium.play.build import read_game
 from ludarium.play.wasm.exact import build_solver, table_file
 
 SCRIPT = Path(__file__).with_name("exact.mjs")
-LIMIT = 300_000  # positions that Python may search for one that is taken
+LIMIT = 100_000  # positions that Python may search for one that is taken
+#: The share of a random game after which positions are taken; other games have no early ones.
+FIRST = {"osiron": 0.0, "corso": 0.3}
 
 
 def decided_positions(
@@ -41,7 +43,7 @@ def decided_positions(
         while not position.is_over:
             position.play(int(draws.choice(position.legal_actions)))
             played.append(position.copy())
-        first = int(len(played) * draws.uniform(0.3 if prober.searches else 0.0, 1.0))
+        first = int(len(played) * draws.uniform(FIRST.get(prober.game.name, 0.9), 1.0))
         for late in played[min(first, len(played) - 2) : -1][:3]:
             found = prober.actions(late, LIMIT)
             if count > 0 and all(answer.is_decided for answer in found.values()):
