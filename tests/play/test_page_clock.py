@@ -105,7 +105,7 @@ def test_the_hourglass_is_stopped_while_one_looks_back_or_analyses(driver: PageD
     driver.page.get_by_role("button", name="To the game").click()
     assert told(driver).startswith("Player 1: 0:40 ")
     driver.page.locator("#tab-analysis").click()
-    driver.page.locator("#panel-analysis").get_by_role("checkbox").first.check()
+    driver.page.locator("#analysis-on").check()
     assert told(driver) == "The hourglass is stopped at 0:40"
     wait(driver, 100)
     assert len(driver.moves) == 1
