@@ -12,7 +12,7 @@
  */
 
 const SECTION = "ludarium";
-const FORMAT = 1;
+export const FORMAT = 1; // of the modules that these files read
 
 /** How a game stands: the values of `game.outcome`. */
 export const Outcome = Object.freeze({
@@ -48,11 +48,12 @@ export class Engine {
    * @throws {Error} it is no module of ludarium, or one of another format.
    */
   constructor(module) {
-    const sections = WebAssembly.Module.customSections(module, SECTION);
-    if (!sections.length) throw new Error("this is no module of ludarium: it has no manifest");
     this.module = module;
     /** What the module says of itself; see docs/wasm.md. */
-    this.manifest = JSON.parse(new TextDecoder().decode(sections[0]));
+    this.manifest = manifestOf(module);
+    if (this.manifest === null) {
+      throw new Error("this is no module of ludarium: it has no manifest");
+    }
     if (this.manifest.format !== FORMAT) {
       throw new Error(`the module has format ${this.manifest.format}; this file reads ${FORMAT}`);
     }
@@ -65,14 +66,7 @@ export class Engine {
    * @returns {Promise<Engine>}
    */
   static async load(source) {
-    if (source instanceof WebAssembly.Module) return new Engine(source);
-    if (typeof source === "string" || source instanceof URL) source = await fetch(source);
-    if (typeof Response !== "undefined" && source instanceof Response) {
-      if (!source.ok) throw new Error(`cannot fetch ${source.url}: ${source.status}`);
-      // Not compileStreaming, which refuses what a simple server sends without a type of content.
-      source = await source.arrayBuffer();
-    }
-    return new Engine(await WebAssembly.compile(source));
+    return new Engine(await compiled(source));
   }
 
   /** A game with a memory of its own, at the start; see `Game.start` for the seed. */
@@ -526,7 +520,27 @@ export class Search {
   }
 }
 
-/** The arrays in a module's memory, which never moves; for the files beside this one. */
+// For the files beside this one.
+
+/** A module from a source as `Engine.load` takes it. */
+export async function compiled(source) {
+  if (source instanceof WebAssembly.Module) return source;
+  if (typeof source === "string" || source instanceof URL) source = await fetch(source);
+  if (typeof Response !== "undefined" && source instanceof Response) {
+    if (!source.ok) throw new Error(`cannot fetch ${source.url}: ${source.status}`);
+    // Not compileStreaming, which refuses what a simple server sends without a type of content.
+    source = await source.arrayBuffer();
+  }
+  return WebAssembly.compile(source);
+}
+
+/** What a module says of itself, or null where it says nothing. */
+export function manifestOf(module) {
+  const sections = WebAssembly.Module.customSections(module, SECTION);
+  return sections.length ? JSON.parse(new TextDecoder().decode(sections[0])) : null;
+}
+
+/** The arrays in a module's memory, which never moves. */
 export class Memory {
   #buffer;
   #arrays = new Map();

@@ -9,10 +9,8 @@
  *     known.actions; // [{action, outcome, lead, plies, text}], the best first
  */
 
-import { Memory } from "./engine.js";
+import { compiled, FORMAT, manifestOf, Memory } from "./engine.js";
 
-const SECTION = "ludarium";
-const FORMAT = 1;
 const FIRST_BUDGET = 1 << 14; // positions searched for a question in the first round
 const MOST_BUDGET = 1 << 20; // and at most: some tenths of a second
 const BREATH = 25; // ms of searching between looks at what else there is to do
@@ -42,16 +40,9 @@ export class Solver {
    * @throws {Error} it is no such module.
    */
   static async load(source) {
-    if (typeof source === "string" || source instanceof URL) source = await fetch(source);
-    if (typeof Response !== "undefined" && source instanceof Response) {
-      if (!source.ok) throw new Error(`cannot fetch ${source.url}: ${source.status}`);
-      source = await source.arrayBuffer();
-    }
-    const module =
-      source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
-    const sections = WebAssembly.Module.customSections(module, SECTION);
-    const manifest = sections.length ? JSON.parse(new TextDecoder().decode(sections[0])) : {};
-    if (manifest.format !== FORMAT || !manifest.solver) {
+    const module = await compiled(source);
+    const manifest = manifestOf(module);
+    if (manifest?.format !== FORMAT || !manifest.solver) {
       throw new Error("this is no module with exact values, or one of another format");
     }
     return new Solver(module, manifest);

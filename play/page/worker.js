@@ -1,13 +1,13 @@
 /**
  * The thread that thinks: rules and search of one game, and its network.
  *
- * Takes messages `{type, id, ...}`: "open" (module, network), "search" (seed, actions, and what
- * `search` below takes), "stop". Answers each open and search with `{id, done}` or `{id, error}`;
- * a search tells `{id, found}` and an open `{id, loading}` on the way.
+ * Serves (see serving.js) "open" (module, network) and "search" (seed, actions, and what `search`
+ * below takes); a search tells `{id, found}` and an open `{id, loading}` on the way.
  */
 
 import { Engine, inBoardFrame } from "./engine.js";
 import { playLevel } from "./levels.js";
+import { serve } from "./serving.js";
 
 const RUNTIME = new URL("./vendor/onnxruntime-web/", import.meta.url);
 const BREATH = 25; // ms of thinking between looks at the messages
@@ -16,8 +16,6 @@ const REPORT = 400; // ms between reports
 let runtime = null;
 let game = null;
 let evaluate = null;
-let ended = Promise.resolve(); // when all that was asked for before has ended
-const stops = new Map();
 
 async function loadRuntime() {
   const ort = await import(new URL("ort.wasm.min.mjs", RUNTIME).href);
@@ -106,22 +104,4 @@ async function search({ id, seed, actions, settings, time, knobs, reports }, sto
   return { ...found, prior };
 }
 
-async function answer(id, work) {
-  try {
-    self.postMessage({ id, done: await work() });
-  } catch (error) {
-    self.postMessage({ id, error: error.message });
-  }
-  stops.delete(id);
-}
-
-self.addEventListener("message", ({ data }) => {
-  if (data.type === "stop") {
-    stops.get(data.id)?.abort();
-    return;
-  }
-  const stop = new AbortController();
-  stops.set(data.id, stop);
-  const work = data.type === "open" ? () => open(data) : () => search(data, stop);
-  ended = ended.then(() => answer(data.id, work));
-});
+serve({ open, search });

@@ -126,41 +126,34 @@ function labelled(control, text) {
   return el("label", { class: "check" }, control, ` ${text}`);
 }
 
-/** What the discs on the board tell. */
-function discs(on) {
-  const choice = el(
+/** A choice of values, each with its text. */
+function choice(id, label, options, selected, onchange) {
+  const select = el(
     "select",
-    { id: "analysis-discs", "aria-label": "What the discs on the board tell" },
-    Object.entries(DISCS).map(([kind, text]) => el("option", { value: kind }, text)),
+    { id, "aria-label": label },
+    options.map(([value, text]) => el("option", { value, selected: value === selected }, text)),
   );
-  choice.addEventListener("change", () => on.discs(choice.value));
-  return choice;
+  select.addEventListener("change", () => onchange(select.value));
+  return select;
+}
+
+function discs(on) {
+  const label = "What the discs on the board tell";
+  return choice("analysis-discs", label, Object.entries(DISCS), null, on.discs);
 }
 
 /** How long exact values are looked for. */
 function seconds(analyst, on) {
-  const choice = el(
-    "select",
-    { id: "analysis-seconds", "aria-label": "Seconds for the exact values of a position" },
-    SECONDS.map((each) =>
-      el("option", { value: each, selected: each === analyst.seconds }, each ? `${each} s` : "none"),
-    ),
-  );
-  choice.addEventListener("change", () => on.seconds(Number(choice.value)));
-  return choice;
+  const options = SECONDS.map((each) => [each, each ? `${each} s` : "none"]);
+  const label = "Seconds for the exact values of a position";
+  const take = (value) => on.seconds(Number(value));
+  return choice("analysis-seconds", label, options, analyst.seconds, take);
 }
 
 function sizes(analyst, on) {
-  const all = [50, 100, 200, 400, 800, analyst.mostSimulations];
-  const size = el(
-    "select",
-    { id: "analysis-size", "aria-label": "Simulations of an analysis" },
-    all.map((each) =>
-      el("option", { value: each, selected: each === analyst.simulations }, String(each)),
-    ),
-  );
-  size.addEventListener("change", () => on.size(Number(size.value)));
-  return size;
+  const options = [50, 100, 200, 400, 800, analyst.mostSimulations].map((each) => [each, `${each}`]);
+  const take = (value) => on.size(Number(value));
+  return choice("analysis-size", "Simulations of an analysis", options, analyst.simulations, take);
 }
 
 function bestMoves(session, analyst, on) {

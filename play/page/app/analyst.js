@@ -18,13 +18,60 @@ export function valueFor0(node) {
   return node.mover === 0 ? node.found.value : -node.found.value;
 }
 
+/** Looks at one position at a time, and gives up what is no longer wanted. */
+class Look {
+  #find;
+  #done;
+  #failed;
+  #work = null;
+
+  /**
+   * @param {(node: object, most: number, stop: AbortController) => Promise<void>} find
+   * @param {() => void} done it has ended.
+   * @param {(error: Error) => void} failed likewise, before `done`.
+   */
+  constructor(find, done, failed) {
+    this.#find = find;
+    this.#done = done;
+    this.#failed = failed;
+  }
+
+  get isAtWork() {
+    return this.#work !== null;
+  }
+
+  /** Look at a node, for `most` seconds or simulations, if that is due. */
+  update(node, most, isDue) {
+    const work = this.#work;
+    if (work && (!isDue || work.node !== node || work.most !== most)) {
+      work.stop.abort();
+      this.#work = null;
+    }
+    if (isDue && !this.#work) this.#begin(node, most);
+  }
+
+  async #begin(node, most) {
+    const work = { node, most, stop: new AbortController() };
+    this.#work = work;
+    try {
+      await this.#find(node, most, work.stop);
+    } catch (error) {
+      if (this.#work !== work) return;
+      this.#failed(error);
+    }
+    if (this.#work !== work) return;
+    this.#work = null;
+    this.#done();
+  }
+}
+
 export class Analyst {
   #thinker;
   #exact;
   #session;
   #tell;
-  #work = null; // the search of the position that is looked at
-  #exactWork = null; // the same for its exact values
+  #search; // of the position that is looked at
+  #solution; // its exact values
   #review = null;
 
   /**
@@ -43,6 +90,22 @@ export class Analyst {
     this.isOn = false;
     this.simulations = 400;
     this.seconds = 10; // for the exact values of a position; 0 looks for none
+    this.#search = new Look(
+      (node, simulations, stop) => this.#think(node, simulations, stop),
+      tell.found,
+      (error) => {
+        this.isOn = false;
+        tell.failed(error.message);
+      },
+    );
+    this.#solution = new Look(
+      (node, seconds, { signal }) => this.#solve(node, { time: 1000 * seconds, signal }),
+      tell.found,
+      (error) => {
+        tell.failed(error.message);
+        this.seconds = 0;
+      },
+    );
   }
 
   /** Whether the board at hand can be analysed: by a network, or by exact values. */
@@ -65,7 +128,7 @@ export class Analyst {
 
   /** Whether exact values are being looked for. */
   get isSolving() {
-    return this.#exactWork !== null;
+    return this.#solution.isAtWork;
   }
 
   get mostSimulations() {
@@ -100,48 +163,18 @@ export class Analyst {
   update() {
     const node = this.#session.view;
     const idle = this.#session.agent === null && this.#review === null;
-    const due = this.isOn && idle && this.hasNetwork && this.#lacks(node);
-    this.#updateExact(node, this.isOn && idle);
-    if (
-      this.#work &&
-      (!due || this.#work.node !== node || this.#work.simulations !== this.simulations)
-    ) {
-      this.#work.stop.abort();
-      this.#work = null;
-    }
-    if (due && !this.#work) this.#look(node);
-  }
-
-  #updateExact(node, mayLook) {
-    const due = mayLook && this.hasExact && this.#lacksExact(node, 1000 * this.seconds);
-    const work = this.#exactWork;
-    if (work && (!due || work.node !== node || work.seconds !== this.seconds)) {
-      work.stop.abort();
-      this.#exactWork = null;
-    }
-    if (due && !this.#exactWork) this.#lookExactly(node);
+    const mayLook = this.isOn && idle;
+    const lacksExact = this.hasExact && this.#lacksExact(node, 1000 * this.seconds);
+    const lacks = this.hasNetwork && this.#lacks(node);
+    this.#solution.update(node, this.seconds, mayLook && lacksExact);
+    this.#search.update(node, this.simulations, mayLook && lacks);
   }
 
   #lacksExact(node, time) {
     return !node.isOver && !node.exact?.isComplete && (node.exact?.time ?? 0) < time;
   }
 
-  async #lookExactly(node) {
-    const work = { node, seconds: this.seconds, stop: new AbortController() };
-    this.#exactWork = work;
-    try {
-      await this.#find(node, { time: 1000 * work.seconds, signal: work.stop.signal });
-    } catch (error) {
-      if (this.#exactWork !== work) return;
-      this.#tell.failed(error.message);
-      this.seconds = 0;
-    }
-    if (this.#exactWork !== work) return;
-    this.#exactWork = null;
-    this.#tell.found();
-  }
-
-  #find(node, run) {
+  #solve(node, run) {
     const { record } = this.#session.table.at(node);
     return this.#exact.find(node, record, { ...run, onFound: () => this.#tell.found() });
   }
@@ -159,7 +192,9 @@ export class Analyst {
     try {
       if (this.hasExact && this.seconds > 0) await this.#solveBackwards(nodes, review.stop);
       for (const node of nodes) {
-        if (this.hasNetwork && this.#lacks(node)) await this.#search(node, review.stop);
+        if (this.hasNetwork && this.#lacks(node)) {
+          await this.#think(node, this.simulations, review.stop);
+        }
         if (review.stop.signal.aborted) break;
         review.done += 1;
         judge(node);
@@ -180,7 +215,7 @@ export class Analyst {
       if (stop.signal.aborted || failures === FAILURES) return;
       if (node.isOver) continue;
       if (this.#lacksExact(node, REVIEW_TIME)) {
-        await this.#find(node, { time: REVIEW_TIME, leads: false, signal: stop.signal });
+        await this.#solve(node, { time: REVIEW_TIME, leads: false, signal: stop.signal });
       }
       failures = exactBest(node) === null ? failures + 1 : 0;
       judge(node);
@@ -193,23 +228,7 @@ export class Analyst {
     return !node.found || (node.found.searched ?? 0) < this.simulations;
   }
 
-  async #look(node) {
-    const work = { node, simulations: this.simulations, stop: new AbortController() };
-    this.#work = work;
-    try {
-      await this.#search(node, work.stop);
-    } catch (error) {
-      if (this.#work !== work) return;
-      this.isOn = false;
-      this.#tell.failed(error.message);
-    }
-    if (this.#work !== work) return;
-    this.#work = null;
-    this.#tell.found();
-  }
-
-  async #search(node, stop) {
-    const { simulations } = this;
+  async #think(node, simulations, stop) {
     const table = this.#session.table;
     const keep = (found) => {
       if (!node.found || found.simulations >= node.found.simulations) node.found = found;

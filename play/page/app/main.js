@@ -158,17 +158,17 @@ function showLayer(name, setting) {
 
 /** What lies on the board, and what it means in words. */
 function layersOf(view, legal) {
-  const { scene } = session.table;
-  const game = session.table.at(view);
+  const { table } = session;
+  const { scene } = table;
   const under = [];
   const layers = [];
   const legend = [];
   if (shown.ownership && scene.has_owners) {
-    under.push(...ownerMarks(scene, game.ownership()));
+    under.push(...ownerMarks(scene, table.ownership(view)));
     legend.push("Squares: player 1 will own this, diamonds: player 2; the larger, the more of 200 random games.");
   }
   if (shown.threats && !view.isOver) {
-    const threats = game.threats();
+    const threats = table.threats(view);
     layers.push(...threatMarks(scene, threats));
     legend.push(
       "Stars win at once, crosses may be taken at once: round by player 1, diamonds by player 2" +

@@ -38,6 +38,18 @@ export class Table {
     return shown;
   }
 
+  /** What each player could do at once at a node, see `Game.threats` of engine.js; found once. */
+  threats(node) {
+    node.threats ??= this.at(node).threats();
+    return node.threats;
+  }
+
+  /** Who will own what from a node on, see `Game.ownership` of engine.js; found once. */
+  ownership(node) {
+    node.ownership ??= this.at(node).ownership();
+    return node.ownership;
+  }
+
   /** How the mover's piece in hand lies after a turn (0) or a flip (1), see the scene. */
   nextPose(node, pose, way) {
     return this.at(node).nextPose(pose, way);

@@ -18,6 +18,8 @@ export class Node {
     this.comment = "";
     this.found = null; // the result of an analysis
     this.exact = null; // what is known exactly, see exact.js
+    this.threats = null; // once somebody has asked, see table.js
+    this.ownership = null; // likewise
   }
 
   get isOver() {
