@@ -382,6 +382,18 @@ def search(board, table, worker, cells, target, ply):
     return best
 
 
+@_inlined
+def _entry(board, table, number):
+    """The entry of a position, by its number; 0 if there is none."""
+    scrambled = scramble(board, number)
+    bucket = (scrambled & board.bucket_mask) * BUCKET
+    tag = scrambled >> board.bucket_bits
+    for place in range(bucket, bucket + BUCKET):
+        if table[place] != 0 and table[place] >> TAG_SHIFT == tag:
+            return table[place]
+    return 0
+
+
 @_compiled
 def recall(board, table, worker, cells):
     """Bounds of a position's value without a search: from its fixed cells and the table.
@@ -394,16 +406,12 @@ def recall(board, table, worker, cells):
     base = count(fixed & cells.own_dye) - count(fixed & cells.other_dye)
     live = count(board.cells & ~fixed)
     symmetry = write_keys(board, worker, with_fixed_as_own(cells, fixed))
-    scrambled = scramble(board, worker.keys[symmetry])
-    bucket = (scrambled & board.bucket_mask) * BUCKET
-    tag = scrambled >> board.bucket_bits
-    for place in range(bucket, bucket + BUCKET):
-        entry = table[place]
-        if entry != 0 and entry >> TAG_SHIFT == tag:
-            low = (entry & 63) - _OFFSET
-            high = (entry >> _HIGH_SHIFT & 63) - _OFFSET
-            return base + low, base + high, entry >> WORK_SHIFT & 63
-    return base - live, base + live, 0
+    entry = _entry(board, table, worker.keys[symmetry])
+    if entry == 0:
+        return base - live, base + live, 0
+    low = (entry & 63) - _OFFSET
+    high = (entry >> _HIGH_SHIFT & 63) - _OFFSET
+    return base + low, base + high, entry >> WORK_SHIFT & 63
 
 
 @_compiled
@@ -433,10 +441,4 @@ def entry_of(board, table, worker, cells):
     fixed = fixed_cells(board, cells)
     symmetry = write_keys(board, worker, with_fixed_as_own(cells, fixed))
     number = worker.keys[symmetry]
-    scrambled = scramble(board, number)
-    bucket = (scrambled & board.bucket_mask) * BUCKET
-    tag = scrambled >> board.bucket_bits
-    for place in range(bucket, bucket + BUCKET):
-        if table[place] != 0 and table[place] >> TAG_SHIFT == tag:
-            return number, table[place] & DATA_MASK
-    return number, 0
+    return number, _entry(board, table, number) & DATA_MASK

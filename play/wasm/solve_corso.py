@@ -16,7 +16,7 @@ from ludarium.envs.corso import Corso
 from ludarium.envs.engine.compile import kernel
 from ludarium.envs.engine.rule import ONGOING
 
-from .solving import BOUND, forget_bounds, note_bounds
+from .solving import BOUND, bounds_of, forget_bounds, note_bounds, note_bounds_of
 
 rules: Any = None  # Corso's rule module, filled in by `specialise`
 
@@ -101,8 +101,7 @@ def solver_ask(solver, action, leads, budget):
     if not is_own:
         rules.step(solver.tables[0], after[0], action)
     cells = cells_of(after[0].cells, int(after[0].mover))
-    low = int(bounds[action].low) if is_own else -int(bounds[action].high)
-    high = int(bounds[action].high) if is_own else -int(bounds[action].low)
+    low, high = bounds_of(bounds, action, is_own)
     worker.limit = worker.nodes + budget
     target = first_target(low, high)
     ply = np.int64(0)  # a constant would make another copy of the search
@@ -115,10 +114,7 @@ def solver_ask(solver, action, leads, budget):
         else:
             high = min(high, bound)
         target = next_target(low, high, target)
-    if is_own:
-        note_bounds(bounds, action, low, high)
-    else:
-        note_bounds(bounds, action, -high, -low)
+    note_bounds_of(bounds, action, is_own, low, high)
     return int(not is_open(low, high, leads))
 
 

@@ -15,7 +15,7 @@ from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, record_dtype
 
-from .solving import BOUND, forget_bounds, note_bounds
+from .solving import BOUND, bounds_of, forget_bounds, note_bounds, note_bounds_of
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
@@ -126,8 +126,7 @@ def solver_ask(solver, action, leads, budget):
     question, worker = solver.questions[0], solver.workers[0]
     setting = setting_of(solver)
     is_first = int(state.mover) == 0
-    low = int(bounds[action].low) if is_first else -int(bounds[action].high)
-    high = int(bounds[action].high) if is_first else -int(bounds[action].low)
+    low, high = bounds_of(bounds, action, is_first)
     end = worker.nodes + budget
     goes_on = question.is_begun != 0 and question.action == action
     target = question.target if goes_on else first_target(low, high)
@@ -156,10 +155,7 @@ def solver_ask(solver, action, leads, budget):
     question.is_begun = int(goes_on)
     question.action = action
     question.target = target
-    if is_first:
-        note_bounds(bounds, action, low, high)
-    else:
-        note_bounds(bounds, action, -high, -low)
+    note_bounds_of(bounds, action, is_first, low, high)
     return int(not is_open(low, high, leads))
 
 

@@ -25,6 +25,18 @@ def forget_bounds(bounds, most):
 
 
 @part
+def bounds_of(bounds, entry, is_movers):
+    """What is known of an entry: for the mover, or for the opponent, whose values are the opposite.
+
+    Returns:
+        The least and the greatest value.
+    """
+    if is_movers:
+        return int(bounds[entry].low), int(bounds[entry].high)
+    return -int(bounds[entry].high), -int(bounds[entry].low)
+
+
+@part
 def note_bounds(bounds, entry, low, high):
     """Write down what was found out about an action, or the position, and what follows from it."""
     actions = len(bounds) - 1
@@ -42,3 +54,12 @@ def note_bounds(bounds, entry, low, high):
     for action in range(actions):
         if bounds[action].is_legal:
             bounds[action].high = min(bounds[action].high, best.high)
+
+
+@part
+def note_bounds_of(bounds, entry, is_movers, low, high):
+    """As `note_bounds`, for bounds as `bounds_of` returns them."""
+    if is_movers:
+        note_bounds(bounds, entry, low, high)
+    else:
+        note_bounds(bounds, entry, -high, -low)
