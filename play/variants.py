@@ -10,7 +10,6 @@ from typing import Any
 
 from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
 from ludarium.envs import Game
-from ludarium.envs.engine.options import Clock
 from ludarium.envs.registry import make_game, make_stored_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import fitting_agent, shipped_agents
@@ -40,17 +39,12 @@ class Variant:
         return cls(game, fitting_agent(game))
 
     @property
-    def clock(self) -> Clock | None:
-        """The clock that it is played with."""
-        clock = self.game.clock
-        return clock if clock is not None and self.game.options[clock.option] else None
-
-    @property
     def without_clock(self) -> Variant:
         """The same without a clock, whose network and levels it shares."""
-        if self.clock is None:
+        clock = self.game.running_clock
+        if clock is None:
             return self
-        plain = make_stored_game(self.game.name, self.game.options, **{self.clock.option: False})
+        plain = make_stored_game(self.game.name, self.game.options, **{clock.option: False})
         return Variant(plain, self.agent, self.label)
 
     @property
@@ -63,7 +57,7 @@ class Variant:
     def title(self) -> str:
         """Its name for people: the first option, those that are not the default, the label."""
         first, *_ = self.game.option_list or (None,)
-        clock = self.clock
+        clock = self.game.running_clock
         told = [
             f"{option.name} {_as_text(value)}"
             for option in self.game.option_list

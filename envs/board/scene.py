@@ -150,8 +150,8 @@ def describe_scene(game: Game) -> dict[str, Any]:
 
 
 def _describe_clock(game: Game) -> dict[str, Any] | None:
-    clock = game.clock
-    if clock is None or not game.options[clock.option]:
+    clock = game.running_clock
+    if clock is None:
         return None
     action = list(game.action_names).index(clock.action)
     return {

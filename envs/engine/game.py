@@ -338,6 +338,12 @@ class Game(GameText):
         """Number of the text of ``action``, among the ``words``."""
         return int(self._ask("word", self.tables, self._alone(state), action))
 
+    @property
+    def running_clock(self) -> Clock | None:
+        """The clock that it is played with; None without."""
+        clock = self.clock
+        return clock if clock is not None and self.options[clock.option] else None
+
     def owners(self, states: np.ndarray) -> np.ndarray:
         """Who has each cell in positions [N], where the game has that: see ``has_owners``.
 

@@ -374,8 +374,7 @@ class _Trial:
         handling = self.game.drawn_scene.handling
         if handling is None:
             return
-        legal = handling.pose_of[np.flatnonzero(self._mask(states))]
-        poses = set(legal[legal >= 0].tolist())
+        poses = self._legal_poses(handling, states)
         for way, name in ((TURN, "turn"), (FLIP, "flip")):
             table = self.game.view_tables[0]
             found = {int(self._call("next_pose", table, states[0], pose, way)) for pose in poses}
@@ -385,6 +384,11 @@ class _Trial:
                 f"next_pose takes the poses {sorted(poses)} of legal actions to {sorted(found)} "
                 f"by a {name}; it must take them to each other",
             )
+
+    def _legal_poses(self, handling: Handling, states: np.ndarray) -> set[int]:
+        """The poses in which a piece can be put down."""
+        poses = handling.pose_of[np.flatnonzero(self._mask(states))]
+        return set(poses[poses >= 0].tolist())
 
     def _shown(self, before: np.ndarray, action: int, states: np.ndarray) -> np.ndarray:
         shown = np.full(len(self._choices), _UNWRITTEN, np.int32)
@@ -536,12 +540,11 @@ class _Trial:
         game, handling = self.game, self.game.drawn_scene.handling
         if handling is None:
             return True
-        legal = handling.pose_of[np.flatnonzero(self._mask(states))]
         table = game.view_tables[0]
         return all(
             game.next_pose(states[0], pose, way)
             == int(self._call("next_pose", table, states[0], pose, way))
-            for pose in set(legal[legal >= 0].tolist())
+            for pose in self._legal_poses(handling, states)
             for way in (TURN, FLIP)
         )
 

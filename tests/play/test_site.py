@@ -147,7 +147,7 @@ def test_every_shipped_agent_has_a_variant(name: str) -> None:
 
 def test_a_game_with_a_clock_is_offered_with_it_and_with_the_same_agent() -> None:
     plain, clocked = usual_variants("obelisk")
-    assert (plain.clock, clocked.clock) == (None, plain.game.clock)
+    assert (plain.game.running_clock, clocked.game.running_clock) == (None, plain.game.clock)
     assert clocked.title == "scoring points, hourglass"
     assert clocked.without_clock == plain
     assert (clocked.agent, clocked.ladder) == (plain.agent, plain.ladder)
