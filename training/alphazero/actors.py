@@ -79,8 +79,13 @@ class Actors(ABC):
         return {}
 
     @abstractmethod
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Go on with the games that `state` gave; if it gave none, new games begin."""
+    def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
+        """Go on with the games that `state` gave, or with new ones if it gave none.
+
+        Args:
+            arrays: of `state`.
+            weights: with which the run goes on.
+        """
 
     def close(self) -> None:  # noqa: B027 - not everyone has something to stop
         """Stop playing."""
@@ -154,8 +159,7 @@ class LocalActors(Actors):
             self.dtype,
             advance,
         )
-        simulations = len(samples) * config.playouts
-        return SelfPlayResult(samples, positions=len(samples), simulations=simulations)
+        return SelfPlayResult.of_playouts(samples, config.playouts)
 
     def play(self, settings: SearchSettings, resign_at: float, advance: Advance) -> SelfPlayResult:
         """Play an iteration."""
@@ -175,10 +179,11 @@ class LocalActors(Actors):
         """The games and searches in progress."""
         return self.self_play.state()
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take over games and searches."""
+    def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
+        """Take over games, searches and weights."""
         if arrays:
             self.self_play.restore(arrays)
+        self.load(weights)
 
 
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:

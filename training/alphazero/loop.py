@@ -325,9 +325,8 @@ class AlphaZeroTrainer(Trainer):
         if learner.ownership is not None:
             learner.ownership.load_state_dict(unflatten(tensors, "ownership"))
         restore_optimizer(learner.optimizer, unflatten(tensors, "optimizer"))
-        self.actors.restore(state.arrays)
         self.replay.restore(state.replay, self.folder.chunk)
-        self.actors.publish(self._weights())
+        self.actors.restore(state.arrays, self._weights())
 
     def close(self) -> None:
         """Stop actors and learner."""

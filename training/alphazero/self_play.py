@@ -93,6 +93,11 @@ class SelfPlayResult:
     seconds: float | None = None
 
     @classmethod
+    def of_playouts(cls, samples: np.ndarray, playouts: int) -> SelfPlayResult:
+        """Samples of the bootstrap, each searched with so many playouts."""
+        return cls(samples, positions=len(samples), simulations=len(samples) * playouts)
+
+    @classmethod
     def join(cls, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
         """Join the results of several groups; the samples keep their order."""
         counts = {

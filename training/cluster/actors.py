@@ -28,7 +28,7 @@ from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.search import SearchSettings
 
 from .flow import Flow
-from .nodes import Node, Nodes, Say, room_on
+from .nodes import Node, Nodes, Say, only_on, room_on
 from .worker import Delivery, Job, Order, PackedWeights, SelfPlayer
 
 _POLL = 0.1  # seconds that the dispatcher waits for a delivery at a time
@@ -182,8 +182,8 @@ class ClusterActors(Actors):
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
         """Have the games of the bootstrap played; every game that was begun is waited for."""
         wanted = self.config.bootstrap.positions
-        play, self._flow = self._flow, Flow(wanted, 1, collecting=True)
         with self._changed:
+            play, self._flow = self._flow, Flow(wanted, 1, collecting=True)
             self._settings = None
             self._is_playing = True
         taken = self._collect(
@@ -247,10 +247,11 @@ class ClusterActors(Actors):
         """Where the actors are."""
         return f"learner on {self._device}, actors on a Ray cluster"
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Begin new games."""
+    def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
+        """Begin new games with the weights."""
         if arrays:
             self._say("the games in progress were played on one machine: new ones begin")
+        self._publish(weights)
 
     def close(self) -> None:
         """Stop the actors."""
@@ -402,7 +403,6 @@ class ClusterActors(Actors):
     def _start(self, node: Node, cpus: int, gpus: float) -> None:
         """Start an actor on a node."""
         import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         number = self._next_player
         self._next_player += 1
@@ -412,7 +412,7 @@ class ClusterActors(Actors):
                 num_cpus=cpus,
                 num_gpus=gpus,
                 max_restarts=0,
-                scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
+                scheduling_strategy=only_on(node.id),
             )
             .remote(self._job, number, cpus, "cuda" if gpus else "cpu")
         )
@@ -499,17 +499,9 @@ class ClusterActors(Actors):
     def _take_gpu(self) -> Any:
         """Reserve the learner's GPU, so that no actor gets it."""
         import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        seat = (
-            ray.remote(_Seat)
-            .options(
-                num_gpus=1,
-                num_cpus=0,
-                scheduling_strategy=NodeAffinitySchedulingStrategy(self._home, soft=False),
-            )
-            .remote()
-        )
+        where = only_on(self._home)
+        seat = ray.remote(_Seat).options(num_gpus=1, num_cpus=0, scheduling_strategy=where).remote()
         try:
             ray.get(seat.gpus.remote(), timeout=_PATIENCE)
         except ray.exceptions.RayError as error:

@@ -11,7 +11,7 @@ from typing import Any
 from ludarium.envs.engine.threads import one_core
 from ludarium.training.runs.evaluation import Evaluation, Evaluator, Progress
 
-from .nodes import Node, Nodes, Say
+from .nodes import Node, Nodes, Say, only_on
 
 _POLL = 0.2  # seconds
 
@@ -68,7 +68,6 @@ class ClusterEvaluator(Evaluator):
     def _begin(self) -> None:
         """Start the evaluation that waits, or that has lost its node."""
         import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         if self._task is not None:
             return
@@ -80,8 +79,7 @@ class ClusterEvaluator(Evaluator):
             node = self._choose_node(self._playing)
             if node is None:
                 return
-            strategy = NodeAffinitySchedulingStrategy(node.id, soft=False)
-            player = ray.remote(_Player).options(num_cpus=0, scheduling_strategy=strategy)
+            player = ray.remote(_Player).options(num_cpus=0, scheduling_strategy=only_on(node.id))
             self._player = player.remote()
         self._task = self._player.play.remote(self._playing)
 

@@ -78,6 +78,13 @@ def difference(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
     return None
 
 
+def only_on(node: str) -> Any:
+    """Ray's way to say that something runs on this node, by its id, or not at all."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return NodeAffinitySchedulingStrategy(node, soft=False)
+
+
 def make_survey() -> Callable[[bytes, str], dict[str, str]]:
     """A function that finds out the `identity` of a node, which may have another ludarium.
 
@@ -165,12 +172,9 @@ class Nodes:
     def _ask(self, node: Node) -> Any:
         import cloudpickle
         import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         task = ray.remote(make_survey()).options(
-            num_cpus=0,
-            max_retries=0,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
+            num_cpus=0, max_retries=0, scheduling_strategy=only_on(node.id)
         )
         return task.remote(cloudpickle.dumps(self._game), self._identity["ludarium"])
 

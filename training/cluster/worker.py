@@ -209,9 +209,7 @@ class SelfPlayer:
             self.job.dtype,
             games=max(1, min(GAMES, order.positions // _PLIES_OF_A_GAME)),
         )
-        return SelfPlayResult(
-            samples, positions=len(samples), simulations=len(samples) * config.playouts
-        )
+        return SelfPlayResult.of_playouts(samples, config.playouts)
 
     def _loaded(self, packed: PackedWeights) -> LocalActors:
         """The games, with this version of the weights."""
