@@ -15,8 +15,6 @@ import argparse
 import hashlib
 import json
 import math
-import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
@@ -37,6 +35,7 @@ from ludarium.training.networks import fresh_network
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import PUCT
 from tests.games import ALL_GAMES
+from tests.play.node import ask
 
 SCRIPT = Path(__file__).with_name("agreement.mjs")
 CHUNK = 100  # games that share a digest, so that a difference is found
@@ -191,13 +190,7 @@ def in_module(module: Path, has_owners: bool, games: int, positions: int) -> dic
     ]
     asked = {"games": _chunks(games), "searches": searches, "levels": levels}
     request = json.dumps(asked | {"hasOwners": has_owners})
-    node = shutil.which("node")
-    assert node is not None
-    run = subprocess.run(
-        [node, str(SCRIPT), str(module), request], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return ask(SCRIPT, str(module), request)
 
 
 def _chunks(games: int) -> list[tuple[int, int]]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +23,7 @@ from ludarium.envs import Game
 from ludarium.envs.engine.position import Position
 from ludarium.play.build import read_game
 from ludarium.play.wasm.exact import build_solver, table_file
+from tests.play.node import ask
 
 SCRIPT = Path(__file__).with_name("exact.mjs")
 LIMIT = 100_000  # positions that Python may search for one that is taken
@@ -56,18 +55,8 @@ def in_module(game: Game, positions: list[Position], module: Path) -> list[dict[
     packed = table_file(game)
     table = module.with_suffix(".table")
     table.write_bytes(packed or b"")
-    node = shutil.which("node")
-    assert node is not None
     records = json.dumps([position.states[0].tobytes().hex() for position in positions])
-    run = subprocess.run(
-        [node, str(SCRIPT), str(module), str(table)],
-        input=records,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    found: list[dict[str, Any]] = json.loads(run.stdout)
+    found: list[dict[str, Any]] = ask(SCRIPT, str(module), str(table), text=records)
     return found
 
 

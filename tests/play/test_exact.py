@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from ludarium.envs import GAMES, make_game
 from ludarium.play import build
-from ludarium.play.wasm import LinkerError, linker, read_module
+from ludarium.play.wasm import read_module
 from ludarium.play.wasm.exact import (
     build_solver,
     require_current_solver,
@@ -19,6 +17,7 @@ from ludarium.play.wasm.exact import (
     table_name,
 )
 from tests.play.exact import compare
+from tests.play.node import need_tools, run_tests
 from tests.tictactoe import TicTacToe
 
 SOLVER_TESTS = Path(__file__).with_name("solver.test.mjs")
@@ -29,19 +28,10 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
 
 
-def _need_tools() -> None:
-    try:
-        linker.find_zig()
-    except LinkerError as error:
-        pytest.skip(str(error))
-    if shutil.which("node") is None:
-        pytest.skip("there is no node, which runs the modules")
-
-
 @pytest.fixture(scope="module")
 def tictactoe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The module with exact values of tic-tac-toe, as a file."""
-    _need_tools()
+    need_tools()
     path = tmp_path_factory.mktemp("exact") / "tictactoe.wasm"
     path.write_bytes(build_solver(TicTacToe()).content)
     return path
@@ -68,7 +58,7 @@ def test_values_of_a_small_game_are_those_of_python(tictactoe: Path) -> None:
     ],
 )
 def test_values_are_those_of_python(name: str, positions: int, tmp_path: Path) -> None:
-    _need_tools()
+    need_tools()
     game = build.read_game(name)
     path = tmp_path / "exact.wasm"
     path.write_bytes(build_solver(game).content)
@@ -77,14 +67,7 @@ def test_values_are_those_of_python(name: str, positions: int, tmp_path: Path) -
 
 @pytest.mark.slow
 def test_the_solver_in_javascript(tictactoe: Path) -> None:
-    run = subprocess.run(
-        ["node", "--test", str(SOLVER_TESTS)],
-        env={"MODULE": str(tictactoe), "PATH": str(Path(shutil.which("node") or "").parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout
+    run_tests(SOLVER_TESTS, tictactoe)
 
 
 @pytest.mark.slow

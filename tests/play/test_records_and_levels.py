@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
-import subprocess
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from ludarium.envs.engine.record_text import (
 from ludarium.training.search import SearchResult
 from tests.survival.mutate import mutate_bytes
 
+from .node import ask
 from .record_texts import HEAD, WRONG, records
 
 HERE = Path(__file__).parent
@@ -36,18 +35,7 @@ LADDERS = [file for file in LADDERS if file.name.endswith(".levels.json")]
 
 def in_node(script: str, request: Any) -> Any:
     """What a script of this folder answers."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("there is no node, which runs the page's files")
-    run = subprocess.run(
-        [node, str(HERE / script)],
-        input=json.dumps(request),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return ask(HERE / script, text=json.dumps(request))
 
 
 # Records.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -30,25 +28,17 @@ from ludarium.play.wasm.module import custom_section
 from ludarium.training.search.gumbel import sequence_of_considered_visits
 from tests.games import ALL_GAMES
 from tests.play.agreement import compare
+from tests.play.node import need_tools, run_tests
 from tests.tictactoe import TicTacToe
 
 ENGINE_TESTS = Path(__file__).with_name("engine.test.mjs")
 EMPTY = b"\0asm\x01\0\0\0"  # a module without anything
 
 
-def _need_tools() -> None:
-    try:
-        linker.find_zig()
-    except LinkerError as error:
-        pytest.skip(str(error))
-    if shutil.which("node") is None:
-        pytest.skip("there is no node, which runs the modules")
-
-
 @pytest.fixture(scope="module")
 def tictactoe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The module of tic-tac-toe, as a file."""
-    _need_tools()
+    need_tools()
     module = build_module(TicTacToe(), Limits(cache=4.0))
     return build.write_module(tmp_path_factory.mktemp("modules"), TicTacToe(), module)
 
@@ -67,7 +57,7 @@ def test_games_and_searches_are_those_of_python(tictactoe: Path) -> None:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", ALL_GAMES)
 def test_thousands_of_games_are_those_of_python(name: str, tmp_path: Path) -> None:
-    _need_tools()
+    need_tools()
     game = ALL_GAMES[name]()
     path = build.write_module(tmp_path, game, build_module(game))
     assert "agree" in compare(game, path, games=10_000, positions=100)
@@ -75,7 +65,7 @@ def test_thousands_of_games_are_those_of_python(name: str, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_random_start_is_that_of_python(tmp_path: Path) -> None:
-    _need_tools()
+    need_tools()
     game = GAMES["osiron"](setup="random")
     path = build.write_module(tmp_path, game, build_module(game))
     assert path.name == "osiron-setup=random.wasm"
@@ -84,14 +74,7 @@ def test_a_random_start_is_that_of_python(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_engine_in_javascript(tictactoe: Path) -> None:
-    run = subprocess.run(
-        ["node", "--test", str(ENGINE_TESTS)],
-        env={"MODULE": str(tictactoe), "PATH": str(Path(shutil.which("node") or "").parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout
+    run_tests(ENGINE_TESTS, tictactoe)
 
 
 @pytest.mark.slow
