@@ -1,4 +1,4 @@
-"""Game records as text: headers, numbered moves, comments and variations; see docs/records.md.
+"""Game records as text: headers, numbered moves, comments, variations; see docs/guide/records.md.
 
     [Format "ludarium 1"]
     [Game "corso"]
@@ -54,9 +54,11 @@ _OPTION = re.compile(r'("(?:[^"\\]|\\.)*+")[ \t]+(.*)')
 _HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 _WHOLE = {name: re.compile(f"0|[1-9][0-9]{{0,{most}}}") for name, most in _DIGITS.items()}
 _NUMBER = re.compile(r"([0-9]+)\.[ \t\n]*")
-_WORD = '[^ \t\n;{}()\\[\\]"\\x00-\\x1f\ud800-\udfff]++'
-_BARE = re.compile(f"{_WORD}(?:[ \\t\\n]++{_WORD})*+")
-_IS_BARE = re.compile(f"(?![0-9]+\\.){_WORD}(?: {_WORD})*+")
+_WORD = '[^ \t\n;{}()\\[\\]"\\x00-\\x1f\ud800-\udfff]+'
+# A word and white space have no character in common, so that these take linear time. (Possessive
+# ones would too, but Python 3.11.2 lets them end with a space.)
+_BARE = re.compile(f"{_WORD}(?:[ \\t\\n]+{_WORD})*")
+_IS_BARE = re.compile(f"(?![0-9]+\\.){_WORD}(?: {_WORD})*")
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
 _COMMENT = re.compile(r"\{((?:[^{}\\]|\\.)*+)\}", re.DOTALL)
 
@@ -115,7 +117,7 @@ def format_record(record: Mapping[str, Any]) -> str:
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(
             f"moves and notes of a game record are lists of texts and of mappings, see "
-            f"docs/records.md ({type(error).__name__}: {shortened(str(error), 100)})"
+            f"docs/guide/records.md ({type(error).__name__}: {shortened(str(error), 100)})"
         ) from None
     text = "\n".join([*lines, "", *([moves] if moves else [])]) + "\n"
     parse_record(text)  # so that limits and types are told here, and not when it is read
