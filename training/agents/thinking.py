@@ -14,12 +14,16 @@ from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.models import InferenceEngine
 from ludarium.models.inference import torch_threads
-from ludarium.models.network import PolicyValueNetwork, WithDraws
+from ludarium.models.network import PolicyValueNetwork, ScoreInValue, WithDraws
 from ludarium.training.search import Evaluator, TreeSearch
-from ludarium.training.search.tree_search import BATCH, Batch, new_batches
+from ludarium.training.search.tree_search import BATCH, SETTINGS, Batch, new_batches
 
 from .agent import Agent, GameInPlay, Seed
+from .checkpoints import check_score
 from .settings import check_duration, duration_text
+
+#: Standard errors of the lower bounds of values by which an action is chosen.
+BOUND = 3.0
 
 _MEMORY = 2**30  # bytes of the trees of all games in play
 
@@ -54,9 +58,13 @@ class ThinkingAgent(Agent):
         backend: see `ludarium.models.InferenceEngine`; not for a function.
         memory: bytes that the trees of all games in play may take together. A tree that has its
             share of it does not grow, and the move is played.
+        score: see `NetworkAgent`.
+        bound: standard errors of the lower confidence bounds by which the action is chosen; 0
+            plays the most visited one. See `TreeSearch.best_action`.
 
     Raises:
-        ValueError: ``seconds`` or ``temperature`` is out of range.
+        ValueError: ``seconds``, ``temperature`` or ``score`` is out of range, or there is no score
+            to play for.
     """
 
     def __init__(
@@ -69,13 +77,21 @@ class ThinkingAgent(Agent):
         temperature: float = 0.0,
         backend: str = "auto",
         memory: int = _MEMORY,
+        score: float = 0.0,
+        bound: float = BOUND,
     ) -> None:
         check_duration(seconds)
         if not 0 <= temperature < np.inf:
             raise ValueError(f"temperature is a number from 0 on, not {temperature!r}")
-        super().__init__(game, f"{name}?time={duration_text(seconds)}", seed)
+        label = f"{name}?time={duration_text(seconds)}" + (f"&score={score:g}" if score else "")
+        label += f"&bound={bound:g}" if bound != BOUND else ""
+        super().__init__(game, label, seed)
         self.seconds = seconds
         self.temperature = temperature
+        self.bound = bound
+        self._settings = SETTINGS._replace(score=score, max_score=max(1, game.max_score))
+        if score:
+            network = with_score(game, network, score)
         self._evaluator = evaluator_with_draws(game, network, backend)
         self._memory = memory
         self._in_play = 0
@@ -139,7 +155,7 @@ class ThinkingAgent(Agent):
 
     def _fresh(self, state: np.ndarray, desk: list[Batch], games: int) -> TreeSearch:
         memory = self._memory // max(1, games)
-        return TreeSearch(self.game, state, self._evaluator, batches=desk, memory=memory)
+        return TreeSearch(self.game, state, self._evaluator, self._settings, desk, memory)
 
     def _think(self, count: int, search_in: Callable[[int, list[Batch]], TreeSearch]) -> np.ndarray:
         """Think about so many positions; int64 [count], the actions."""
@@ -162,7 +178,7 @@ class ThinkingAgent(Agent):
     def _choose(self, search: TreeSearch, lots: np.ndarray) -> int:
         """The best action, or one drawn from the visits by Gumbel-max."""
         if not self.temperature:
-            return search.best_action()
+            return search.best_action(self.bound)
         actions, visits = search.open_visits()
         with np.errstate(divide="ignore", over="ignore"):
             logits = np.log(visits / visits.max()) / self.temperature
@@ -192,3 +208,17 @@ def evaluator_with_draws(
         return np.concatenate([logits, unknown], axis=1, dtype=np.float32), values
 
     return evaluate
+
+
+def with_score(
+    game: Game, network: PolicyValueNetwork | Evaluator, share: float
+) -> PolicyValueNetwork:
+    """The network with a share of the score in its value.
+
+    Raises:
+        ValueError: the share is out of range, or there is no score.
+    """
+    check_score(game, share)
+    if not isinstance(network, PolicyValueNetwork):
+        raise ValueError("score is for networks of this package, which have learnt the final score")
+    return ScoreInValue(network, share)

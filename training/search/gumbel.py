@@ -14,7 +14,7 @@ import numpy as np
 from ludarium.envs.engine.rule import compiled
 
 from .settings import SearchSettings
-from .tree import NO_EDGE, NO_NODE, is_proven, node_value
+from .tree import NO_EDGE, NO_NODE, is_settled, node_value
 
 _TINY = np.float32(1.1754944e-38)
 _NEVER = np.float32(-np.inf)
@@ -118,7 +118,7 @@ def value_visited(root, nodes, edges, settings, number, visited):
     for index in range(visited):
         edge = root.visited[index]
         child = nodes[edges[edge].child]
-        value = node.sign * node_value(child)
+        value = node.sign * node_value(child, settings)
         prior = max(edges[edge].prior, _TINY)
         visited_prior += prior
         visited_value += prior * value
@@ -242,7 +242,7 @@ def select_inside(root, nodes, edges, settings, number):
     for index in range(visited):
         edge = root.visited[index]
         child = nodes[edges[edge].child]
-        if is_proven(child):
+        if is_settled(child, settings):
             continue
         score = root.values[index] - share * child.visits
         first = edge < best_edge

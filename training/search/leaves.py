@@ -16,7 +16,7 @@ from ludarium.envs.engine.compile import kernel, part
 
 from .cache import NO_SLOT, lookup, store
 from .simulate import expand, expand_leaf, show, simulate, start_search, write_logits
-from .tree import NO_NODE, is_proven
+from .tree import NO_NODE, is_proven, is_settled
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
@@ -85,7 +85,7 @@ def gather(
     for _ in range(_ATTEMPTS * len(leaves)):
         if waiting == len(leaves) or collisions == len(blocked):
             break
-        if root.simulation + waiting >= limit or is_proven(nodes[0]):
+        if root.simulation + waiting >= limit or is_settled(nodes[0], settings):
             break
         leaf = simulate(table, search, settings, considered_visits)
         if leaf == NO_NODE:

@@ -25,7 +25,7 @@ def high_for(node, sign):
 
 
 @compiled
-def update_bounds(nodes, edges, leaf):
+def update_bounds(nodes, edges, leaf, settings):
     """Propagate the bounds of ``leaf`` up the tree, as long as they change anything."""
     number = nodes[leaf].parent
     while number != NO_NODE:
@@ -40,24 +40,25 @@ def update_bounds(nodes, edges, leaf):
         changed = low != low_for(node, sign) or high != high_for(node, sign)
         node.lower = low if sign > 0 else -high
         node.upper = high if sign > 0 else -low
-        close_edges(nodes, edges, node, low, high)
+        close_edges(nodes, edges, node, low, high, settings.score > 0)
         if not changed:
             return
         number = node.parent
 
 
 @compiled
-def close_edges(nodes, edges, node, low, high):
+def close_edges(nodes, edges, node, low, high, score_counts):
     """Close the edges that are proven to be worse than the lower bound ``low`` of the mover.
 
-    Of a proven node only the actions that keep its value stay open.
+    Of a proven node only the actions that are proven to keep its value stay open; where the score
+    counts too, all that may keep it, for one of them may gain more.
     """
     for edge in range(node.first, node.end):
         child = edges[edge].child
         if child == NO_NODE:
-            edges[edge].open = low != high
-        elif low == high:
+            edges[edge].open = score_counts or low != high
+        elif low == high and not score_counts:
             edges[edge].open = low_for(nodes[child], node.sign) == low
         else:
             best = high_for(nodes[child], node.sign)
-            edges[edge].open = best > -1 and best >= low
+            edges[edge].open = best >= low and (best > -1 or low == high)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ludarium.envs.engine.rule import compiled, random_bits
 
-from .tree import NO_EDGE, NO_NODE, is_proven, node_value
+from .tree import NO_EDGE, NO_NODE, is_settled, node_value
 
 _UNIFORM = 1.0 / 4294967296.0
 _TINY = np.float32(1.1754944e-38)
@@ -38,11 +38,11 @@ def select(root, nodes, edges, settings, number):
         value = node.sign * node.raw_value
         visits = 0
         if child != NO_NODE:
-            if is_proven(nodes[child]):
+            if is_settled(nodes[child], settings):
                 continue
             visits = nodes[child].visits
             if visits > 0:
-                value = node.sign * node_value(nodes[child])
+                value = node.sign * node_value(nodes[child], settings)
             visits += nodes[child].pending
         score = value + explore * prior / np.float32(1 + visits)
         if best_edge == NO_EDGE or score > best_score:
@@ -52,10 +52,10 @@ def select(root, nodes, edges, settings, number):
 
 
 @compiled
-def write_visit_policy(nodes, edges, out):
+def write_visit_policy(nodes, edges, settings, out):
     """Write the open root actions' shares of the visits into ``out`` [A].
 
-    Of a proven root, all actions that keep its value share equally. Where all actions that were
+    Of a settled root, all actions that keep its value share equally. Where all actions that were
     visited are closed, because they are proven to be worse, the priors of the others count.
     """
     node = nodes[0]
@@ -66,7 +66,7 @@ def write_visit_policy(nodes, edges, out):
         child = edges[edge].child
         if child != NO_NODE and edges[edge].open:
             visits = nodes[child].visits
-            out[edges[edge].action] = 1 if is_proven(node) else visits
+            out[edges[edge].action] = 1 if is_settled(node, settings) else visits
             total += out[edges[edge].action]
     if total == 0:
         for edge in range(node.first, node.end):
@@ -84,7 +84,7 @@ def choose_edge(root, nodes, edges, settings, rng):
     So does a greedy search.
     """
     node = nodes[0]
-    write_visit_policy(nodes, edges, root.policy)
+    write_visit_policy(nodes, edges, settings, root.policy)
     best = 0
     for edge in range(node.first, node.end):
         if root.policy[edges[edge].action] > root.policy[edges[best].action]:

@@ -30,6 +30,10 @@ class SearchSettings(NamedTuple):
         temperature_plies: from this ply of the game on searches are greedy: they play the best
             action found. PUCT takes the most visited one, as at temperature 0; Gumbel leaves
             the noise out of the final choice. The noise stays in the search.
+        score: share of the final score in the value, 0 to below 1; the rest is the outcome's. The
+            network's values must have it too, see `ludarium.models.network.ScoreInValue`. Above 0
+            an outcome that is proven bounds the value, but does not end the search.
+        max_score: the score that counts as much as a win.
     """
 
     simulations: int = 64
@@ -44,3 +48,5 @@ class SearchSettings(NamedTuple):
     temperature: float = 0.0
     prove: bool = True
     temperature_plies: int = NEVER
+    score: float = 0.0
+    max_score: int = 1

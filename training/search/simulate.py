@@ -15,9 +15,18 @@ from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 from . import gumbel, puct
 from .cache import NO_SLOT, lookup, set_request, store
 from .prefetch import prefetch_tree
-from .proof import update_bounds
+from .proof import close_edges, high_for, low_for, update_bounds
 from .settings import GUMBEL
-from .tree import NO_EDGE, NO_NODE, back_up, is_over, is_proven, node_value, search_of
+from .tree import (
+    NO_EDGE,
+    NO_NODE,
+    back_up,
+    is_over,
+    is_proven,
+    is_settled,
+    node_value,
+    search_of,
+)
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
@@ -40,6 +49,7 @@ def new_node(table, search, number, parent):
     node.pending = 0
     node.sign = 1 - 2 * int(state.mover)
     node.value = 0
+    node.square = 0
     node.raw_value = 0
     node.lower = -1
     node.upper = 1
@@ -83,6 +93,7 @@ def evaluate_node(node, edges, value):
     node.evaluated = 1
     node.raw_value = value
     node.value = value
+    node.square = value * value
     node.visits = 1
 
 
@@ -149,7 +160,7 @@ def expand(table, search, settings, rng, logits, value):
             edge = winning_edge(table, search, 0)
             if edge != NO_EDGE:
                 child = add_child(table, search, 0, edge)
-                back_up_exact(search, settings, child, node.sign)
+                end_in_final(table, search, settings, child)
         return
     root.waiting = NO_NODE
     expand_leaf(search, number, value)
@@ -165,19 +176,38 @@ def expand_leaf(search, number, value):
 
 
 @part
-def back_up_exact(search, settings, number, value):
+def back_up_exact(search, number, value):
     """End a simulation in a node whose exact value is known, without the network."""
-    roots, nodes, edges, _ = search
-    root = roots[0]
+    roots, nodes, _, _ = search
     node = nodes[number]
     node.visits += 1
     node.value = value
+    node.square = value * value
     back_up(nodes, number, value)
-    root.simulation += 1
+    roots[0].simulation += 1
+
+
+@part
+def prove_outcome(search, settings, number, outcome):
+    """Take the exact outcome of a node, in player 0's view, for its bounds."""
+    _, nodes, edges, _ = search
     if settings.prove:
-        node.lower = value
-        node.upper = value
-        update_bounds(nodes, edges, number)
+        nodes[number].lower = outcome
+        nodes[number].upper = outcome
+        update_bounds(nodes, edges, number, settings)
+
+
+@part
+def end_in_final(table, search, settings, number):
+    """End a simulation in a node whose position is finished."""
+    state = search.states[number]
+    outcome = reward(state.outcome, 0)
+    value = np.float32(outcome)
+    if settings.score > 0:
+        points = np.float32(rules.score(table, state) / settings.max_score)
+        value += np.float32(settings.score) * (points - value)
+    back_up_exact(search, number, value)
+    prove_outcome(search, settings, number, outcome)
 
 
 @part
@@ -239,16 +269,17 @@ def simulate(table, search, settings, considered_visits):
         child = edges[edge].child
         if child == NO_NODE:
             child = add_child(table, search, number, edge)
-            outcome = states[child].outcome
-            if outcome != ONGOING:
-                back_up_exact(search, settings, child, np.float32(reward(outcome, 0)))
+            if states[child].outcome != ONGOING:
+                end_in_final(table, search, settings, child)
                 return NO_NODE
             if settings.prove and winning_edge(table, search, child) != NO_EDGE:
-                back_up_exact(search, settings, child, nodes[child].sign)
-                return NO_NODE
+                prove_outcome(search, settings, child, nodes[child].sign)
+                if is_settled(nodes[child], settings):
+                    back_up_exact(search, child, nodes[child].sign)
+                    return NO_NODE
             return child
-        if is_over(nodes[child]) or is_proven(nodes[child]):
-            back_up_exact(search, settings, child, node_value(nodes[child]))
+        if is_over(nodes[child]) or is_settled(nodes[child], settings):
+            back_up_exact(search, child, node_value(nodes[child], settings))
             return NO_NODE
         if not nodes[child].evaluated:
             return child
@@ -259,7 +290,7 @@ def simulate(table, search, settings, considered_visits):
 def next_leaf(table, search, settings, considered_visits):
     """Run simulations until a new leaf needs the network; return it, or NO_NODE when done."""
     root, nodes = search.roots[0], search.nodes
-    while root.simulation < settings.simulations and not is_proven(nodes[0]):
+    while root.simulation < settings.simulations and not is_settled(nodes[0], settings):
         leaf = simulate(table, search, settings, considered_visits)
         if leaf != NO_NODE:
             root.waiting = leaf
@@ -314,7 +345,13 @@ def advance(tables, tree, cache, settings, rngs, logits, values, planes, first, 
 
 @part
 def choose_root_edge(root, nodes, edges, settings, rng):
-    """Write a finished search's policy target into ``root.policy``; return the edge to play."""
+    """Write a finished search's policy target into ``root.policy``; return the edge to play.
+
+    Where the outcome is proven, the edge is one that is proven to keep it.
+    """
+    node = nodes[0]
+    if is_proven(node) and not is_settled(node, settings):
+        close_edges(nodes, edges, node, low_for(node, node.sign), high_for(node, node.sign), False)
     if settings.algorithm == GUMBEL:
         edge = gumbel.choose_edge(root, nodes, edges, settings)
         gumbel.write_improved_policy(root, nodes, edges, settings)
@@ -334,9 +371,9 @@ def results(tree, settings, rngs, actions, values, visits, action_values, first,
         nodes, edges = tree.nodes[b], tree.edges[b]
         root = nodes[0]
         actions[b] = edges[choose_root_edge(tree.roots[b], nodes, edges, settings, rngs[b])].action
-        values[b] = root.sign * node_value(root)
+        values[b] = root.sign * node_value(root, settings)
         for edge in range(root.first, root.end):
             if edges[edge].child != NO_NODE:
                 child = nodes[edges[edge].child]
                 visits[b, edges[edge].action] = child.visits
-                action_values[b, edges[edge].action] = root.sign * node_value(child)
+                action_values[b, edges[edge].action] = root.sign * node_value(child, settings)

@@ -22,11 +22,11 @@ PAUSED = -2  # value of `waiting`: the search is finished, but its result has no
 
 #: One node of a tree, its position and its edges aside. ``parent`` NO_NODE for the root; ``visits``
 #: how many values were backed up through the node, its own included; ``sign`` +1 where player 0 is
-#: to move, else -1; ``value`` the mean of the values; ``raw_value`` the network's; ``lower``,
-#: ``upper`` bounds of the exact value, proven where they meet; ``evaluated`` whether the network
-#: has answered; ``pending`` simulations through the node that wait for it, counted only where many
-#: leaves of one tree wait at a time (see `leaves`). Its edges, one for each legal action, are
-#: numbered from ``first`` to before ``end``.
+#: to move, else -1; ``value`` the mean of the values, ``square`` that of their squares;
+#: ``raw_value`` the network's; ``lower``, ``upper`` bounds of the exact outcome, proven where they
+#: meet; ``evaluated`` whether the network has answered; ``pending`` simulations through the node
+#: that wait for it, counted only where many leaves of one tree wait at a time (see `leaves`). Its
+#: edges, one for each legal action, are numbered from ``first`` to before ``end``.
 NODE = np.dtype(
     [
         ("parent", np.int32),
@@ -34,6 +34,7 @@ NODE = np.dtype(
         ("pending", np.int32),
         ("sign", np.float32),
         ("value", np.float32),
+        ("square", np.float32),
         ("raw_value", np.float32),
         ("first", np.int32),
         ("end", np.int32),
@@ -146,14 +147,26 @@ def is_over(node):
 
 @compiled
 def is_proven(node):
-    """Whether the exact value of a node is known."""
+    """Whether the exact outcome of a node is known."""
     return node.lower == node.upper
 
 
 @compiled
-def node_value(node):
-    """Best estimate of a node's value, player 0's view: exact, or the mean within its bounds."""
-    return min(max(node.value, np.float32(node.lower)), np.float32(node.upper))
+def is_settled(node, settings):
+    """Whether a search of the node can find no more: its exact value is known."""
+    return is_proven(node) and settings.score == 0
+
+
+@compiled
+def node_value(node, settings):
+    """Best estimate of a node's value, player 0's view: the mean within the bounds.
+
+    The bounds are of the outcome; the score may be anything.
+    """
+    score = np.float32(settings.score)
+    lower = (1 - score) * np.float32(node.lower) - score
+    upper = (1 - score) * np.float32(node.upper) + score
+    return min(max(node.value, lower), upper)
 
 
 @compiled
@@ -163,5 +176,6 @@ def back_up(nodes, leaf, value):
     while number != NO_NODE:
         node = nodes[number]
         node.value = (node.value * node.visits + value) / np.float32(node.visits + 1)
+        node.square = (node.square * node.visits + value * value) / np.float32(node.visits + 1)
         node.visits += 1
         number = node.parent

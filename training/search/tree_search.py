@@ -33,6 +33,8 @@ MEGABYTE = 2**20
 BATCH = 32  # leaves of a thread that wait at a time
 _GROWTH = 8  # visits of the root for each leaf that may wait: few at first, when little is known
 _FIRST_NODES = 1024
+_SEEN = 0.15  # share of the most visits that an action needs for a lower bound of its value
+_LEAST_VARIANCE = 1e-4  # of the values of an action
 _NO_LIMIT = 2**31 - 1
 _WAIT = 0.01  # seconds until a thread that found no leaf looks again
 
@@ -167,7 +169,7 @@ class TreeSearch:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the root's value is proven."""
+        """Whether the root's outcome is proven."""
         return bool(self._nodes[0]["lower"] == self._nodes[0]["upper"])
 
     @property
@@ -183,7 +185,7 @@ class TreeSearch:
         report: Callable[[], None] | None = None,
         every: float = 0.5,
     ) -> None:
-        """Search on until one of the conditions holds, the value is proven, or memory is full.
+        """Search on until a condition holds, the exact value is known, or memory is full.
 
         Args:
             simulations: of the tree in all, those kept from earlier positions included.
@@ -252,7 +254,7 @@ class TreeSearch:
         self._kernels.count_draws(self._search(), self._draws, sums)
         with np.errstate(invalid="ignore", divide="ignore"):
             draws = sums[0, np.where(seen, children, 0)] / np.where(seen, visits, 1)
-        values = root["sign"] * _clamped(below)
+        values = root["sign"] * self._clamped(below)
         exact = seen & (below["lower"] == below["upper"])
         draws = np.where(exact, below["lower"] == 0, draws)
         is_exact = bool(root["lower"] == root["upper"])
@@ -265,7 +267,7 @@ class TreeSearch:
             priors=chosen["prior"].copy(),
             exact=exact,
             variations=tuple(self._variation(int(edge)) for edge in order),
-            value=float(root["sign"] * _clamped(self._nodes[:1])[0]),
+            value=float(root["sign"] * self._clamped(self._nodes[:1])[0]),
             draw=float(draw),
             is_exact=is_exact,
             simulations=int(self._roots[0]["simulation"]),
@@ -274,11 +276,32 @@ class TreeSearch:
             bytes=self.bytes,
         )
 
-    def best_action(self) -> int:
-        """The first of the actions of `result`, at less cost."""
+    def best_action(self, bound: float = 0.0) -> int:
+        """The action to play.
+
+        Args:
+            bound: 0 takes the first of the actions of `result`, the most visited one. Above, the
+                one whose value less so many standard errors is greatest, of those with a good
+                share of the most visits (lower confidence bound, as in KataGo): a late discovery
+                is played before it has the most visits.
+        """
         with self._turn:
             first, _ = self._edge_range(0)
-            return int(self._edges[first + self._best_first(0)[0]]["action"])
+            best = int(self._best_first(0)[0])
+            if bound and not self.is_exact and self._edges[first + best]["child"] != NO_NODE:
+                best = int(self._lower_bounds(bound).argmax())
+            return int(self._edges[first + best]["action"])
+
+    def _lower_bounds(self, bound: float) -> np.ndarray:
+        """Values of the root's edges less ``bound`` standard errors; -inf where seldom visited."""
+        first, end = self._edge_range(0)
+        numbers = self._edges["child"][first:end]
+        children = self._nodes[np.maximum(numbers, 0)]
+        visits = np.where(self._playable(0) & (numbers != NO_NODE), children["visits"], 0)
+        spread = np.maximum(children["square"] - children["value"] ** 2, _LEAST_VARIANCE)
+        values = self._nodes[0]["sign"] * self._clamped(children)
+        bounds = values - bound * np.sqrt(spread / np.maximum(visits, 1))
+        return np.where(visits >= max(2, _SEEN * visits.max()), bounds, -np.inf)
 
     def open_visits(self) -> tuple[np.ndarray, np.ndarray]:
         """The root's actions not known to be worse than another, and their visits, int64 [k].
@@ -288,7 +311,7 @@ class TreeSearch:
         with self._turn:
             first, end = self._edge_range(0)
             edges = self._edges[first:end]
-            edges = edges[edges["open"] == 1]
+            edges = edges[self._playable(0)]
             children = self._nodes["visits"][np.maximum(edges["child"], 0)]
             visits = np.where(edges["child"] != NO_NODE, children, 0).astype(np.int64)
             return edges["action"].astype(np.int64), visits if visits.any() else visits + 1
@@ -311,7 +334,12 @@ class TreeSearch:
                     watch.look()
                 with self._turn:
                     self._receive(batch, logits, values)
-                    if watch.is_over or self.simulations >= limit or self.is_full or self.is_exact:
+                    if (
+                        watch.is_over
+                        or self.simulations >= limit
+                        or self.is_full
+                        or self._is_settled
+                    ):
                         return
                     others = sum(each.waiting for each in self.batches)
                     self._gather(batch, limit - others)
@@ -410,6 +438,31 @@ class TreeSearch:
 
     # Reading the tree.
 
+    @property
+    def _is_settled(self) -> bool:
+        """Whether more search finds no more, as `tree.is_settled`."""
+        return self.is_exact and not self._settings.score
+
+    def _clamped(self, nodes: np.ndarray) -> np.ndarray:
+        """Best estimates of nodes' values, player 0's view, as `tree.node_value`."""
+        score = self._settings.score
+        lower, upper = (1 - score) * nodes["lower"] - score, (1 - score) * nodes["upper"] + score
+        return np.clip(nodes["value"], lower, upper)
+
+    def _playable(self, number: int) -> np.ndarray:
+        """Which of a node's edges may be played, bool [k]: those that are open.
+
+        Where the outcome is proven, those that are proven to keep it.
+        """
+        node = self._nodes[number]
+        edges = self._edges[node["first"] : node["end"]]
+        is_open = edges["open"] == 1
+        if node["lower"] < node["upper"]:
+            return is_open
+        children = self._nodes[np.maximum(edges["child"], 0)]
+        keeps = (edges["child"] != NO_NODE) & (children["lower"] == children["upper"])
+        return is_open & keeps & (children["lower"] == node["lower"])
+
     def _edge_range(self, number: int) -> tuple[int, int]:
         node = self._nodes[number]
         return int(node["first"]), int(node["end"])
@@ -421,8 +474,8 @@ class TreeSearch:
         children = self._nodes[np.maximum(edges["child"], 0)]
         seen = edges["child"] != NO_NODE
         visits = np.where(seen, children["visits"], 0)
-        values = np.where(seen, node["sign"] * _clamped(children), -2)
-        return np.lexsort((-edges["prior"], -values, -visits, -edges["open"]))
+        values = np.where(seen, node["sign"] * self._clamped(children), -2)
+        return np.lexsort((-edges["prior"], -values, -visits, ~self._playable(number)))
 
     def _variation(self, edge: int) -> tuple[int, ...]:
         """The action of an edge and the best play after it."""
@@ -440,11 +493,6 @@ class TreeSearch:
 
 
 _NO_VALUES = np.empty(0, np.float32)
-
-
-def _clamped(nodes: np.ndarray) -> np.ndarray:
-    """Best estimates of nodes' values, player 0's view, as `tree.node_value`."""
-    return np.clip(nodes["value"], nodes["lower"], nodes["upper"])
 
 
 def _resized(array: np.ndarray, length: int, used: int) -> np.ndarray:
