@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .family import FamilyNetwork
 from .network import Output, PolicyValueNetwork, build_network
 from .shape import Architecture, NetworkShape
 
@@ -78,6 +79,8 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
     """
     name, options = architecture.module, architecture.options
     if name is None:
+        if set(options) == {"channels", "blocks", "features"}:
+            return FamilyNetwork(shape, **options)
         if set(options) != {"channels", "blocks"}:
             raise ValueError(
                 f"a network needs channels and blocks, not {', '.join(options)!r:.200}"

@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import copy
 import platform
+import re
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +33,7 @@ from torch import Tensor, nn
 
 from .architecture import OwnNetwork
 from .cuda_graphs import CapturedNetwork
-from .network import PolicyValueNetwork, expected_value
+from .network import PolicyValueNetwork, WrappedNetwork, expected_value
 from .onnx_graph import onnx_model, with_normalisation_folded
 
 if TYPE_CHECKING:
@@ -42,19 +44,41 @@ Backend = str
 BACKENDS: tuple[Backend, ...] = ("eager", "onnx", "graph-fp16", "onnx-int8")
 #: Backends that are prepared for one batch size; the others accept any batch size.
 FIXED_SIZE: tuple[Backend, ...] = ("graph-fp16",)
+#: Backends that run an `OnnxNetwork`.
+ONNX: tuple[Backend, ...] = ("onnx", "onnx-int8")
 #: Backends whose output for an observation does not depend on the rest of the batch, bit for bit.
-BATCH_INVARIANT: tuple[Backend, ...] = ("onnx", "onnx-int8")
+BATCH_INVARIANT: tuple[Backend, ...] = ONNX
 
 # The operators that are quantised, and the modules that they must be in.
 _EIGHT_BIT_OF_BOARDS = ("Conv", "Relu", "Add")
 _EIGHT_BIT_OF_PERCEPTRONS = ("Gemm", "Relu")
-_TRUNK = ("/network/stem", "/network/blocks")
+_TRUNK = re.compile(r"(/network)+/(stem|blocks)")
 
 _INPUT = "observations"
 _OUTPUTS = ("logits", "values")
 
 #: float32 [n, *observation_shape] -> logits float32 [n, A], values float32 [n].
 Answer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class OnnxNetwork:
+    """A network as an ONNX backend runs it: written once, it runs in any process.
+
+    Attributes:
+        backend: one of the `ONNX`.
+        model: the serialised ONNX model.
+        reduced: whether integer weights have seven bits, for processors that would saturate.
+    """
+
+    backend: Backend
+    model: bytes
+    reduced: bool
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether it is what this processor would write itself."""
+        return self.backend != "onnx-int8" or self.reduced == _may_saturate()
 
 
 def usable_backends(
@@ -68,11 +92,12 @@ def usable_backends(
         with_examples: whether there are example observations, which ``onnx-int8`` needs.
     """
     has_onnx = bool(device.type == "cpu" and find_spec("onnx") and find_spec("onnxruntime"))
+    itself = network.network if isinstance(network, WrappedNetwork) else network
     works = {
         "eager": True,
         "onnx": has_onnx,
         "graph-fp16": device.type == "cuda",
-        "onnx-int8": has_onnx and with_examples and not isinstance(network, OwnNetwork),
+        "onnx-int8": has_onnx and with_examples and not isinstance(itself, OwnNetwork),
     }
     return [backend for backend in BACKENDS if works[backend]]
 
@@ -100,12 +125,12 @@ def prepare(
     """
     if backend not in usable_backends(network, device, with_examples=True):
         raise ValueError(_why_unusable(network, backend, device))
+    if backend in ONNX:
+        return onnx_answer(write_onnx(network, backend, observations), threads)
     network = copy.deepcopy(network).eval()
     if backend == "eager":
         return _eager_answer(network, device)
-    if backend == "graph-fp16":
-        return _graph_answer(network, observations, device)
-    return _onnx_answer(network, observations, backend == "onnx-int8", threads)
+    return _graph_answer(network, observations, device)
 
 
 def _why_unusable(network: PolicyValueNetwork, backend: Backend, device: torch.device) -> str:
@@ -176,19 +201,25 @@ def _graph_answer(
     return CapturedNetwork(module, observations.shape, device)
 
 
-def _onnx_answer(
-    network: PolicyValueNetwork, observations: np.ndarray, int8: bool, threads: int
-) -> Answer:
+def write_onnx(
+    network: PolicyValueNetwork, backend: Backend, observations: np.ndarray
+) -> OnnxNetwork:
+    """Write a network for an ONNX backend; see `prepare` for the arguments."""
+    model = answers_model(copy.deepcopy(network), observations.shape[1:])
+    if backend == "onnx-int8":
+        model = quantised(model, observations)
+    return OnnxNetwork(backend, model.SerializeToString(), _may_saturate())
+
+
+def onnx_answer(written: OnnxNetwork, threads: int) -> Answer:
+    """Load a network that `write_onnx` has written; each call uses so many threads."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    model = answers_model(network, observations.shape[1:])
-    if int8:
-        model = quantised(model, observations)
     session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        written.model, options, providers=["CPUExecutionProvider"]
     )
 
     def answer(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -230,7 +261,7 @@ def quantised(model: onnx.ModelProto, observations: np.ndarray) -> onnx.ModelPro
         def get_next(self) -> dict[str, np.ndarray] | None:
             return next(self.portions, None)
 
-    trunk = [node for node in model.graph.node if node.name.startswith(_TRUNK)]
+    trunk = [node for node in model.graph.node if _TRUNK.match(node.name)]
     is_of_board = any(node.op_type == "Conv" for node in trunk)
     operators = _EIGHT_BIT_OF_BOARDS if is_of_board else _EIGHT_BIT_OF_PERCEPTRONS
     model = onnx.shape_inference.infer_shapes(model)  # the quantiser asks for every tensor's type

@@ -82,7 +82,10 @@ def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
         "network": {"shape": asdict(checkpoint.shape), **asdict(checkpoint.architecture)},
         "step": checkpoint.step,
         "notes": checkpoint.notes,
+        "search": checkpoint.search,
     }
+    if checkpoint.variants:
+        description["variants"] = checkpoint.variants
     weights = {
         name: value.detach().cpu().contiguous()
         for name, value in checkpoint.network.state_dict().items()

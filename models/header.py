@@ -17,10 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .options import option_features
 from .shape import Architecture, NetworkShape
 
 KEY = "ludarium"  # of the description in the header
 FORMAT = 3
+
+TREE_SEARCH = "policy-value"  #: Monte-Carlo tree search, by policy and value
+MINIMAX_SEARCH = "minimax"  #: best-first minimax, by the value alone; the policy is not trained
+SEARCHES = (TREE_SEARCH, MINIMAX_SEARCH)
 
 # Upper limits of what a file may ask for, far above any network of a game.
 _MOST_BYTES = 1 << 30
@@ -31,6 +36,8 @@ _MOST_CHANNELS = 1 << 14
 _MOST_ENTRIES = 1 << 16  # of an observation
 _MOST_ACTIONS = 1 << 16
 _MOST_PLACES = 1 << 31
+_MOST_FEATURES = 1 << 12
+_MOST_VARIANTS = 1 << 12
 _TENSORS_OF_A_BLOCK = 6  # at least
 
 # Bytes of a number, by the format's name of its dtype.
@@ -52,7 +59,10 @@ class CheckpointHeader:
         shape: of the network.
         architecture: which network it is, and of what size.
         step: learner steps taken.
+        variants: the sets of options that the network learnt, if it is one for many
+            (`ludarium.models.family`); ``options`` are those that it was evaluated with.
         notes: information for people: configuration, seed, wall time, results.
+        search: by which search it plays, one of `SEARCHES`.
     """
 
     game: str
@@ -61,7 +71,9 @@ class CheckpointHeader:
     shape: NetworkShape
     architecture: Architecture
     step: int
+    variants: list[dict[str, Any]] = field(default_factory=list, kw_only=True)
     notes: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    search: str = field(default=TREE_SEARCH, kw_only=True)
 
 
 def load_header(path: str | os.PathLike[str]) -> CheckpointHeader:
@@ -198,15 +210,28 @@ def header_of(file: CheckpointFile) -> CheckpointHeader:
             f"format {FORMAT}"
         )
     network = _item(description, "network", dict)
+    architecture = _architecture(network, len(file.tensors))
     return CheckpointHeader(
         game=_item(description, "game", str),
         version=_item(description, "version", int),
         options=_item(description, "options", dict),
         shape=_shape(_item(network, "shape", dict)),
-        architecture=_architecture(network, len(file.tensors)),
+        architecture=architecture,
         step=_item(description, "step", int),
+        variants=_variants(description, architecture),
         notes=_item(description, "notes", dict),
+        search=_search(description),
     )
+
+
+def _search(description: dict[str, Any]) -> str:
+    """By which search the network plays; older files do not say, and mean `TREE_SEARCH`."""
+    search = description.get("search", TREE_SEARCH)
+    if search not in SEARCHES:
+        raise ValueError(
+            f"it plays by a search called {search!r:.80}; this program has {', '.join(SEARCHES)}"
+        )
+    return search
 
 
 def _item(mapping: dict[str, Any], key: str, kind: type) -> Any:
@@ -242,8 +267,30 @@ def _architecture(network: dict[str, Any], tensors: int) -> Architecture:
     if network.get("module") is not None:
         return Architecture(options, _item(network, "module", str))
     channels, blocks = _item(options, "channels", int), _item(options, "blocks", int)
+    if "features" in options:
+        features = _item(options, "features", int)
+        if not 1 <= features <= _MOST_FEATURES:
+            raise ValueError(f"its description is damaged: features is {features!r:.80}")
     if channels > _MOST_CHANNELS or _TENSORS_OF_A_BLOCK * blocks > tensors:
         raise ValueError(
             f"its weights do not fit its description: {channels:.0f} channels, {blocks:.0f} blocks"
         )
     return Architecture(options)
+
+
+def _variants(description: dict[str, Any], architecture: Architecture) -> list[dict[str, Any]]:
+    """The sets of options that a network of many learnt; none for other networks."""
+    variants = _item({"variants": [], **description}, "variants", list)
+    names = set(_item(description, "options", dict))
+    if len(variants) > _MOST_VARIANTS or any(
+        type(variant) is not dict or set(variant) != names for variant in variants
+    ):
+        raise ValueError("its description is damaged: variants")
+    features = None if architecture.module else architecture.options.get("features")
+    found = len(option_features(variants, variants[0])) if variants else None
+    if features != found:
+        raise ValueError(
+            f"its description is damaged: {len(variants)} sets of options give {found} features, "
+            f"not {features}"
+        )
+    return variants

@@ -46,13 +46,21 @@ class _Convolution(nn.Sequential):
             nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), *after
         )
 
+    @property
+    def parts(self) -> tuple[nn.Conv2d, nn.BatchNorm2d]:
+        """The convolution, and its normalisation."""
+        convolution, normalisation, *_ = self
+        assert isinstance(convolution, nn.Conv2d)
+        assert isinstance(normalisation, nn.BatchNorm2d)
+        return convolution, normalisation
 
-def _pool(x: Tensor) -> Tensor:
+
+def pool(x: Tensor) -> Tensor:
     """Means and maxima over the board: [B, C, H, W] -> [B, 2 C]."""
     return torch.cat([x.mean((2, 3)), x.amax((2, 3))], dim=1)
 
 
-class _Block(nn.Module):
+class Block(nn.Module):
     """Two convolutions around a skip connection; with ``pooled``, a global bias in between."""
 
     def __init__(self, channels: int, pooled: bool) -> None:
@@ -62,9 +70,10 @@ class _Block(nn.Module):
         self.bias = nn.Linear(2 * channels, channels) if pooled else None
 
     def forward(self, x: Tensor) -> Tensor:
+        """[B, C, H, W] -> [B, C, H, W]."""
         y = F.relu(self.first(x))
         if self.bias is not None:
-            y = y + self.bias(_pool(y))[:, :, None, None]
+            y = y + self.bias(pool(y))[:, :, None, None]
         return F.relu(x + self.second(y))
 
 
@@ -75,12 +84,12 @@ class _FlatPolicy(nn.Module):
         super().__init__()
         self.logits = nn.Linear(inputs, num_actions)
 
-    def forward(self, cells: Tensor, pooled: Tensor) -> Tensor:
+    def forward(self, cells: Tensor, pooled: Tensor, order: Tensor | None = None) -> Tensor:
         """[B, hidden, H, W] and [B, 2 C] -> [B, A]."""
         return self.logits(cells.flatten(1))
 
 
-class _PlacedPolicy(nn.Module):
+class PlacedPolicy(nn.Module):
     """Logits read off planes over the board where the actions have their places.
 
     The few actions without a place (-1) look at the pooled board.
@@ -94,15 +103,24 @@ class _PlacedPolicy(nn.Module):
         without = places < 0
         self.planes = nn.Conv2d(hidden, planes, 1)
         self.others = nn.Linear(pooled, int(without.sum())) if without.any() else None
-        order = np.where(without, planes * cells + without.cumsum() - 1, places)
+        order = self.order_of(places, cells)
         self.register_buffer("order", torch.from_numpy(order), persistent=False)
         self.in_order = np.array_equal(order, np.arange(planes * cells + without.sum()))
 
-    def forward(self, cells: Tensor, pooled: Tensor) -> Tensor:
-        """[B, hidden, H, W] and [B, 2 C] -> [B, A]."""
+    @staticmethod
+    def order_of(places: np.ndarray, cells: int) -> np.ndarray:
+        """Where each action's logit is: on the planes, or after them in turn; int64 [A]."""
+        without = places < 0
+        after = (int(places.max()) // cells + 1) * cells
+        return np.where(without, after + without.cumsum() - 1, places).astype(np.int64)
+
+    def forward(self, cells: Tensor, pooled: Tensor, order: Tensor | None = None) -> Tensor:
+        """[B, hidden, H, W] and [B, 2 C] -> [B, A]; ``order`` is of another board's actions."""
         logits = self.planes(cells).flatten(1)
         if self.others is not None:
             logits = torch.cat([logits, self.others(pooled)], dim=1)
+        if order is not None:
+            return logits[:, order]
         return logits if self.in_order else logits[:, self.order]
 
 
@@ -120,17 +138,60 @@ class PolicyValueNetwork(nn.Module):
         raise NotImplementedError
 
 
-class WithDraws(PolicyValueNetwork):
-    """A network whose policy has one entry more, the last: the probability of a draw.
+class WrappedNetwork(PolicyValueNetwork):
+    """A network that answers in another form.
 
-    So whoever evaluates policies and values has the probabilities of all outcomes: with the value
-    v and a draw's probability d those of a win and a loss are (1 + v - d) / 2, (1 - v - d) / 2.
+    Attributes:
+        network: the network itself.
     """
 
     def __init__(self, network: PolicyValueNetwork) -> None:
         super().__init__()
         self.network = network
         self.onnx_graphs = {}
+
+
+class ScoreAsPolicy(WrappedNetwork):
+    """A network whose "policy" is one number, the score: for searches that need no policy."""
+
+    def forward(self, observation: Tensor) -> Output:
+        """Evaluate float observations [B, *shape.observation]; the policy is float [B, 1]."""
+        _, outcome, score = self.network(observation)
+        return Output(score[:, None], outcome, score)
+
+
+class ScoreInValue(WrappedNetwork):
+    """A network whose outcome is partly the score, so that its value is too.
+
+    Of the value (win less loss) a share is the expected score instead: 1, the largest score, counts
+    like a win and -1 like a loss. A search that plays for points asks it; see
+    `ludarium.training.search.SearchSettings`.
+
+    Args:
+        network: with a score that was learnt.
+        share: 0 to below 1.
+    """
+
+    def __init__(self, network: PolicyValueNetwork, share: float) -> None:
+        super().__init__(network)
+        self.share = share
+
+    def forward(self, observation: Tensor) -> Output:
+        """Evaluate float observations [B, *shape.observation]."""
+        policy, outcome, score = self.network(observation)
+        lead = score[:, None]
+        win, loss = F.relu(lead), F.relu(lead * -1.0)
+        as_outcome = torch.cat([win, (win + loss) * -1.0 + 1.0, loss], dim=1)
+        mixed = F.softmax(outcome, dim=1) * (1 - self.share) + as_outcome * self.share
+        return Output(policy, torch.log(mixed), score)
+
+
+class WithDraws(WrappedNetwork):
+    """A network whose policy has one entry more, the last: the probability of a draw.
+
+    So whoever evaluates policies and values has the probabilities of all outcomes: with the value
+    v and a draw's probability d those of a win and a loss are (1 + v - d) / 2, (1 - v - d) / 2.
+    """
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, *shape.observation]; the policy is float [B, A + 1]."""
@@ -146,24 +207,27 @@ class BoardNetwork(PolicyValueNetwork):
         stem, blocks: the trunk; all other modules are of the heads.
     """
 
-    def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
+    def __init__(
+        self, shape: NetworkShape, channels: int, blocks: int, pooled: bool = False
+    ) -> None:
         super().__init__()
         planes, height, width = shape.observation
         self.channels = channels
         self.stem = _Convolution(planes, channels, nn.ReLU())
         self.blocks = nn.Sequential(
-            *[_Block(channels, pooled=index % 2 == 1) for index in range(blocks)]
+            *[Block(channels, pooled=index % 2 == 1) for index in range(blocks)]
         )
         hidden = max(16, channels // 2)
         self.policy_cells = nn.Conv2d(channels, hidden, 1)
         if shape.action_places is None:
             self.policy: nn.Module = _FlatPolicy(hidden * height * width, shape.num_actions)
         else:
-            self.policy = _PlacedPolicy(
+            self.policy = PlacedPolicy(
                 hidden, height * width, 2 * channels, np.array(shape.action_places)
             )
         self.value_cells = nn.Conv2d(channels, hidden, 1)
-        self.value_hidden = nn.Linear(2 * channels + hidden * height * width, 2 * channels)
+        seen = 2 * hidden if pooled else hidden * height * width
+        self.value_hidden = nn.Linear(2 * channels + seen, 2 * channels)
         self.outcome = nn.Linear(2 * channels, 3)
         self.score = nn.Linear(2 * channels, 1)
 
@@ -175,13 +239,22 @@ class BoardNetwork(PolicyValueNetwork):
         """Features for the heads: [B, planes, height, width] -> [B, channels, height, width]."""
         return self.blocks(self.stem(observation))
 
-    def heads(self, x: Tensor) -> Output:
-        """The outputs of the heads, from the features that `trunk` returned."""
-        pooled = _pool(x)
-        policy = self.policy(F.relu(self.policy_cells(x)), pooled)
-        value_cells = F.relu(self.value_cells(x)).flatten(1)
-        hidden = F.relu(self.value_hidden(torch.cat([pooled, value_cells], dim=1)))
+    def heads(self, x: Tensor, order: Tensor | None = None) -> Output:
+        """The outputs of the heads, from the features that `trunk` returned.
+
+        Args:
+            x: float [B, channels, height, width].
+            order: of the actions of another board, see `PlacedPolicy`.
+        """
+        pooled = pool(x)
+        policy = self.policy(F.relu(self.policy_cells(x)), pooled, order)
+        value_features = self.value_features(F.relu(self.value_cells(x)))
+        hidden = F.relu(self.value_hidden(torch.cat([pooled, value_features], dim=1)))
         return Output(policy, self.outcome(hidden), torch.tanh(self.score(hidden)).flatten())
+
+    def value_features(self, cells: Tensor) -> Tensor:
+        """What the value's head sees of its cells [B, hidden, H, W]: each of them."""
+        return cells.flatten(1)
 
 
 class OwnershipNetwork(nn.Module):
@@ -235,7 +308,10 @@ class VectorNetwork(PolicyValueNetwork):
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, features]."""
-        x = self.stem(observation)
+        return self.after_stem(self.stem(observation))
+
+    def after_stem(self, x: Tensor) -> Output:
+        """The outputs, from what the first layer gives: [B, channels]."""
         for block in self.blocks:
             x = x + block(x)
         x = F.relu(self.norm(x))
@@ -275,14 +351,19 @@ def build_network(shape: NetworkShape, channels: int, blocks: int) -> PolicyValu
     Raises:
         ValueError: sizes that make no network.
     """
-    if channels < 1 or blocks < 0:
-        raise ValueError(f"a network needs channels >= 1 and blocks >= 0, not {channels}, {blocks}")
+    check_sizes(channels, blocks)
     if len(shape.observation) == 3:
         _check_places(shape)
         return BoardNetwork(shape, channels, blocks)
     if len(shape.observation) == 1:
         return VectorNetwork(shape, channels, blocks)
     raise ValueError(f"no network for observations of shape {shape.observation}")
+
+
+def check_sizes(channels: int, blocks: int) -> None:
+    """Raise ``ValueError`` for sizes that make no network."""
+    if channels < 1 or blocks < 0:
+        raise ValueError(f"a network needs channels >= 1 and blocks >= 0, not {channels}, {blocks}")
 
 
 def _check_places(shape: NetworkShape) -> None:

@@ -373,6 +373,7 @@ _OPERATIONS: dict[Callable, Callable] = {
     Tensor.__getitem__: _getitem,
     **dict.fromkeys((F.relu, torch.relu, Tensor.relu), _unary("Relu")),
     **dict.fromkeys((torch.tanh, Tensor.tanh), _unary("Tanh")),
+    **dict.fromkeys((torch.log, Tensor.log), _unary("Log")),
     **dict.fromkeys((torch.sigmoid, Tensor.sigmoid), _unary("Sigmoid")),
     **dict.fromkeys((torch.add, Tensor.add), _binary("Add")),
     **dict.fromkeys((torch.sub, Tensor.sub), _binary("Sub")),

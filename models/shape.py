@@ -28,7 +28,9 @@ class Architecture:
 
     Attributes:
         options: for the networks of this package ``channels``, the width of the trunk, and
-            ``blocks``, the number of residual blocks; for a user's class its keyword arguments.
+            ``blocks``, the number of residual blocks, and for a network of many boards
+            ``features``, the number of features of a game's options; for a user's class its
+            keyword arguments.
         module: ``package.module:Class`` of a network of the user's own, None for the others.
     """
 
@@ -44,3 +46,37 @@ class Architecture:
     def described(self) -> dict[str, Any]:
         """JSON value: the options, preceded by ``module`` for a user's class."""
         return ({} if self.module is None else {"module": self.module}) | self.options
+
+
+def check_member(family: NetworkShape, member: NetworkShape) -> None:
+    """Check that one network can have both shapes.
+
+    Raises:
+        ValueError: it cannot; the message says why.
+    """
+    if len(family.observation) == 1:
+        if family != member:
+            raise ValueError(
+                f"observations of shape {list(member.observation)} and {member.num_actions} "
+                f"actions are not those of the network, {list(family.observation)} and "
+                f"{family.num_actions}"
+            )
+        return
+    if len(member.observation) != 3 or member.observation[0] > family.observation[0]:
+        raise ValueError(
+            f"observations of shape {list(member.observation)} do not fit a network that takes "
+            f"up to {family.observation[0]} planes"
+        )
+    if policy_planes(family) != policy_planes(member):
+        raise ValueError(
+            "the policy's planes, and actions without a place, are "
+            f"{policy_planes(member)}, and the network's {policy_planes(family)}"
+        )
+
+
+def policy_planes(shape: NetworkShape) -> tuple[int, int]:
+    """Planes over the board that have actions, and the number of actions without a place."""
+    if shape.action_places is None:
+        raise ValueError("one network for many boards needs actions with places on the board")
+    _, height, width = shape.observation
+    return max(shape.action_places) // (height * width) + 1, shape.action_places.count(-1)

@@ -1,15 +1,23 @@
-"""The network of a game: the shape that it must fit, and its architecture."""
+"""The network of a game: the shape that it must fit, and its architecture.
+
+A network may be one for many sets of the game's options, see `ludarium.models.family`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from ludarium.envs.engine.game import Game
-from ludarium.models import Architecture, NetworkShape
+from ludarium.models import Architecture, CheckpointHeader, NetworkShape
+from ludarium.models.header import MINIMAX_SEARCH
+from ludarium.models.options import option_features
+from ludarium.models.shape import check_member
 
 if TYPE_CHECKING:
     from ludarium.configs.schema import Network as NetworkConfig
-    from ludarium.models import PolicyValueNetwork
+    from ludarium.models import Checkpoint, PolicyValueNetwork
 
 
 def network_shape(game: Game) -> NetworkShape:
@@ -18,30 +26,157 @@ def network_shape(game: Game) -> NetworkShape:
     return NetworkShape(game.observation_shape, game.num_actions, places)
 
 
-def chosen_architecture(game: Game, config: NetworkConfig) -> Architecture:
-    """The architecture of the network that a configuration asks for."""
+def family_shape(variants: Sequence[Game]) -> NetworkShape:
+    """The shape of one network for all variants: that of the first with the most planes."""
+    return max(map(network_shape, variants), key=lambda shape: shape.observation[0])
+
+
+def chosen_architecture(
+    game: Game, config: NetworkConfig, variants: Sequence[Game] = ()
+) -> Architecture:
+    """The architecture of the network that a configuration asks for.
+
+    Args:
+        game: that it plays.
+        config: its section.
+        variants: the game with each set of options, for one network for many of them.
+    """
     from ludarium.models.network import network_size
 
     if config.module is not None:
         return Architecture(dict(config.options), config.module)
     if config.channels is not None and config.blocks is not None:
-        return Architecture({"channels": config.channels, "blocks": config.blocks})
-    assert config.size is not None, "the configuration makes sure of it"
-    channels, blocks = network_size(network_shape(game), config.size)
-    return Architecture({"channels": channels, "blocks": blocks})
+        channels, blocks = config.channels, config.blocks
+    else:
+        assert config.size is not None, "the configuration makes sure of it"
+        channels, blocks = network_size(network_shape(game), config.size)
+    of_family = {"features": len(_features(variants, game))} if variants else {}
+    return Architecture({"channels": channels, "blocks": blocks} | of_family)
 
 
-def fresh_network(game: Game, config: NetworkConfig) -> PolicyValueNetwork:
-    """A network to train for ``game``, with fresh random weights.
+def fresh_network(
+    game: Game, config: NetworkConfig, variants: Sequence[Game] = ()
+) -> PolicyValueNetwork:
+    """A network to train, with fresh random weights; the arguments are `chosen_architecture`'s.
 
     Raises:
         ValueError: the configuration names a network of one's own that is not registered, that does
-            not fit its options, or that does not answer as it must.
+            not fit its options, or that does not answer as it must; or no one network fits all
+            variants.
     """
     from ludarium.models.architecture import check_network, make_network
+    from ludarium.models.family import FamilyNetwork, Member
 
-    shape, architecture = network_shape(game), chosen_architecture(game, config)
+    architecture = chosen_architecture(game, config, variants)
+    if variants:
+        members = [Member(network_shape(each), _features(variants, each)) for each in variants]
+        return FamilyNetwork(family_shape(variants), **architecture.options, members=members)
+    shape = network_shape(game)
     network = make_network(shape, architecture)
     if architecture.module is not None:
         check_network(network, shape, architecture)
     return network
+
+
+def _features(variants: Sequence[Game], game: Game) -> list[float]:
+    return option_features([each.options for each in variants], game.options)
+
+
+def member_network(
+    network: PolicyValueNetwork, variants: Sequence[dict[str, Any]], game: Game
+) -> PolicyValueNetwork:
+    """A network as the one of a game; of a family's it is a copy of the weights.
+
+    Args:
+        network: for this game alone, or for many sets of options.
+        variants: the sets of options that a network of many learns; none for one game's.
+        game: which it is to play.
+
+    Raises:
+        ValueError: the network does not fit the game.
+    """
+    from ludarium.models.family import FamilyNetwork
+
+    if not isinstance(network, FamilyNetwork):
+        return network
+    return network.member(network_shape(game), option_features(variants, game.options))
+
+
+def fits(header: CheckpointHeader, game: Game) -> bool:
+    """Whether the network of a checkpoint can play a game: the rules, and the shapes."""
+    if (header.game, header.version) != (game.name, game.version):
+        return False
+    if not header.variants:
+        return header.shape == network_shape(game)
+    try:
+        check_member(header.shape, network_shape(game))
+    except ValueError:
+        return False
+    return set(header.variants[0]) == set(game.options)
+
+
+def fitted(checkpoint: Checkpoint, game: Game, name: str, needs_policy: bool = True) -> Checkpoint:
+    """A checkpoint as the one of a game: what it holds, or of a network for many boards this one's.
+
+    Args:
+        checkpoint: of any kind.
+        game: to play.
+        name: of the checkpoint, for messages.
+        needs_policy: whether one that plays without a policy is refused.
+
+    Raises:
+        ValueError: see `check_fits`.
+    """
+    check_fits(checkpoint, game, name, needs_policy)
+    if not checkpoint.variants:
+        return checkpoint
+    return replace(
+        checkpoint,
+        options=dict(game.options),
+        shape=network_shape(game),
+        network=member_network(checkpoint.network, checkpoint.variants, game),
+    )
+
+
+def check_fits(
+    checkpoint: CheckpointHeader, game: Game, name: str, needs_policy: bool = True
+) -> None:
+    """Raise ``ValueError`` unless a checkpoint, called ``name``, can play ``game``.
+
+    With ``needs_policy`` one that plays without a policy is refused too.
+    """
+    if checkpoint.game != game.name or checkpoint.version != game.version:
+        raise ValueError(
+            f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
+            f"{game.name} version {game.version}"
+        )
+    if not fits(checkpoint, game):
+        raise ValueError(
+            f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
+            f"fit {game}: train one for these, or take another agent (uct:1000)"
+        )
+    if needs_policy and checkpoint.search == MINIMAX_SEARCH:
+        raise ValueError(
+            f"checkpoint {name} was learnt by Descent and has no policy, which is needed here; it "
+            "plays in `ludarium evaluate`, `tournament` and `play --terminal`, and otherwise take "
+            "an agent of `ludarium train` with alphazero or ppo"
+        )
+
+
+def learnt_values(header: CheckpointHeader) -> dict[str, list[Any]]:
+    """The values of each option that a network of many sets of options learnt, if they differ."""
+    values: dict[str, list[Any]] = {}
+    for variant in header.variants:
+        for name, value in variant.items():
+            known = values.setdefault(name, [])
+            if value not in known:
+                known.append(value)
+    return {name: known for name, known in values.items() if len(known) > 1}
+
+
+def learnt_options(header: CheckpointHeader, options: dict[str, Any]) -> dict[str, Any]:
+    """Of the sets of options that a checkpoint's network learnt, the one most like ``options``."""
+    return max(
+        header.variants or [header.options],
+        key=lambda learnt: sum(learnt.get(name) == value for name, value in options.items()),
+    )

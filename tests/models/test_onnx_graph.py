@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from ludarium.models import NetworkShape, build_network, onnx_graph
 from ludarium.models.backends import prepare
-from ludarium.models.network import WithDraws, expected_value
+from ludarium.models.network import ScoreInValue, WithDraws, expected_value
 from ludarium.models.onnx_graph import UnknownOperationError, onnx_model, write_model
 
 SHAPE = NetworkShape((3, 4, 4), 18, (*range(16), -1, -1))
@@ -171,3 +171,21 @@ def test_a_network_with_draws_is_written_one_by_one_too(observation, monkeypatch
     np.testing.assert_allclose(logits[:, :9], policy, atol=1e-5)
     np.testing.assert_allclose(logits[:, 9], draws, atol=1e-5)
     np.testing.assert_allclose(values, expected_value(outcome), atol=1e-5)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_a_share_of_the_value_is_the_score(share):
+    network = build_network(NetworkShape((4, 3, 3), 9), 8, 1).eval()
+    torch.nn.init.normal_(network.score.weight)
+    observations = torch.randn(64, 4, 3, 3)
+    where = torch.device("cpu"), 1
+    logits, values = prepare(ScoreInValue(network, share), "onnx", observations.numpy(), *where)(
+        observations.numpy()
+    )
+    with torch.inference_mode():
+        policy, outcome, score = network(observations)
+    assert (score > 0).any()
+    assert (score < 0).any()
+    np.testing.assert_allclose(logits, policy, atol=1e-5)
+    mixed = (1 - share) * expected_value(outcome) + share * score
+    np.testing.assert_allclose(values, mixed, atol=1e-5)

@@ -29,7 +29,7 @@ from ludarium.models import (
 from ludarium.models.architecture import check_network
 from tests.games import slow_but
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "own-network.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "own-network.md"
 SHAPE = NetworkShape((2, 3, 3), 9)
 #: A run of seconds.
 TINY = {

@@ -18,7 +18,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.models import CheckpointHeader, load_header
 
-from ..networks import network_shape
+from ..networks import fits, fitted, learnt_options, learnt_values
 from .agent import Agent, AgentFactory, Seed
 from .settings import read_duration, read_number, read_real, read_settings
 
@@ -43,11 +43,15 @@ class TrainedAgent(AgentFactory):
         simulations: for each move; ``None`` where the name does not say.
         temperature: of the choice of a move, see `NetworkAgent`.
         time: seconds for each move, in place of simulations.
+        score: share of the final score in the value, see `NetworkAgent`.
+        bound: of the choice of a move with a time, see `ThinkingAgent`.
     """
 
     simulations: int | None
     temperature: float = field(default=0.0, kw_only=True)
     time: float | None = field(default=None, kw_only=True)
+    score: float = field(default=0.0, kw_only=True)
+    bound: float | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
@@ -74,10 +78,22 @@ class TrainedAgent(AgentFactory):
         from .network import network_agent
 
         checkpoint = load_checkpoint(self.checkpoint_path(game.options))
-        check_fits(checkpoint, game, self.label)
+        checkpoint = fitted(checkpoint, game, self.label, needs_policy=False)
+        if self.score:
+            check_score(game, self.score)
+            _check_learnt_score(checkpoint, self.label)
         simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
         return network_agent(
-            game, checkpoint.network, self.label, seed, simulations, self.temperature, self.time
+            game,
+            checkpoint.network,
+            self.label,
+            seed,
+            simulations,
+            self.temperature,
+            self.time,
+            checkpoint.search,
+            score=self.score,
+            bound=self.bound,
         )
 
 
@@ -149,22 +165,28 @@ def read_network_settings(
     return {"simulations": None, **given}
 
 
-def network_name(label: str, simulations: int, temperature: float) -> str:
+def network_name(label: str, simulations: int, temperature: float, score: float = 0.0) -> str:
     """How tables name an agent with a network."""
-    return f"{label}:{simulations}" + (f"?temperature={temperature:g}" if temperature else "")
+    settings = {"temperature": temperature, "score": score}
+    texts = [f"{key}={value:g}" for key, value in settings.items() if value]
+    return f"{label}:{simulations}" + ("?" + "&".join(texts) if texts else "")
 
 
-def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
-    """Raise ``ValueError`` unless a checkpoint, called ``name``, can play ``game``."""
-    if checkpoint.game != game.name or checkpoint.version != game.version:
+def check_score(game: Game, share: float) -> None:
+    """Raise ``ValueError`` unless a game has a score of which a value can have this share."""
+    if not 0 < share < 1:
+        raise ValueError(f"score, a share of the value, is from 0 to below 1, not {share:g}")
+    if not game.max_score:
+        raise ValueError(f"{game} counts no points to play for: leave out score={share:g}")
+
+
+def _check_learnt_score(checkpoint: CheckpointHeader, name: str) -> None:
+    """Raise ``ValueError`` if a checkpoint's network has not learnt the final score."""
+    learner = checkpoint.notes.get("config", {}).get("learner", {})
+    if checkpoint.notes.get("algorithm") == "ppo" or learner.get("score_weight") == 0:
         raise ValueError(
-            f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
-            f"{game.name} version {game.version}"
-        )
-    if checkpoint.shape != network_shape(game):
-        raise ValueError(
-            f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
-            f"fit {game}: train one for these, or take another agent (uct:1000)"
+            f"checkpoint {name} has not learnt the final score: train it by alphazero, with "
+            "learner.score_weight above 0, or leave out score="
         )
 
 
@@ -196,35 +218,52 @@ def shipped_agents(game: str) -> list[Path]:
 def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | None:
     """The shipped agent of a game for these options; None if the game has no shipped agent.
 
-    Of several agents it is the one whose options agree with most of ``options``; in a tie the
-    default one comes first.
+    Of several agents it is the one that learnt options which agree with most of ``options``. In a
+    tie one that fits the game comes before others, one for these options alone before one for many,
+    and the default one first.
     """
     agents = shipped_agents(game)
     if len(agents) < 2 or not options:
         return agents[0] if agents else None
+    headers = {path: load_header(path) for path in agents}
 
-    def agreement(path: Path) -> int:
-        trained = load_header(path).options
-        return sum(name in trained and trained[name] == options[name] for name in options)
+    def preference(path: Path) -> tuple[bool, int, bool]:
+        header = headers[path]
+        learnt = learnt_options(header, options)
+        agreement = sum(name in learnt and learnt[name] == options[name] for name in options)
+        return _plays(header, options), agreement, not header.variants
 
-    return max(agents, key=agreement)
+    return max(agents, key=preference)
+
+
+def _plays(header: CheckpointHeader, options: dict[str, Any]) -> bool:
+    """Whether a checkpoint's network fits its game with these options, which may be wrong."""
+    try:
+        game = make_stored_game(header.game, header.options, **options)
+    except ValueError:
+        return False
+    return fits(header, game)
 
 
 def fitting_agent(game: Game) -> Path | None:
     """The shipped agent that plays a game with its options best; None if none can play it."""
     path = shipped_agent(game.name, game.options)
-    if path is None:
-        return None
-    trained = make_stored_game(game.name, load_header(path).options)
-    return path if network_shape(trained) == network_shape(game) else None
+    return path if path is not None and fits(load_header(path), game) else None
+
+
+def agents_of_many(game: str) -> dict[Path, dict[str, list[Any]]]:
+    """The shipped agents that learnt many sets of options, and the values of these options."""
+    headers = {path: load_header(path) for path in shipped_agents(game)}
+    return {path: learnt_values(header) for path, header in headers.items() if header.variants}
 
 
 def telling_options(game: str) -> dict[Path, dict[str, Any]]:
-    """For each shipped agent of a game, the options that select it.
+    """For each shipped agent of a game, the options that select it; none for one of many.
 
     These are the options that differ from the game's defaults or between the shipped agents.
     """
-    trained = {path: load_header(path).options for path in shipped_agents(game)}
+    headers = {path: load_header(path) for path in shipped_agents(game)}
+    trained = {path: header.options for path, header in headers.items() if not header.variants}
     defaults = {option.name: option.default for option in GAMES[game].option_list}
     return {
         path: {

@@ -248,20 +248,28 @@ def _read_alphabeta(argument: str | None, settings: Mapping[str, str]) -> AgentF
     return _AnyGameAgent(lambda game, seed: AlphaBetaAgent(game, depth, seed))
 
 
+#: Settings of agents in checkpoints, beside those of all with a network.
+_OF_CHECKPOINTS = {"score": read_real, "bound": read_real}
+
+
 def _read_shipped(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
     name, colon, simulations = (argument or "").partition(":")
     if name not in GAMES:
         raise ValueError(f"{quoted(name)} is no game; games: {', '.join(GAMES)}")
-    given = read_network_settings(settings, simulations if colon else None)
+    given = read_network_settings(settings, simulations if colon else None, _OF_CHECKPOINTS)
     return ShippedAgent(name=name, **given)
 
 
 def _read_path(name: str, settings: Mapping[str, str]) -> AgentFactory | None:
     path, colon, simulations = name.rpartition(":")
     if os.path.exists(name):  # false, unlike Path's, for what can be no path
-        return CheckpointAgent(path=Path(name), **read_network_settings(settings, None))
+        return CheckpointAgent(
+            path=Path(name), **read_network_settings(settings, None, _OF_CHECKPOINTS)
+        )
     if colon and os.path.exists(path):
-        return CheckpointAgent(path=Path(path), **read_network_settings(settings, simulations))
+        return CheckpointAgent(
+            path=Path(path), **read_network_settings(settings, simulations, _OF_CHECKPOINTS)
+        )
     return None
 
 
@@ -316,7 +324,8 @@ _KINDS = {
         "shipped:GAME[:SIMULATIONS]",
         "the shipped agent of a game, for its options; "
         f"{DEFAULT_SIMULATIONS} simulations per move by default, 0: the policy without search; "
-        "?time=1s in place of a number; ?temperature=0.5 draws the move from the policy",
+        "?time=1s in place of a number; ?temperature=0.5 draws the move from the policy; "
+        "?score=0.1 plays for points too",
         _read_shipped,
     ),
     "onnx": AgentKind(

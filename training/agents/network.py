@@ -10,12 +10,15 @@ from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.models import InferenceEngine
 from ludarium.models.backends import BATCH_INVARIANT
+from ludarium.models.header import MINIMAX_SEARCH, TREE_SEARCH
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.search import Evaluator, Search, SearchResult, SearchSettings
 
 from .agent import Agent, Seed
 from .checkpoints import DEFAULT_SIMULATIONS, network_name
-from .thinking import ThinkingAgent, evaluator_with_draws
+from .minimax import MinimaxAgent
+from .settings import duration_text
+from .thinking import BOUND, ThinkingAgent, evaluator_with_draws, with_score
 
 MOST_SIMULATIONS = 100_000
 _BATCH = 128
@@ -36,12 +39,15 @@ class NetworkAgent(Agent):
         backend: see `ludarium.models.InferenceEngine`; not for a function.
         temperature: 0 plays the best action found. Above, the action is drawn from the policy to
             the power 1/temperature: the improved policy of the search, or the network's.
+        score: share of the final score in the value that the search goes by, 0 to below 1: above 0
+            the agent plays for points too. For a network with a score, and a game that has one.
 
     Attributes:
-        network, simulations, temperature: as given.
+        network, simulations, temperature, score: as given.
 
     Raises:
-        ValueError: ``simulations`` or ``temperature`` is out of range.
+        ValueError: ``simulations``, ``temperature`` or ``score`` is out of range, or there is no
+            score to play for.
     """
 
     def __init__(
@@ -53,12 +59,16 @@ class NetworkAgent(Agent):
         seed: Seed = None,
         backend: str = "auto",
         temperature: float = 0.0,
+        score: float = 0.0,
     ) -> None:
         if not 0 <= simulations <= MOST_SIMULATIONS:
             raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {simulations!r}")
         if not 0 <= temperature < np.inf:
             raise ValueError(f"temperature is a number from 0 on, not {temperature!r}")
         super().__init__(game, name, seed)
+        if score and not simulations:
+            raise ValueError("score is for a search: give simulations too, or leave it out")
+        self.score = score
         self.network = network
         self._backend = backend
         self.simulations = simulations
@@ -68,6 +78,8 @@ class NetworkAgent(Agent):
         self._codec = Codec(game)
         # Cached outputs must equal fresh ones bit for bit, or the cache would change moves.
         cache = 0.0
+        if score:
+            network = with_score(game, network, score)
         if isinstance(network, PolicyValueNetwork):
             engine = InferenceEngine(
                 network, game.observation_shape, self._batch, backend, sizes=(1, self._batch)
@@ -79,7 +91,9 @@ class NetworkAgent(Agent):
         self._tree_evaluator: Evaluator | None = None
         self._search: Search | None = None
         if simulations:
-            settings = SearchSettings(simulations=simulations)
+            settings = SearchSettings(
+                simulations=simulations, score=score, max_score=max(1, game.max_score)
+            )
             self._search = Search(game, settings, self._batch, seed=0, cache=cache)
 
     def without_search(self) -> NetworkAgent:
@@ -132,7 +146,7 @@ class NetworkAgent(Agent):
 
         Returns:
             logits float32 [N, A] in the game's numbers, legal or not, and values float32 [N] for
-            the player to move, in [-1, 1].
+            the player to move, in [-1, 1], with the share of the score.
         """
         encoded = self._codec.encode(self._check(states))
         logits, values = self._evaluator(encoded.observations)
@@ -160,16 +174,50 @@ def network_agent(
     simulations: int = DEFAULT_SIMULATIONS,
     temperature: float = 0.0,
     time: float | None = None,
+    search: str = TREE_SEARCH,
+    backend: str = "auto",
+    score: float = 0.0,
+    bound: float | None = None,
 ) -> Agent:
-    """The agent that the settings of a name ask for.
+    """The agent that a checkpoint and the settings of a name ask for.
 
     Args:
-        game, network, seed, temperature: see `NetworkAgent`.
+        game, network, seed, temperature, score: see `NetworkAgent`.
         label: its name in tables, without settings.
         simulations: for each move.
         time: seconds for each move, in place of simulations.
+        search: by which search it plays, see `ludarium.models.header`.
+        backend: see `ludarium.models.InferenceEngine`.
+        bound: see `ThinkingAgent`; only with a time.
+
+    Raises:
+        ValueError: a setting is out of range, or has no use; or the search has no policy, from
+            which a ``temperature`` draws.
     """
+    if search == MINIMAX_SEARCH:
+        assert isinstance(network, PolicyValueNetwork)
+        if temperature:
+            raise ValueError(
+                f"{label} was learnt by Descent and has no policy to draw from by a temperature; "
+                "leave the temperature out"
+            )
+        if score:
+            raise ValueError(
+                f"{label} was learnt by Descent, whose values have the score in them already; "
+                f"leave out score={score:g}"
+            )
+        if bound is not None:
+            raise ValueError(f"{label} was learnt by Descent and takes no bound: leave it out")
+        name = network_name(label, simulations, 0.0)
+        if time is not None:
+            name = f"{label}?time={duration_text(time)}"
+        return MinimaxAgent(game, network, simulations, name, seed, backend, time)
     if time is not None:
-        return ThinkingAgent(game, network, time, label, seed, temperature)
-    name = network_name(label, simulations, temperature)
-    return NetworkAgent(game, network, simulations, name, seed, temperature=temperature)
+        bound = BOUND if bound is None else bound
+        return ThinkingAgent(
+            game, network, time, label, seed, temperature, backend, score=score, bound=bound
+        )
+    if bound is not None:
+        raise ValueError("bound is for a time for each move, such as time=1s")
+    name = network_name(label, simulations, temperature, score)
+    return NetworkAgent(game, network, simulations, name, seed, backend, temperature, score)

@@ -1,0 +1,42 @@
+"""A game's options as numbers for a network that plays with many of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def option_features(
+    variants: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> list[float]:
+    """The options of a game as the input of a network that learnt several sets of them.
+
+    An option that is a number in all variants gives one feature, linear from -1 for the smallest to
+    1 for the largest; every other one gives a feature for each value that was learnt, 1 where the
+    game has this value and 0 elsewhere. Options that never differ give none.
+
+    Args:
+        variants: the options that the network learns or learnt, whole sets of them.
+        options: of the game to play.
+
+    Returns:
+        As many floats for whatever ``options``.
+    """
+    features: list[float] = []
+    for name in sorted(variants[0]):
+        learnt = {_text(variant[name]): variant[name] for variant in variants}
+        value = options[name]
+        if len(learnt) < 2:
+            continue
+        if all(type(each) in (int, float) for each in learnt.values()):
+            low, high = min(learnt.values()), max(learnt.values())
+            is_number = type(value) in (int, float)
+            features.append(2 * (value - low) / (high - low) - 1 if is_number else 0.0)
+        else:
+            features += [float(_text(value) == each) for each in sorted(learnt)]
+    return features
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

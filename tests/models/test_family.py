@@ -1,0 +1,207 @@
+"""One network for all boards and options of a game."""
+
+import numpy as np
+import pytest
+import torch
+
+from ludarium.envs import make_game
+from ludarium.models import InferenceEngine, build_network
+from ludarium.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from ludarium.models.family import FamilyNetwork, Member
+from ludarium.models.onnx_graph import write_model
+from ludarium.models.options import option_features
+from ludarium.models.shape import Architecture, check_member
+from ludarium.training.networks import (
+    chosen_architecture,
+    family_shape,
+    fits,
+    fitted,
+    learnt_options,
+    network_shape,
+)
+from ludarium.training.random_positions import random_observations
+
+CHANNELS, BLOCKS = 6, 3
+SETS = {
+    "corso": [{"size": 3}, {"size": 5}, {"size": 4}],
+    "onyx": [{"size": 6}, {"size": 8, "swap_rule": True}],
+    "obsidio": [{"size": 7}, {"size": 9, "diagonal_adjacency": False}],
+    "osiron": [{"setup": "beginner"}, {"setup": "random"}],
+    "obelisk": [{"scoring": "points"}, {"scoring": "topple"}],
+}
+
+
+def games_of(name):
+    return [make_game(name, **options) for options in SETS[name]]
+
+
+def family_of(games, seed=0):
+    """A family with weights and statistics as after some learning."""
+    torch.manual_seed(seed)
+    options = [game.options for game in games]
+    members = [
+        Member(network_shape(game), option_features(options, game.options)) for game in games
+    ]
+    features = len(members[0].features)
+    family = FamilyNetwork(family_shape(games), CHANNELS, BLOCKS, features, members)
+    with torch.no_grad():
+        for name, value in family.state_dict().items():
+            if name.endswith("running_var"):
+                value.uniform_(0.5, 1.5)
+            elif value.dtype.is_floating_point:
+                value.normal_(0, 0.2)
+    return family.eval()
+
+
+def observations_of(games, count=5):
+    return [torch.from_numpy(random_observations(game, count, seed=1)) for game in games]
+
+
+def checkpoint_of(games, network):
+    return Checkpoint(
+        game=games[0].name,
+        version=games[0].version,
+        options=dict(games[0].options),
+        shape=family_shape(games),
+        architecture=Architecture(
+            {"channels": CHANNELS, "blocks": BLOCKS, "features": network.options.in_features}
+        ),
+        step=1,
+        network=network,
+        variants=[dict(game.options) for game in games],
+    )
+
+
+def test_options_are_features_that_tell_the_sets_apart():
+    variants = [
+        {"size": 6, "start": "standard", "swap_rule": False, "max_plies": None},
+        {"size": 12, "start": "open", "swap_rule": True, "max_plies": None},
+        {"size": 8, "start": "open", "swap_rule": False, "max_plies": None},
+    ]
+    found = [option_features(variants, each) for each in variants]
+    assert found[0] == [-1, 0, 1, 1, 0]
+    assert found[1] == [1, 1, 0, 0, 1]
+    assert found[2] == pytest.approx([-1 / 3, 1, 0, 1, 0])
+    assert option_features(variants, variants[0] | {"size": 18, "max_plies": 9})[0] == 3
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_member_is_the_family_without_the_other_games(name):
+    games = games_of(name)
+    family = family_of(games)
+    observations = observations_of(games)
+    with torch.no_grad():
+        together = family.together(list(enumerate(observations)))
+        for member, observation, output in zip(family.members, observations, together, strict=True):
+            alone = family.member(*member)(observation)
+            for ours, theirs in zip(alone, output, strict=True):
+                torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+            assert alone.policy.shape == (5, member.shape.num_actions)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_options_matter_and_every_weight_learns(name):
+    games = games_of(name)
+    family = family_of(games).train()
+    outputs = family.together(list(enumerate(observations_of(games))))
+    total = sum(part.square().sum() for output in outputs for part in output)
+    for parameter in torch.autograd.grad(total, list(family.parameters())):
+        assert parameter.abs().sum() > 0
+    first, other = (
+        family.eval().member(network_shape(games[0]), member.features)
+        for member in (family.members[0], family.members[1])
+    )
+    observation = observations_of(games)[0]
+    with torch.no_grad():
+        assert not torch.allclose(first(observation).outcome, other(observation).outcome)
+
+
+def test_batches_are_normalised_with_the_statistics_of_all_boards():
+    """Two boards of one size as two games are one batch for an ordinary network."""
+    games = [make_game("corso", size=4), make_game("corso", size=4)]
+    torch.manual_seed(3)
+    shape = network_shape(games[0])
+    family = FamilyNetwork(shape, CHANNELS, BLOCKS, 2, [Member(shape, (0, 0))] * 2)
+    alone = family.member(shape, (0, 0)).train()
+    observation = torch.from_numpy(random_observations(games[0], 12, seed=2))
+    together = family.train().together([(0, observation[:7]), (1, observation[7:])])
+    expected = alone(observation)
+    for place in range(3):
+        found = torch.cat([output[place] for output in together])
+        torch.testing.assert_close(found, expected[place], rtol=1e-4, atol=1e-5)
+    for name, value in alone.state_dict().items():
+        if "running" in name:
+            torch.testing.assert_close(family.network.state_dict()[name], value)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_member_is_written_as_onnx_operation_by_operation(name):
+    games = games_of(name)
+    family = family_of(games)
+    member = family.member(*family.members[1])
+    shape = family.members[1].shape
+    write_model(member, shape.observation, "observation", ["policy", "outcome", "score"])
+    observation = observations_of(games, 8)[1].numpy()
+    policies = [
+        InferenceEngine(member, shape.observation, 8, backend)(observation)[0].copy()
+        for backend in ("eager", "onnx")
+    ]
+    np.testing.assert_allclose(*policies, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_checkpoint_plays_every_board_even_one_it_did_not_learn(name, tmp_path):
+    games = games_of(name)
+    family = family_of(games)
+    path = save_checkpoint(checkpoint_of(games, family), tmp_path / "all.safetensors")
+    loaded = load_checkpoint(path)
+    assert loaded.variants == [dict(game.options) for game in games]
+    unseen = {"corso": {"size": 7}, "onyx": {"size": 10}, "obsidio": {"size": 11}}.get(name, {})
+    observation = observations_of(games)[1]
+    with torch.no_grad():
+        ours = fitted(loaded, games[1], "it").network(observation)
+        theirs = family.member(*family.members[1])(observation)
+        other = make_game(name, **unseen)
+        answer = fitted(loaded, other, "it").network(observations_of([other])[0])
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b)
+    assert answer.policy.shape == (5, other.num_actions)
+    assert torch.isfinite(answer.policy).all()
+    assert learnt_options(loaded, games[1].options) == games[1].options
+    assert not fits(loaded, make_game("corso" if name != "corso" else "onyx"))
+
+
+def test_damaged_descriptions_are_refused(tmp_path):
+    games = games_of("corso")
+    network = family_of(games)
+    good = checkpoint_of(games, network)
+    for change in (
+        {"variants": good.variants[:1]},
+        {"variants": [*good.variants, {"colour": "red"}]},
+        {"variants": []},
+    ):
+        bad = Checkpoint(**(vars(good) | change))
+        path = save_checkpoint(bad, tmp_path / "bad.safetensors")
+        with pytest.raises(ValueError, match=r"variants|features|sets of options"):
+            load_checkpoint(path)
+
+
+def test_shapes_that_no_family_has_are_refused():
+    onyx, corso = make_game("onyx", size=6), make_game("corso", size=3)
+    with pytest.raises(ValueError, match="planes"):
+        check_member(network_shape(corso), network_shape(onyx))
+    with pytest.raises(ValueError, match="actions"):
+        check_member(network_shape(make_game("obelisk")), network_shape(corso))
+    with pytest.raises(ValueError, match="one feature"):
+        FamilyNetwork(network_shape(corso), 4, 1, 0)
+    with pytest.raises(ValueError, match="features"):
+        family_of(games_of("corso")).member(network_shape(corso), [1.0, 2.0])
+
+
+def test_an_ordinary_network_is_what_it_was():
+    game = make_game("corso", size=3)
+    from ludarium.configs.schema import Network
+
+    chosen = chosen_architecture(game, Network(channels=4, blocks=1))
+    assert chosen.options == {"channels": 4, "blocks": 1}
+    assert "stem.0.bias" not in build_network(network_shape(game), 4, 1).state_dict()

@@ -1,0 +1,141 @@
+"""One run that learns several sets of a game's options."""
+
+import numpy as np
+import pytest
+
+import ludarium.training.agents.checkpoints as checkpoints
+from ludarium.configs import apply_settings, load_config
+from ludarium.envs import make_game
+from ludarium.models import load_checkpoint
+from ludarium.training.agents import make_agent
+from ludarium.training.alphazero.loop import AlphaZeroTrainer
+from ludarium.training.alphazero.mixture import Mixture, games_of
+from ludarium.training.alphazero.samples import sample_dtype
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Reporter
+from ludarium.training.runs.resources import memory_of
+
+VARIANTS = "variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]"
+TINY = [
+    "options={size: 3}",
+    "device=cpu",
+    "backend=onnx",
+    "budget={iterations: 3}",
+    "network={channels: 8, blocks: 2}",
+    "self_play={games: 16, positions: 256, workers: 2, simulations: 8, opening_plies: 2}",
+    "bootstrap={positions: 0}",
+    "learner={batch: 64, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
+    "evaluation={every: 0}",
+    VARIANTS,
+]
+
+
+def tiny_config(*settings):
+    return apply_settings(load_config("corso/demo"), [*TINY, *settings])
+
+
+def trained(folder, *settings, iterations=10**9):
+    trainer = AlphaZeroTrainer(tiny_config(*settings), RunFolder(folder), Reporter())
+    trainer.run(stop=lambda: trainer.iteration >= iterations)
+    trainer.close()
+    return trainer
+
+
+def test_shares_are_divided_between_the_combinations():
+    played = games_of(tiny_config())
+    assert [(game.options["size"], share) for game, share in played] == [
+        (2, 0.375),
+        (4, 0.375),
+        (3, 0.25),
+    ]
+    one = games_of(tiny_config("variants=[]"))
+    assert [(game.options["size"], share) for game, share in one] == [(3, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("variants=[{options: {size: 3}}]", "variants: 1 sets of options"),
+        ("variants=[{options: {size: [3, 3]}}]", "there twice"),
+        ("variants=[{options: {size: [3, 99]}}]", "size"),
+        ("variants=[{options: {size: [3, 4]}, share: 0}]", "share"),
+        ("variants=[{options: {sise: [3, 4]}}]", "sise"),
+        ("gate={games: 2}", "gate.games"),
+        ("learner={ownership_weight: 1}", "ownership_weight"),
+        ("network={module: 'mine:Net'}", "network.module"),
+    ],
+)
+def test_variants_that_cannot_be_are_refused_before_anything_is_made(tmp_path, setting, told):
+    with pytest.raises(ValueError, match=told):
+        trained(tmp_path / "run", setting)
+    assert not (tmp_path / "run").exists()
+
+
+def test_samples_of_all_games_come_back_from_one_buffer():
+    games = [game for game, _ in games_of(tiny_config())]
+    mixture = Mixture(games, ownership=True, resignation=True, search_value=0.5)
+    rng = np.random.default_rng(1)
+    packed, samples = [], []
+    for number, game in enumerate(games):
+        dtype = sample_dtype(game, ownership=True, resignation=True)
+        made = np.zeros(5 + number, dtype)
+        for name in set(dtype.names) - {"state"}:
+            made[name] = rng.integers(0, 2, made[name].shape)
+        made["state"] = game.start().state
+        samples.append(made)
+        packed.append(mixture.pack(number, made))
+    order = rng.permutation(sum(map(len, packed)))
+    records = np.concatenate(packed)[order]
+    for number, found in enumerate(mixture.unpack(records)):
+        mine = records["game"] == number
+        assert found.dtype == samples[number].dtype
+        start = sum(map(len, packed[:number]))
+        np.testing.assert_array_equal(found, samples[number][order[mine] - start])
+    records["game"][0] = 7
+    with pytest.raises(ValueError, match="game 7"):
+        mixture.unpack(records)
+
+
+def test_a_run_plays_each_game_by_its_share_and_resumes_where_it_was(tmp_path):
+    whole = trained(tmp_path / "whole")
+    trained(tmp_path / "parts", iterations=1)
+    parts = trained(tmp_path / "parts")
+    for ours, theirs in zip(
+        whole.learner.network.state_dict().values(),
+        parts.learner.network.state_dict().values(),
+        strict=True,
+    ):
+        assert np.array_equal(ours.numpy(), theirs.numpy())
+    records = whole.replay[np.arange(len(whole.replay))]
+    np.testing.assert_array_equal(records, parts.replay[np.arange(len(parts.replay))])
+    counts = np.bincount(records["game"], minlength=3)
+    assert (counts > 40).all()
+    assert len(memory_of(whole.config, whole.game, "cpu"))
+
+
+def test_the_agent_plays_every_board(tmp_path):
+    trainer = trained(tmp_path / "run", iterations=1)
+    path = trainer.folder.path / "agent.safetensors"
+    checkpoint = load_checkpoint(path)
+    assert [each["size"] for each in checkpoint.variants] == [2, 4, 3]
+    assert checkpoint.options == {"size": 3}
+    for size in (2, 3, 4, 6):
+        game = make_game("corso", size=size)
+        agent = make_agent(f"{path}?simulations=4", game)
+        position = game.start()
+        assert position.mask[agent.choose(position)]
+    with pytest.raises(ValueError, match="plays corso"):
+        make_agent(str(path), make_game("onyx", size=6))
+
+
+def test_an_agent_of_these_options_comes_before_one_of_many(tmp_path, monkeypatch):
+    many = trained(tmp_path / "many", iterations=1).folder.path / "agent.safetensors"
+    four = trained(tmp_path / "four", "options={size: 4}", "variants=[]", iterations=1)
+    four = four.folder.path / "agent.safetensors"
+    monkeypatch.setattr(checkpoints, "shipped_agents", lambda game: [four, many])
+    found = {
+        size: checkpoints.fitting_agent(make_game("corso", size=size)) for size in (2, 3, 4, 5)
+    }
+    assert found == {2: many, 3: many, 4: four, 5: many}
+    assert checkpoints.shipped_agent("corso") == four
+    assert checkpoints.telling_options("corso") == {four: {"size": 4}}

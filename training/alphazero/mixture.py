@@ -1,0 +1,221 @@
+"""Several sets of a game's options that one network learns together.
+
+Each is a game of its own for the actors: with its own compiled rules, trees, inference engine and
+size of observations. Their samples share one replay buffer, in which a record is wide enough for
+the largest of them. So a batch has positions of each game in proportion to those that were played.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ludarium.configs import AlphaZeroConfig
+from ludarium.envs import make_game
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+from ludarium.training.search import SearchSettings
+
+from .actors import Actors, Advance, LocalActors, Weights
+from .samples import Batch, BatchMaker, sample_dtype
+from .self_play import SelfPlayResult
+
+
+def games_of(config: AlphaZeroConfig) -> list[tuple[Game, float]]:
+    """The games that a run plays, and the share of the positions that each has.
+
+    One game without variants; shares add up to 1.
+
+    Raises:
+        ValueError: the game does not accept some options, or two sets of them are the same.
+    """
+    if not config.variants:
+        return [(make_game(config.game, **config.options), 1.0)]
+    found: dict[str, tuple[Game, float]] = {}
+    total = sum(variant.share for variant in config.variants)
+    for variant in config.variants:
+        for options in variant.combinations():
+            game = make_game(config.game, **(config.options | options))
+            key = json.dumps(game.options, sort_keys=True)
+            if key in found:
+                raise ValueError(f"variants: {quoted(game.options, 200)} is there twice")
+            found[key] = game, variant.share / variant.count / total
+    return list(found.values())
+
+
+class Mixture:
+    """Samples of several games in records of one kind; of one game they are left as they are.
+
+    Args:
+        games: whose number is their place here.
+        ownership, resignation: see `sample_dtype`.
+        search_value: see `BatchMaker`.
+
+    Attributes:
+        dtypes: of each game's samples.
+        dtype: of the records: those samples for one game, else ``game``, the number of the game,
+            and ``sample``, the bytes of the sample.
+    """
+
+    def __init__(
+        self, games: Sequence[Game], ownership: bool, resignation: bool, search_value: float
+    ) -> None:
+        self.dtypes = [sample_dtype(game, ownership, resignation) for game in games]
+        self._makers = [BatchMaker(game, search_value) for game in games]
+        if len(games) == 1:
+            (self.dtype,) = self.dtypes
+        else:
+            largest = max(dtype.itemsize for dtype in self.dtypes)
+            self.dtype = np.dtype([("game", np.uint16), ("sample", np.uint8, (largest,))])
+
+    def pack(self, number: int, samples: np.ndarray) -> np.ndarray:
+        """Records [N] of the samples [N] of a game."""
+        if len(self.dtypes) == 1:
+            return samples
+        records = np.zeros(len(samples), self.dtype)
+        size = samples.dtype.itemsize
+        plain = np.zeros(len(samples), samples.dtype)  # zeros between the fields
+        plain[...] = samples
+        fields: Any = records  # structured arrays have no types
+        fields["game"] = number
+        fields["sample"][:, :size] = plain.view(np.uint8).reshape(len(samples), size)
+        return records
+
+    def unpack(self, records: np.ndarray) -> list[np.ndarray]:
+        """The samples of each game among records [N], in their order.
+
+        Raises:
+            ValueError: a record is of none of the games.
+        """
+        if len(self.dtypes) == 1:
+            return [records]
+        if len(records) and records["game"].max() >= len(self.dtypes):
+            raise ValueError(f"the replay has positions of game {records['game'].max()}")
+        found = []
+        for number, dtype in enumerate(self.dtypes):
+            rows = records["sample"][records["game"] == number, : dtype.itemsize]
+            found.append(np.ascontiguousarray(rows).view(dtype).reshape(len(rows)))
+        return found
+
+    def batches(self, records: np.ndarray, rng: np.random.Generator) -> list[Batch]:
+        """The batch of each game among records [N]."""
+        return [
+            make(samples, rng)
+            for make, samples in zip(self._makers, self.unpack(records), strict=True)
+        ]
+
+
+class MixedActors(Actors):
+    """Local actors for each game, which play one after the other.
+
+    Args:
+        games: and the share of the positions of each.
+        mixture: of their samples.
+        config: of the run; games in parallel and positions are divided by the shares.
+        workers, device, bootstrap_seed, seed: see `LocalActors`.
+        weights: with those of each game.
+    """
+
+    def __init__(
+        self,
+        games: Sequence[tuple[Game, float]],
+        mixture: Mixture,
+        config: AlphaZeroConfig,
+        workers: int,
+        device: str,
+        weights: Weights,
+        bootstrap_seed: np.random.SeedSequence,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        self.mixture = mixture
+        self.actors = [
+            LocalActors(
+                game, _share_of(config, share), workers, dtype, device, own, first_seed, own_seed
+            )
+            for (game, share), dtype, own, first_seed, own_seed in zip(
+                games,
+                mixture.dtypes,
+                weights.of_games,
+                bootstrap_seed.spawn(len(games)),
+                seed.spawn(len(games)),
+                strict=True,
+            )
+        ]
+
+    def publish(self, weights: Weights) -> dict[str, Any]:
+        """Load each game's weights; of several deviations of a backend the largest is logged."""
+        told = [
+            actors.publish(own) for actors, own in zip(self.actors, weights.of_games, strict=True)
+        ]
+        deviations = {
+            name: max(metrics[name] for metrics in told)
+            for name, value in told[0].items()
+            if isinstance(value, float)
+        }
+        return told[0] | deviations
+
+    def bootstrap(self, advance: Advance) -> SelfPlayResult:
+        """Play the games of each bootstrap."""
+        return self._join([actors.bootstrap(advance) for actors in self.actors])
+
+    def play(self, settings: SearchSettings, resign_at: float, advance: Advance) -> SelfPlayResult:
+        """Play an iteration of each game."""
+        return self._join([actors.play(settings, resign_at, advance) for actors in self.actors])
+
+    def _join(self, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
+        return SelfPlayResult.join(
+            [
+                replace(result, samples=self.mixture.pack(number, result.samples))
+                for number, result in enumerate(results)
+            ]
+        )
+
+    @property
+    def backend(self) -> str:
+        """That of the first game's inference engine."""
+        return self.actors[0].backend
+
+    @property
+    def resources(self) -> str:
+        """Those of the first game's actors, and how many games there are."""
+        return f"{self.actors[0].resources}, {len(self.actors)} sets of options"
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The games and searches in progress, ``number/name`` for each."""
+        return {
+            f"{number}/{name}": array
+            for number, actors in enumerate(self.actors)
+            for name, array in actors.state().items()
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
+        """Take over games, searches and weights."""
+        for number, (actors, own) in enumerate(zip(self.actors, weights.of_games, strict=True)):
+            start = f"{number}/"
+            part = {
+                name.removeprefix(start): array
+                for name, array in arrays.items()
+                if name.startswith(start)
+            }
+            actors.restore(part, own)
+
+
+def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
+    """The configuration of one of several games."""
+    play, bootstrap = config.self_play, config.bootstrap
+    own_play = {
+        "games": max(1, round(play.games * share)),
+        "positions": max(1, round(play.positions * share)),
+        "cache": play.cache * share,
+    }
+    positions = max(1, round(bootstrap.positions * share)) if bootstrap.positions else 0
+    return config.model_copy(
+        update={
+            "self_play": play.model_copy(update=own_play),
+            "bootstrap": bootstrap.model_copy(update={"positions": positions}),
+        }
+    )
