@@ -5,11 +5,12 @@ lists them.
 """
 
 from .loading import apply_settings, load_config, shipped
-from .schema import ALGORITHMS, AlphaZeroConfig, PPOConfig, TrainingConfig
+from .schema import ALGORITHMS, AlphaZeroConfig, DescentConfig, PPOConfig, TrainingConfig
 
 __all__ = [
     "ALGORITHMS",
     "AlphaZeroConfig",
+    "DescentConfig",
     "PPOConfig",
     "TrainingConfig",
     "apply_settings",

@@ -8,6 +8,8 @@ can run the configuration.
 
 from __future__ import annotations
 
+from itertools import product
+from math import prod
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -16,6 +18,7 @@ from pydantic_core import PydanticCustomError
 _MOST_ANCHORS = 50
 _MOST_STEPS_OF_A_SCHEDULE = 100
 _MOST_SIMULATIONS = 10_000
+_MOST_VARIANTS = 100
 
 
 def whole(low: int, high: int) -> BeforeValidator:
@@ -77,6 +80,18 @@ def _schedule(value: Any) -> Any:
     return value
 
 
+def _scheduled(schedule: Schedule, progress: float) -> int:
+    """The number at ``progress`` (0 to 1) of the run."""
+    if isinstance(schedule, int):
+        return schedule
+    return [count for start, count in schedule if start <= progress][-1]
+
+
+def _most_scheduled(schedule: Schedule) -> int:
+    """The largest number of a schedule."""
+    return schedule if isinstance(schedule, int) else max(count for _, count in schedule)
+
+
 def _opponents(value: Any) -> Any:
     names = [value] if isinstance(value, str) else value
     if (
@@ -104,6 +119,10 @@ Fraction = Annotated[float, real(0, 1)]
 Weight = Annotated[float, real(0, 100)]
 LearningRate = Annotated[float, real(0, 0.1, above=True)]
 ReplayRatio = Annotated[float, real(0.001, 1000)]
+Schedule = Annotated[int | list[tuple[float, int]], BeforeValidator(_schedule)]
+
+
+Backend = Literal["auto", "eager", "onnx", "graph-fp16", "onnx-int8"]
 
 
 class Section(BaseModel):
@@ -116,7 +135,11 @@ class Section(BaseModel):
 
 
 class Budget(Section):
-    """The run ends after ``iterations``, or after ``minutes`` of wall time, whichever is first."""
+    """When the run ends: after ``iterations`` or ``minutes``, whichever is first.
+
+    ``iterations``: how many of them. ``minutes``: of wall time, over all parts of the run; none: no
+    limit.
+    """
 
     iterations: Annotated[int, whole(1, 10_000_000)] = 100
     minutes: Annotated[float, real(0, 1_000_000, above=True)] | None = None
@@ -125,11 +148,14 @@ class Budget(Section):
 class Network(Section):
     """The network: a residual network by size (default: ``small``), or the user's own class.
 
-    Give either ``size``, a name, or the numbers ``channels`` and ``blocks``.
-    `ludarium.models.network.SIZES` lists what each name means for boards and for flat observations.
+    Give either ``size``, or ``channels`` and ``blocks``, or ``module``.
 
-    ``module: "package.module:Class"`` names the user's own class, see ``docs/own-network.md``. All
-    other keys are then passed to it as keyword arguments and stored as ``options``.
+    ``size``: a name; `ludarium.models.network.SIZES` lists what it means for boards and for flat
+    observations. ``channels``: width of each layer. ``blocks``: number of residual blocks.
+
+    ``module``: the user's own class, as ``"package.module:Class"``, see
+    ``docs/guide/own-network.md``; all other keys are then passed to it as keyword arguments.
+    ``options``: where these are stored.
     """
 
     size: Literal["tiny", "small", "base"] | None = None
@@ -181,7 +207,16 @@ class SelfPlay(Section):
     ``simulations``: simulations per move, a number or a schedule of [progress, simulations] pairs,
     where progress runs from 0 to 1. ``opening_plies``: each game starts with a random number of
     random plies, from 0 to this. ``cache``: megabytes for the evaluation cache, all groups
-    together; 0: no cache.
+    together; 0: no cache. ``prove``: back up exact values from finished positions, and look for
+    wins at once in new ones.
+
+    ``algorithm``: ``gumbel`` (Danihelka et al. 2022) or ``puct`` (Silver et al. 2017).
+    ``max_considered``: Gumbel: root actions that sequential halving begins with. ``noise``: Gumbel:
+    scale of the noise at the root, none: 1; PUCT: share of Dirichlet noise in the root prior, none:
+    0.25. ``value_scale``, ``maxvisit_init``, ``rescale_values``: Gumbel: how the values of actions
+    become logits, as in mctx. ``c_puct``: PUCT: weight of exploration. ``dirichlet_alpha``: PUCT:
+    concentration of the noise. ``temperature``: PUCT: the move is drawn from the visits to the
+    power of its inverse; 0: the most visited.
 
     ``temperature_plies``: from this ply on, self-play plays the best action found and does not use
     ``temperature`` or root noise in the final choice; none: never.
@@ -196,7 +231,7 @@ class SelfPlay(Section):
     positions: Annotated[int, whole(1, 10_000_000)] = 8192
     workers: Annotated[int, whole(1, 1024)] | None = None
     algorithm: Literal["gumbel", "puct"] = "gumbel"
-    simulations: Annotated[int | list[tuple[float, int]], BeforeValidator(_schedule)] = 32
+    simulations: Schedule = 32
     max_considered: Annotated[int, whole(2, 1000)] = 16
     noise: Annotated[float, real(0, 10)] | None = None
     value_scale: Annotated[float, real(0, 100, above=True)] = 0.1
@@ -220,16 +255,49 @@ class SelfPlay(Section):
 
     def simulations_at(self, progress: float) -> int:
         """Simulations per move at ``progress`` (0 to 1) of the run."""
-        if isinstance(self.simulations, int):
-            return self.simulations
-        return [count for start, count in self.simulations if start <= progress][-1]
+        return _scheduled(self.simulations, progress)
 
     @property
     def most_simulations(self) -> int:
         """The largest number of simulations in the schedule."""
-        if isinstance(self.simulations, int):
-            return self.simulations
-        return max(count for _, count in self.simulations)
+        return _most_scheduled(self.simulations)
+
+
+class DescentSelfPlay(Section):
+    """How self-play by Descent generates positions to learn from.
+
+    ``games``: number of games played in parallel. ``positions``: positions of the trees that one
+    iteration records. ``workers``: as in `SelfPlay`. ``batch``: most positions that one group of
+    games gives the network at a time.
+
+    ``expansions``: positions that the search expands for each move, a number or a schedule of
+    [progress, expansions] pairs; a line that has begun is followed to the end of the game.
+    ``score_weight``: weight of the score beside the result in the value of a position, in games
+    with points. ``exploitation``, ``final_exploitation``: at the start and at the end of the run,
+    the chance that the best action is played and none is drawn by its rank (the ordinal
+    distribution). ``opening_plies``: each game starts with a random number of random plies, from 0
+    to this. ``cache``: megabytes for the evaluation cache, all groups together; 0: no cache.
+    """
+
+    games: Games = 96
+    positions: Annotated[int, whole(1, 10_000_000)] = 16_384
+    workers: Annotated[int, whole(1, 1024)] | None = None
+    batch: Batch = 512
+    expansions: Schedule = 64
+    score_weight: Weight = 0.5
+    exploitation: Fraction = 0.0
+    final_exploitation: Fraction = 0.9
+    opening_plies: OpeningPlies = 4
+    cache: Annotated[float, real(0, 1_000_000)] = 64.0
+
+    def expansions_at(self, progress: float) -> int:
+        """Expansions per move at ``progress`` (0 to 1) of the run."""
+        return _scheduled(self.expansions, progress)
+
+    @property
+    def most_expansions(self) -> int:
+        """The largest number of expansions in the schedule."""
+        return _most_scheduled(self.expansions)
 
 
 class Bootstrap(Section):
@@ -248,25 +316,25 @@ class Bootstrap(Section):
 class Replay(Section):
     """The replay buffer: the latest positions, from which the learner samples its batches.
 
-    The buffer keeps ``first`` positions at the start of the run and ``last`` at the end; in between
-    the number grows linearly with the progress of the run.
+    ``first``: how many positions it keeps at the start of the run. ``last``: how many at the end;
+    in between the number grows linearly with the progress of the run.
     """
 
     first: Annotated[int, whole(1, 1_000_000_000)] = 50_000
     last: Annotated[int, whole(1, 1_000_000_000)] = 300_000
 
 
-class Learner(Section):
-    """How the network learns.
+class ValueLearner(Section):
+    """How the network learns values.
 
-    ``replay_ratio``: how many times each new position is sampled, on average. ``search_value``:
-    weight of the search's root value in the value target; the game's outcome has the rest.
+    ``batch``: positions in a gradient step. ``replay_ratio``: how many times each new position is
+    sampled, on average. ``learning_rate``, ``final_learning_rate``: at the start and the end of the
+    run, with cosine decay between. ``warmup_steps``: gradient steps in which the learning rate
+    rises from 0. ``weight_decay``: of AdamW. ``gradient_clip``: largest norm of the gradient.
+
+    ``value_weight``, ``score_weight``: loss weights of the outcome and of the final score.
     ``ema_decay``: decay of the exponential moving average of the weights (EMA); the EMA network is
     the one that plays.
-
-    ``ownership_weight``: loss weight of the ownership head, which predicts who owns each cell at
-    the end of the game (Corso and Obsidio only); 0: no such head. The saved agent does not contain
-    the head.
     """
 
     batch: Batch = 512
@@ -276,19 +344,32 @@ class Learner(Section):
     warmup_steps: Count = 100
     weight_decay: Annotated[float, real(0, 1)] = 1e-4
     gradient_clip: Annotated[float, real(0, 1000, above=True)] = 4.0
-    search_value: Fraction = 0.5
     value_weight: Weight = 1.0
     score_weight: Weight = 0.5
-    ownership_weight: Weight = 0.0
     ema_decay: Fraction = 0.995
+
+
+class Learner(ValueLearner):
+    """How the network learns policies and values.
+
+    ``search_value``: weight of the search's root value in the value target; the game's outcome has
+    the rest.
+
+    ``ownership_weight``: loss weight of the ownership head, which predicts who owns each cell at
+    the end of the game (Corso and Obsidio only); 0: no such head. The saved agent does not contain
+    the head.
+    """
+
+    search_value: Fraction = 0.5
+    ownership_weight: Weight = 0.0
 
 
 class Gate(Section):
     """A match that the new weights must win before self-play uses them; ``games`` 0: no gate.
 
-    The EMA network replaces the network that plays if it scores at least ``score`` in a match of
-    ``games`` games with ``simulations`` per move (Silver et al., "Mastering the game of Go without
-    human knowledge", 2017).
+    The EMA network replaces the network that plays if it scores enough in a match (Silver et al.,
+    "Mastering the game of Go without human knowledge", 2017). ``games``: of the match.
+    ``simulations``: per move. ``score``: the least score, from 0 to 1.
     """
 
     games: Annotated[int, whole(0, 10_000), Field(multiple_of=2)] = 0
@@ -297,14 +378,14 @@ class Gate(Section):
 
 
 class Evaluation(Section):
-    """Matches against fixed opponents every ``every`` iterations during training; 0: no evaluation.
+    """Matches against fixed opponents during training.
 
-    If ``against`` names one opponent, an evaluation measures a score. If it is a list, from the
-    weakest to the strongest, an evaluation measures an Elo rating: it plays ``games`` games in all,
-    against the opponents nearest in strength. ``ratings``: a file written by ``ludarium rate``,
-    used instead of the shipped ratings. Opponents that have no rating yet are rated when the run
-    starts. ``simulations``: simulations per move of the agent; 0: the most probable action of the
-    policy, without search.
+    ``every``: iterations between two evaluations; 0: no evaluation. ``against``: an opponent, then
+    an evaluation measures a score; or a list of them, from the weakest to the strongest, then it
+    measures an Elo rating against those nearest in strength. ``games``: in all. ``ratings``: a file
+    written by ``ludarium rate``, used instead of the shipped ratings. Opponents that have no rating
+    yet are rated when the run starts. ``simulations``: simulations per move of the agent; 0: the
+    most probable action of the policy, without search.
     """
 
     every: Count = 10
@@ -315,7 +396,7 @@ class Evaluation(Section):
 
 
 class Cluster(Section):
-    """How a run is spread over a Ray cluster (``ludarium train --cluster``, ``docs/cluster.md``).
+    """How ``ludarium train --cluster`` is spread over a Ray cluster, see ``docs/guide/cluster.md``.
 
     These keys say who computes, not what is learnt: they may change when a run is resumed, and
     without ``--cluster`` they have no effect.
@@ -324,6 +405,9 @@ class Cluster(Section):
     of an actor. ``actor_gpus``: its share of a GPU; none: on nodes with GPUs an actor has one GPU
     and its share of the cores, elsewhere actors have cores only. ``games``: games that an actor
     plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most ``self_play.games``.
+
+    ``learner_gpus``: GPUs of the driver's machine that learn together, each from a part of every
+    batch; without GPUs it has no effect.
 
     ``staleness``: how many versions the weights that an actor played with may be older than those
     that learn from its positions; older positions are dropped. With 1 the actors wait while the
@@ -334,7 +418,32 @@ class Cluster(Section):
     actor_cpus: Annotated[int, whole(1, 1024)] = 1
     actor_gpus: Annotated[float, real(0, 64)] | None = None
     games: Games | None = None
+    learner_gpus: Annotated[int, whole(1, 64)] = 1
     staleness: Annotated[int, whole(1, 1000)] = 2
+
+
+class Variant(Section):
+    """Options of the game that the network learns too, and how often they are played.
+
+    ``options``: in place of those of the run. A list stands for each of its values, and several
+    lists for all their combinations. ``share``: how many of the positions of self-play have these
+    options, in proportion to the other variants' shares; divided evenly between combinations.
+    """
+
+    options: dict[Text, Any] = {}
+    share: Annotated[float, real(0, 1000, above=True)] = 1.0
+
+    def combinations(self) -> list[dict[str, Any]]:
+        """Each set of options that ``options`` stands for."""
+        return [dict(zip(self.options, each, strict=True)) for each in product(*self._values())]
+
+    @property
+    def count(self) -> int:
+        """The number of `combinations`."""
+        return prod(map(len, self._values()))
+
+    def _values(self) -> list[list[Any]]:
+        return [value if isinstance(value, list) else [value] for value in self.options.values()]
 
 
 class Rollout(Section):
@@ -358,8 +467,9 @@ class Opponents(Section):
     fraction of the games against the current self. ``every``: every so many iterations a copy of
     the network joins the pool of past selves. ``pool``: size of the pool; the oldest copy leaves.
     ``active``: number of past selves drawn in each iteration for its new games. ``weighting``: how
-    the learner's expected score s against a past self determines its weight: ``hard`` (1 - s) ^
-    ``power``, ``even`` s (1 - s), or ``uniform``.
+    the learner's expected score s against a past self determines its weight: ``hard`` is (1 - s) to
+    the ``power``, ``even`` is s (1 - s), ``uniform`` is the same for all. ``power``: see
+    ``weighting``.
     """
 
     current: Fraction = 0.5
@@ -373,9 +483,13 @@ class Opponents(Section):
 class PPOLearner(Section):
     """How PPO learns. Names and meanings are those of Stable-Baselines3 where it has them.
 
-    The learning rate and the weight of the entropy bonus (``entropy``) go linearly from their first
-    to their final value. ``epochs``: passes over the steps of a rollout. ``target_kl``: KL
-    divergence at which learning stops early in an iteration; none: never.
+    ``batch``: steps in a minibatch. ``epochs``: passes over the steps of a rollout.
+    ``learning_rate``, ``final_learning_rate``: at the start and the end of the run, linear between.
+    ``clip``: of the probability ratio. ``gamma``: discount. ``gae_lambda``: of the generalised
+    advantage estimate. ``entropy``, ``final_entropy``: weight of the entropy bonus at the start and
+    the end of the run, linear between. ``value_weight``: loss weight of the value.
+    ``gradient_clip``: largest norm of the gradient. ``target_kl``: KL divergence at which learning
+    stops early in an iteration; none: never.
     """
 
     batch: Annotated[int, whole(2, 65_536)] = 256
@@ -393,7 +507,12 @@ class PPOLearner(Section):
 
 
 class TrainingConfig(Section):
-    """The keys that the configurations of all algorithms share."""
+    """The keys that the configurations of all algorithms share.
+
+    ``game``: name of the game. ``options``: its options; those left out have their defaults.
+    ``algorithm``: ``alphazero`` or ``ppo``. ``seed``: of all randomness. ``device``: ``auto`` (a
+    GPU if torch finds one), ``cpu``, ``cuda`` and so on.
+    """
 
     game: Text
     options: dict[Text, Any] = {}
@@ -406,16 +525,40 @@ class TrainingConfig(Section):
 
 
 class AlphaZeroConfig(TrainingConfig):
-    """Configuration of a run of `ludarium.training.alphazero`."""
+    """Configuration of a run of `ludarium.training.alphazero`.
+
+    ``backend``: what runs the network in self-play; ``auto`` measures them and takes the fastest.
+    ``variants``: sets of the game's options that one network learns together; none: those of
+    ``options`` alone. With variants, the agent is evaluated with ``options``.
+    """
 
     algorithm: Literal["alphazero"] = "alphazero"
-    backend: Literal["auto", "eager", "onnx", "graph-fp16", "onnx-int8"] = "auto"
+    backend: Backend = "auto"
     self_play: SelfPlay = SelfPlay()
     bootstrap: Bootstrap = Bootstrap()
     replay: Replay = Replay()
     learner: Learner = Learner()
     gate: Gate = Gate()
     cluster: Cluster = Cluster()
+    variants: Annotated[list[Variant], Field(max_length=_MOST_VARIANTS)] = []
+
+    @model_validator(mode="after")
+    def _check(self) -> AlphaZeroConfig:
+        if not self.variants:
+            return self
+        combinations = sum(variant.count for variant in self.variants)
+        if not 2 <= combinations <= _MOST_VARIANTS:
+            raise ValueError(
+                f"variants: {combinations:,} sets of options; accepted: 2 to {_MOST_VARIANTS}"
+            )
+        for key, is_used in (
+            ("gate.games", self.gate.games > 0),
+            ("learner.ownership_weight", self.learner.ownership_weight > 0),
+            ("network.module", self.network.module is not None),
+        ):
+            if is_used:
+                raise ValueError(f"{key} cannot be used with variants: leave one of them out")
+        return self
 
 
 class PPOConfig(TrainingConfig):
@@ -437,5 +580,23 @@ class PPOConfig(TrainingConfig):
         return self
 
 
+class DescentConfig(TrainingConfig):
+    """Configuration of a run of `ludarium.training.descent`.
+
+    ``backend``: what runs the network in self-play; ``auto`` measures them and takes the fastest.
+    """
+
+    algorithm: Literal["descent"] = "descent"
+    backend: Backend = "auto"
+    self_play: DescentSelfPlay = DescentSelfPlay()
+    bootstrap: Bootstrap = Bootstrap()
+    replay: Replay = Replay()
+    learner: ValueLearner = ValueLearner(replay_ratio=1.0)
+
+
 #: The configuration class of each algorithm.
-ALGORITHMS: dict[str, type[TrainingConfig]] = {"alphazero": AlphaZeroConfig, "ppo": PPOConfig}
+ALGORITHMS: dict[str, type[TrainingConfig]] = {
+    "alphazero": AlphaZeroConfig,
+    "ppo": PPOConfig,
+    "descent": DescentConfig,
+}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,15 @@ import numpy as np
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.models import InferenceEngine, PolicyValueNetwork
+from ludarium.models.backends import Backend, OnnxNetwork
 from ludarium.models.inference import torch_threads
 from ludarium.training.search import SearchSettings
 from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 
-from .bootstrap import bootstrap_samples
+from .bootstrap import GAMES, bootstrap_samples
 from .self_play import SelfPlay, SelfPlayResult
+
+_POSITIONS_OF_A_GAME = 64  #: for how many the bootstrap plays a game more in parallel
 
 #: Called from time to time with the number of new positions.
 Advance = Callable[[int], None]
@@ -36,11 +39,17 @@ class Weights:
         version: iterations that it has learnt.
         network: with its weights; it may change later.
         examples: float32 [n, *observation_shape], typical observations, see `InferenceEngine`.
+        of_games: where one network plays several games, the weights of each; the fields above are
+            those of the first.
+        written: the network as ONNX backends run it, by backend, where somebody has written that
+            already; whoever plays with another backend does so itself.
     """
 
     version: int
     network: PolicyValueNetwork
     examples: np.ndarray
+    of_games: tuple[Weights, ...] = ()
+    written: Mapping[Backend, OnnxNetwork] = field(default_factory=dict)
 
 
 class Actors(ABC):
@@ -141,7 +150,8 @@ class LocalActors(Actors):
 
     def load(self, weights: Weights) -> None:
         """Load the weights into the inference engine."""
-        self.engine.update(weights.network, weights.examples)
+        written = weights.written.get(self.engine.backend)
+        self.engine.update(weights.network, weights.examples, written)
 
     def deviation(self, examples: np.ndarray) -> dict[str, float]:
         """How far the backend's answers are from PyTorch's, for the log; see `Deviation`."""
@@ -158,6 +168,7 @@ class LocalActors(Actors):
             self._bootstrap_seed,
             self.dtype,
             advance,
+            min(GAMES, 1 + config.positions // _POSITIONS_OF_A_GAME),
         )
         return SelfPlayResult.of_playouts(samples, config.playouts)
 

@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ludarium.configs.schema import Learner as LearnerConfig
+from ludarium.configs.schema import ValueLearner
 from ludarium.models.network import BoardNetwork, OwnershipNetwork, PolicyValueNetwork
 
+from .objective import Objective, Terms, shares, weighted_sum
+from .peers import Peers, statistics
 from .samples import Batch
-
-#: The policy, outcome, score and ownership losses.
-Terms = tuple[Tensor, ...]
 
 
 @dataclass
@@ -52,8 +50,18 @@ class Learner:
     own copy of the batch-normalisation statistics. For small networks this is faster than splitting
     every layer, and it does not stall when another process uses a core.
 
-    With an ``ownership_weight`` above 0 the network trains with an additional ownership head; the
-    EMA network does not have that head.
+    On several GPUs each has a part of the batch too, and a process of its own (`Peers`).
+
+    Policy targets that are all 0 teach the policy nothing. With an ``ownership_weight`` above 0 the
+    network trains with an additional ownership head; the EMA network does not have that head.
+
+    Args:
+        network: to be trained.
+        config: see `ludarium.configs.schema.Learner`.
+        has_score: whether the game has a score.
+        device: torch's name of where to learn.
+        workers: threads, without a GPU.
+        peers: devices of further processes that learn along.
 
     Attributes:
         network: the network that is trained.
@@ -68,22 +76,24 @@ class Learner:
     def __init__(
         self,
         network: PolicyValueNetwork,
-        config: LearnerConfig,
+        config: ValueLearner,
         has_score: bool,
         device: str = "cpu",
         workers: int = 1,
+        peers: Sequence[str] = (),
     ) -> None:
         self.config = config
+        ownership_weight = config.ownership_weight if isinstance(config, LearnerConfig) else 0.0
+        self._objective = Objective(config, has_score, ownership_weight)
         self.device = torch.device(device)
         # Channels last, and AdamW in one pass (fused): a step takes two thirds of the time.
         network = network.to(self.device)
         self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.ema_network = copy.deepcopy(self.network).eval().requires_grad_(False)
-        self.has_score = has_score
         self.step = 0
         self.ownership: nn.Module | None = None
         self._learning: nn.Module = self.network
-        if config.ownership_weight:
+        if ownership_weight:
             if not isinstance(self.network, BoardNetwork):
                 raise ValueError(
                     "learner.ownership_weight needs a network of ludarium for boards; leave it out"
@@ -95,6 +105,8 @@ class Learner:
             parts = min(workers, config.batch)  # the mean of an empty part is not a number
             self._replicas += [_sharing_weights(self._learning) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
+        self._peers = Peers(self._learning, self._objective, peers) if peers else None
+        self._parts = len(self._replicas) + len(peers)
         decayed = [weight for weight in self._learning.parameters() if weight.ndim > 1]
         others = [weight for weight in self._learning.parameters() if weight.ndim <= 1]
         self.optimizer = torch.optim.AdamW(
@@ -114,74 +126,78 @@ class Learner:
         span = config.learning_rate - config.final_learning_rate
         return warm * (config.final_learning_rate + span * cosine)
 
-    def learn(self, batch: Batch, progress: float, losses: Losses) -> None:
-        """Do one gradient step on a batch and add its losses to ``losses``."""
+    def learn(self, batches: Sequence[Batch], progress: float, losses: Losses) -> None:
+        """Do one gradient step and add its losses to ``losses``.
+
+        Args:
+            batches: positions of each game that the network plays, perhaps none of some.
+            progress: of the run, 0 to 1.
+            losses: so far.
+        """
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(progress)
         for replica in self._replicas[1:]:
             _copy_statistics(self._learning, replica)
-        parts = [
-            Batch(*arrays)
-            for arrays in zip(
-                *(np.array_split(array, len(self._replicas)) for array in batch), strict=True
-            )
+        parts = _split(batches, self._parts)
+        weights = shares([sum(batch.size for batch in part) for part in parts])
+        own = len(self._replicas)
+        if self._peers is not None:
+            self._peers.begin(parts[own:], weights[own:])
+        results = list(self._pool.map(self._gradients, self._replicas, parts[:own]))
+        terms = [
+            weighted_sum(values, weights[:own])
+            for values in zip(*(terms for _, terms in results), strict=True)
         ]
-        results = list(self._pool.map(self._gradients, self._replicas, parts))
-        weights = [len(part.scores) / len(batch.scores) for part in parts]
         for index, parameter in enumerate(self._learning.parameters()):
             # The fused step ignores strides: gradients must have the memory layout of the weights.
             parameter.grad = torch.zeros_like(parameter)
-            for (gradients, _), weight in zip(results, weights, strict=True):
+            for (gradients, _), weight in zip(results, weights[:own], strict=True):
                 parameter.grad.add_(gradients[index], alpha=weight)
+        self._average_statistics()
+        if self._peers is not None:
+            self._add_peers(self._peers, terms)
         torch.nn.utils.clip_grad_norm_(self._learning.parameters(), self.config.gradient_clip)
         self.optimizer.step()
         self.step += 1
         self._average()
-        losses.add(
-            *(
-                _weighted_sum(values, weights)
-                for values in zip(*(terms for _, terms in results), strict=True)
-            )
-        )
+        losses.add(*terms)
 
-    def _gradients(self, network: nn.Module, batch: Batch) -> tuple[list[Tensor], Terms]:
-        """Gradients of the loss on one part of a batch, and the loss terms."""
+    @torch.no_grad()
+    def _add_peers(self, peers: Peers, terms: list[Tensor]) -> None:
+        """Add what the peers have found to gradients and terms, and to the mean statistics."""
+        gradients = [
+            weight.grad for weight in self._learning.parameters() if weight.grad is not None
+        ]
+        buffers = statistics(self._learning)
+        for buffer in buffers:
+            buffer.mul_(len(self._replicas))
+        peers.add_to([*gradients, *terms, *buffers])
+        for buffer in buffers:
+            buffer.div_(self._parts)
+
+    def _gradients(
+        self, network: nn.Module, batches: Sequence[Batch]
+    ) -> tuple[list[Tensor], Terms]:
+        """Gradients of the loss on one part of the batches, and the loss terms."""
         if len(self._replicas) > 1:
             torch.set_num_threads(1)
-        tensors = [torch.from_numpy(array).to(self.device) for array in batch]
-        observations, policies, outcomes, scores, owners, ended = tensors
-        if observations.ndim == 4:
-            observations = observations.contiguous(memory_format=torch.channels_last)
-        network.train()
-        ownership = torch.zeros((), device=self.device)
-        if self.ownership is None:
-            output = network(observations)
-        else:
-            output, expected = network(observations)
-            ownership = F.mse_loss(ended[:, None] * expected, ended[:, None] * owners)
-        entropy = -torch.xlogy(policies, policies).sum(1).mean()
-        policy = F.cross_entropy(output.policy, policies)
-        outcome = F.cross_entropy(output.outcome, outcomes)
-        score = F.mse_loss(ended * output.score, ended * scores)
-        loss = policy + self.config.value_weight * outcome
-        # Without a score its weight is 0, so that every parameter still has a gradient.
-        loss = loss + (self.config.score_weight if self.has_score else 0.0) * score
-        loss = loss + self.config.ownership_weight * ownership
-        gradients = torch.autograd.grad(loss, list(network.parameters()))
-        terms = (policy - entropy, outcome, score, ownership)
-        return list(gradients), tuple(term.detach() for term in terms)
+        return self._objective.gradients(network, batches, self.device)
+
+    @torch.no_grad()
+    def _average_statistics(self) -> None:
+        """Average the replicas' batch-normalisation statistics."""
+        buffers = zip(*(statistics(replica) for replica in self._replicas), strict=True)
+        for first, *others in buffers:
+            if others:
+                first.copy_(torch.stack([first, *others]).mean(0))
 
     @torch.no_grad()
     def _average(self) -> None:
-        """Average the replicas' batch-normalisation statistics, then update the EMA network.
+        """Update the EMA network.
 
         In the first steps the EMA decay is smaller, so that the random initial weights fade
         quickly.
         """
-        buffers = zip(*(replica.buffers() for replica in self._replicas), strict=True)
-        for first, *others in buffers:
-            if others and first.dtype.is_floating_point:
-                first.copy_(torch.stack([first, *others]).mean(0))
         keep = min(self.config.ema_decay, (1 + self.step) / (10 + self.step))
         for average, weight in zip(
             self.ema_network.state_dict().values(), self.network.state_dict().values(), strict=True
@@ -192,8 +208,10 @@ class Learner:
                 average.copy_(weight)
 
     def close(self) -> None:
-        """Stop the worker threads."""
+        """Stop the worker threads and the peers."""
         self._pool.shutdown()
+        if self._peers is not None:
+            self._peers.close()
 
 
 def _sharing_weights(network: nn.Module) -> nn.Module:
@@ -210,9 +228,10 @@ def _copy_statistics(source: nn.Module, target: nn.Module) -> None:
         ours.copy_(theirs)
 
 
-def _weighted_sum(values: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-    """Sum in a fixed order, so that the result does not depend on the threads' timing."""
-    total = values[0] * weights[0]
-    for value, weight in zip(values[1:], weights[1:], strict=True):
-        total += value * weight
-    return total
+def _split(batches: Sequence[Batch], count: int) -> list[list[Batch]]:
+    """Batches in so many parts; what does not divide evenly goes to other parts in each batch."""
+    parts: list[list[Batch]] = [[] for _ in range(count)]
+    for number, batch in enumerate(batches):
+        for place, part in enumerate(batch.split(count)):
+            parts[(number + place) % count].append(part)
+    return parts

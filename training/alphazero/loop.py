@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import copy
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
 from ludarium.configs import AlphaZeroConfig
+from ludarium.configs.schema import Cluster as ClusterConfig
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import play_match
@@ -35,9 +37,9 @@ from ludarium.training.runs.trainer import Trainer
 from .actors import Actors, LocalActors, Weights, search_settings
 from .kernels.self_play import NEVER_RESIGN
 from .learner import Learner, Losses
+from .mixture import MixedActors, Mixture, games_of
 from .replay import Replay
 from .resignation import TRIAL, Calibration, false_positive_rate
-from .samples import BatchMaker, sample_dtype
 from .self_play import SelfPlayResult, choose_threads
 
 #: Observations that calibrate the activation ranges of the int8 backend.
@@ -64,6 +66,24 @@ CLUSTER_COLUMNS = (
 )
 
 
+def peer_devices(device: str, config: ClusterConfig) -> list[str]:
+    """The GPUs that learn along with the one of the learner.
+
+    Raises:
+        ValueError: there are fewer than the configuration says.
+    """
+    if not device.startswith("cuda"):
+        return []
+    there = torch.cuda.device_count()
+    if config.learner_gpus > there:
+        raise ValueError(
+            f"cluster.learner_gpus is {config.learner_gpus}, but this machine has {there}"
+        )
+    own = torch.device(device).index or 0
+    others = [number for number in range(there) if number != own]
+    return [f"cuda:{number}" for number in others[: config.learner_gpus - 1]]
+
+
 class AlphaZeroTrainer(Trainer):
     """A run of the AlphaZero loop; see `Trainer`."""
 
@@ -72,7 +92,12 @@ class AlphaZeroTrainer(Trainer):
     config: AlphaZeroConfig
 
     def check_config(self) -> None:
-        """Refuse ownership training in games whose cells have no owners."""
+        """Refuse ownership training in games whose cells have no owners, and bad variants."""
+        self.games = games_of(self.config)
+        if self.config.variants:
+            self.variants = [game for game, _ in self.games]
+            if self.cluster is not None:
+                raise ValueError("variants are not played on a cluster: leave out --cluster")
         weight = self.config.learner.ownership_weight
         if weight and not self.game.has_owners:
             raise ValueError(
@@ -85,7 +110,7 @@ class AlphaZeroTrainer(Trainer):
         config = self.config
         seeds = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        self.network = fresh_network(self.game, config.network)
+        self.network = fresh_network(self.game, config.network, self.variants)
         self.rng = np.random.default_rng(seeds[1])
         if saved is None:
             self.workers = choose_threads(config.self_play, self.device)
@@ -93,18 +118,27 @@ class AlphaZeroTrainer(Trainer):
             self.workers = saved.description["workers"]
         resign = config.self_play.resign
         self.calibration = Calibration(resign) if resign is not None else None
-        self.dtype = sample_dtype(
-            self.game, config.learner.ownership_weight > 0, self.calibration is not None
+        self.mixture = Mixture(
+            [game for game, _ in self.games],
+            config.learner.ownership_weight > 0,
+            self.calibration is not None,
+            config.learner.search_value,
         )
-        self.replay = Replay(self.dtype, max(config.replay.first, config.replay.last))
+        self.replay = Replay(self.mixture.dtype, max(config.replay.first, config.replay.last))
         has_score = self.game.max_score > 0
-        self.learner = Learner(self.network, config.learner, has_score, self.device, self.workers)
+        self.learner = Learner(
+            self.network,
+            config.learner,
+            has_score,
+            self.device,
+            self.workers,
+            peers=[] if self.cluster is None else peer_devices(self.device, config.cluster),
+        )
         # Without a gate the EMA network itself plays.
         gated = config.gate.games > 0
         self._player = (
             copy.deepcopy(self.learner.ema_network) if gated else self.learner.ema_network
         )
-        self.batch_maker = BatchMaker(self.game, config.learner.search_value)
         self.actors = self._make_actors(seeds[2], seeds[3])
 
     def _make_actors(
@@ -115,17 +149,28 @@ class AlphaZeroTrainer(Trainer):
             return self.cluster.actors(
                 self.game,
                 self.config,
-                self.dtype,
+                self.mixture.dtype,
                 self.device,
                 self._weights(),
                 self.iteration,
                 self.reporter.say,
             )
+        if self.variants:
+            return MixedActors(
+                self.games,
+                self.mixture,
+                self.config,
+                self.workers,
+                self.device,
+                self._weights(),
+                bootstrap_seed,
+                seed,
+            )
         return LocalActors(
-            self.game,
+            self.games[0][0],
             self.config,
             self.workers,
-            self.dtype,
+            self.mixture.dtype,
             self.device,
             self._weights(),
             bootstrap_seed,
@@ -218,7 +263,7 @@ class AlphaZeroTrainer(Trainer):
         self.reporter.begin("learning", steps)
         for _ in range(steps):
             drawn = self.replay.draw(batch, self.rng)
-            self.learner.learn(self.batch_maker(drawn, self.rng), progress, losses)
+            self.learner.learn(self.mixture.batches(drawn, self.rng), progress, losses)
             self.reporter.advance(1)
         return losses
 
@@ -247,14 +292,24 @@ class AlphaZeroTrainer(Trainer):
 
     def _weights(self) -> Weights:
         """The network that plays, for the actors."""
-        return Weights(self.iteration, self.player, self._examples())
+        of_games = tuple(
+            Weights(self.iteration, self.network_of(game), examples)
+            for (game, _), examples in zip(self.games, self._examples(), strict=True)
+        )
+        return replace(of_games[0], of_games=of_games)
 
-    def _examples(self) -> np.ndarray:
-        """Example observations for the engine; the same for the same iteration of a run."""
-        if not len(self.replay):
-            return random_observations(self.game, _EXAMPLES, self.config.seed)
-        rng = np.random.default_rng([self.config.seed, self.iteration])
-        return self.batch_maker(self.replay.draw(_EXAMPLES, rng), rng).observations
+    def _examples(self) -> list[np.ndarray]:
+        """Example observations of each game; the same for the same iteration of a run."""
+        games = [game for game, _ in self.games]
+        examples = [np.zeros((0, *game.observation_shape), np.float32) for game in games]
+        if len(self.replay):
+            rng = np.random.default_rng([self.config.seed, self.iteration])
+            drawn = self.replay.draw(_EXAMPLES * len(games), rng)
+            examples = [batch.observations for batch in self.mixture.batches(drawn, rng)]
+        return [
+            found if len(found) else random_observations(game, _EXAMPLES, self.config.seed)
+            for game, found in zip(games, examples, strict=True)
+        ]
 
     def _metrics(
         self,

@@ -60,6 +60,16 @@ class Batch(NamedTuple):
     owners: np.ndarray
     ended: np.ndarray
 
+    @property
+    def size(self) -> int:
+        """The number of positions, B."""
+        return len(self.scores)
+
+    def split(self, count: int) -> list[Batch]:
+        """So many parts, whose sizes differ by one at most."""
+        arrays = zip(*(np.array_split(array, count) for array in self), strict=True)
+        return [Batch(*part) for part in arrays]
+
 
 class BatchMaker:
     """Makes batches of samples, each in a random symmetry of the game."""

@@ -1,35 +1,30 @@
-"""Self-play on all cores: groups of games, which a pool of threads advances in turns.
+"""Self-play on all cores: groups of games, which threads advance in turns (see `training.turns`).
 
 One step of a group evaluates the leaves that its games wait for, then runs the compiled games until
-each waits for the network again. There is one group more than there are threads, and a free thread
-always takes the group that is furthest behind. So all groups finish an iteration at the same time,
-however fast each core is, and no thread waits for another: while one runs the network for a group,
-others run the search trees of their groups. The games of a group depend on its seed only.
+each waits for the network again. The games of a group depend on its seed only.
 """
 
 from __future__ import annotations
 
 import math
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-import torch
 
+from ludarium.configs.schema import DescentSelfPlay
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
-from ludarium.envs.engine.threads import available_cores, split
-from ludarium.models.inference import torch_threads
+from ludarium.envs.engine.threads import available_cores
 from ludarium.training.search.cache import empty, new_cache, set_request
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.search import Evaluator
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import new_tree
+from ludarium.training.turns import Turns, number_of_groups, torch_threads_each
 
 from .kernels import self_play as kernels
 from .kernels.self_play import (
@@ -51,7 +46,7 @@ from .samples import join_samples, sample_dtype
 _LEAST_BATCH_OF_A_GPU = 64  # smaller batches are not faster
 
 
-def choose_threads(config: SelfPlayConfig, device: str) -> int:
+def choose_threads(config: SelfPlayConfig | DescentSelfPlay, device: str) -> int:
     """Number of threads: one per core by default; fewer on a GPU where batches would be small."""
     if config.workers is not None:
         return config.workers
@@ -349,7 +344,7 @@ class SelfPlay:
         seed: np.random.SeedSequence,
         dtype: np.dtype | None = None,
     ) -> None:
-        count = threads + 1 if threads > 1 else 1
+        count = number_of_groups(threads)
         self.batch = max(1, config.games // count)
         share = config.model_copy(
             update={
@@ -362,10 +357,7 @@ class SelfPlay:
             Group(game, share, settings, group_seed, dtype) for group_seed in seed.spawn(count)
         ]
         self.threads = threads
-        self.torch_threads_each = max(1, torch.get_num_threads() // threads)
-        self._lock = threading.Lock()
-        self._has_failed = False
-        self._end = math.inf
+        self.torch_threads_each = torch_threads_each(threads)
 
     def play(
         self,
@@ -390,44 +382,8 @@ class SelfPlay:
         share = None if positions is None else max(1, positions // len(self.groups))
         for group in self.groups:
             group.begin(settings, resign_at, share, version)
-        self._end = time.monotonic() + seconds
-        waiting = list(self.groups)
-        self._has_failed = False
-        with torch_threads(self.torch_threads_each):
-            split(
-                lambda *_: self._take_turns(waiting, evaluate, progress), self.threads, self.threads
-            )
+        Turns(self.groups, self.threads, evaluate, progress, seconds).run()
         return SelfPlayResult.join([group.collect() for group in self.groups])
-
-    def _take_turns(
-        self,
-        waiting: list[Group],
-        evaluate: Evaluator,
-        progress: Callable[[int], None] | None,
-    ) -> None:
-        """Until none of the waiting groups has anything left to do, a step of the last of them."""
-        torch.set_num_threads(self.torch_threads_each)  # of this thread, which others use too
-        group: Group | None = None
-        try:
-            while (group := self._next(waiting, group)) is not None:
-                before = group.positions
-                group.step(evaluate)
-                if progress is not None and group.positions > before:
-                    progress(group.positions - before)
-        except BaseException:
-            self._has_failed = True  # the other threads need not go on
-            raise
-
-    def _next(self, waiting: list[Group], group: Group | None) -> Group | None:
-        """Put a group back, unless it is full, and take the one that is furthest behind."""
-        with self._lock:
-            if group is not None and not group.is_full:
-                waiting.append(group)
-            if self._has_failed or not waiting or time.monotonic() >= self._end:
-                return None
-            group = min(waiting, key=lambda each: each.positions)
-            waiting.remove(group)
-            return group
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays of all groups, ``number.name`` for each."""

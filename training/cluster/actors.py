@@ -22,6 +22,7 @@ import numpy as np
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
+from ludarium.models.backends import Backend
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.self_play import SelfPlayResult
@@ -53,6 +54,7 @@ class _Player:
         order: that it plays; None while it starts, or if it is free.
         since: when the task began, or when the actor became free.
         process: its number; 0 until it has started.
+        backend: in which it runs the network; None until it has played with one.
     """
 
     number: int
@@ -62,6 +64,7 @@ class _Player:
     order: Order | None = None
     since: float = field(default_factory=time.monotonic)
     process: int = 0
+    backend: Backend | None = None
 
 
 @dataclass
@@ -91,7 +94,7 @@ class ClusterActors(Actors):
         game: the rules.
         config: of the run.
         dtype: of the samples.
-        device: of the learner; a GPU of it is not for actors.
+        device: of the learner, whose GPUs are not for actors.
         weights: of the first version.
         start: the iteration at which the run begins or goes on.
         say: tells people; called from any thread.
@@ -121,7 +124,7 @@ class ClusterActors(Actors):
         self._least = min(capacity, max(1, (config.cluster.games or 64) // 4))
         self._capacity = capacity
         self._home = ray.get_runtime_context().get_node_id()
-        self._seat = self._take_gpu() if device.startswith("cuda") else None
+        self._seat = self._take_gpus() if device.startswith("cuda") else None
         # All below is shared between the loop and the dispatcher.
         self._changed = threading.Condition()
         self._players: dict[int, _Player] = {}
@@ -272,7 +275,9 @@ class ClusterActors(Actors):
         """Put the weights; their size in bytes."""
         import ray
 
-        packed = PackedWeights.pack(weights)
+        with self._changed:
+            backends = {each.backend for each in self._players.values() if each.backend}
+        packed = PackedWeights.pack(weights, backends)
         reference = ray.put(packed)
         with self._changed:
             self._version, self._weights = weights.version, reference
@@ -387,7 +392,8 @@ class ClusterActors(Actors):
             if player.node.id not in alive and player.task is None:
                 self._lose(player, "its node is gone")
         for node in nodes:
-            reserved = 1 if self._seat is not None and node.id == self._home else 0
+            learns_there = self._seat is not None and node.id == self._home
+            reserved = self.config.cluster.learner_gpus if learns_there else 0
             room = room_on(node, self.config.cluster, reserved)
             there = [each for each in self._players.values() if each.node.id == node.id]
             # The first one of a node compiles, if need be, and the others find it done.
@@ -443,7 +449,8 @@ class ClusterActors(Actors):
                 self._pauses.pop(player.node.id, None)
                 self._flow.arrive(order.positions, delivery.result.positions)
                 self._deliveries.append(delivery)
-                self._backend = delivery.backend or self._backend
+                player.backend = delivery.backend or player.backend
+                self._backend = player.backend or self._backend
                 counts = self._counts
                 counts.chunks += 1
                 counts.loading += delivery.loading
@@ -496,23 +503,26 @@ class ClusterActors(Actors):
         if self._failures >= _FAILURES:
             raise error.cause
 
-    def _take_gpu(self) -> Any:
-        """Reserve the learner's GPU, so that no actor gets it."""
+    def _take_gpus(self) -> Any:
+        """Reserve the learner's GPUs, so that no actor gets them."""
         import ray
 
-        where = only_on(self._home)
-        seat = ray.remote(_Seat).options(num_gpus=1, num_cpus=0, scheduling_strategy=where).remote()
+        where, gpus = only_on(self._home), self.config.cluster.learner_gpus
+        seat = (
+            ray.remote(_Seat).options(num_gpus=gpus, num_cpus=0, scheduling_strategy=where).remote()
+        )
         try:
             ray.get(seat.gpus.remote(), timeout=_PATIENCE)
         except ray.exceptions.RayError as error:
             raise ValueError(
-                "the learner's GPU is not free in this Ray cluster; wait for it, or set device=cpu"
+                "the learner's GPUs are not free in this Ray cluster; wait for them, or set "
+                "device=cpu"
             ) from error
         return seat
 
 
 class _Seat:
-    """Holds a GPU for the learner, which is no actor."""
+    """Holds GPUs for the learner, which is no actor."""
 
     def gpus(self) -> list[Any]:
         """Those that Ray has reserved."""

@@ -100,7 +100,7 @@ class Cluster:
                     log_to_driver=False,
                     logging_level=logging.ERROR,
                 )
-            except (ConnectionError, RuntimeError, ValueError) as error:
+            except Exception as error:  # Ray raises just that where a node does not start in time
                 raise _cannot_use(self.address, str(error)) from error
             self._is_mine = True
         self._nodes = Nodes(game, say)

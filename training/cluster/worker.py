@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import one_core
 from ludarium.models import PolicyValueNetwork
+from ludarium.models.backends import ONNX, Backend, OnnxNetwork, write_onnx
 from ludarium.training.alphazero.actors import LocalActors, Weights, largest_search
 from ludarium.training.alphazero.bootstrap import GAMES, bootstrap_samples
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
@@ -61,30 +63,42 @@ class PackedWeights:
     Attributes:
         version: see `Weights`.
         arrays: the network's tensors by name.
-        examples: see `Weights`.
+        examples, written: see `Weights`.
     """
 
     version: int
     arrays: dict[str, np.ndarray]
     examples: np.ndarray
+    written: dict[Backend, OnnxNetwork]
 
     @classmethod
-    def pack(cls, weights: Weights) -> PackedWeights:
-        """Copy the weights."""
+    def pack(cls, weights: Weights, backends: Collection[Backend] = ()) -> PackedWeights:
+        """Copy the weights, and write the network for those of the backends that are `ONNX`.
+
+        Writing it, in integers above all, costs as much as hundreds of positions. So it is done
+        here, once a version, and not by each actor.
+        """
         tensors = weights.network.state_dict().items()
         arrays = {name: value.detach().cpu().numpy().copy() for name, value in tensors}
-        return cls(weights.version, arrays, weights.examples)
+        written = {
+            backend: write_onnx(weights.network, backend, weights.examples)
+            for backend in ONNX
+            if backend in backends
+        }
+        return cls(weights.version, arrays, weights.examples, written)
 
     def unpack(self, network: PolicyValueNetwork) -> Weights:
         """Load the weights into a network."""
         tensors = {name: torch.from_numpy(array.copy()) for name, array in self.arrays.items()}
         network.load_state_dict(tensors)
-        return Weights(self.version, network, self.examples)
+        return Weights(self.version, network, self.examples, written=self.written)
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return self.examples.nbytes + sum(array.nbytes for array in self.arrays.values())
+        arrays = [self.examples, *self.arrays.values()]
+        written = sum(len(each.model) for each in self.written.values())
+        return written + sum(array.nbytes for array in arrays)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from typing import Any
 from ludarium.configs.schema import Evaluation as EvaluationConfig
 from ludarium.envs.engine.game import Game
 from ludarium.models import PolicyValueNetwork
-from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.models.header import TREE_SEARCH
+from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import play_anchors, play_match
 
 #: Called with the number of finished games and of all games.
@@ -35,6 +36,7 @@ class Evaluation:
         guess: the agent's rating by the evaluation before, if there is one.
         seed: of openings and opponents.
         backend: of the network, see `ludarium.models.InferenceEngine`.
+        search: by which search it plays, see `ludarium.models.header`.
     """
 
     iteration: int
@@ -45,6 +47,7 @@ class Evaluation:
     guess: float | None
     seed: int
     backend: str
+    search: str = TREE_SEARCH
 
     @property
     def opponents(self) -> list[str]:
@@ -58,20 +61,19 @@ class Evaluation:
         A score against one opponent: ``opponent``, ``score``, ``score_low``, ``score_high``. A
         rating by several: ``elo``, ``elo_low``, ``elo_high``, ``anchors``.
         """
-        agent = NetworkAgent(
+        agent = network_agent(
             self.game,
             self.network,
-            self.config.simulations,
             f"iteration {self.iteration}",
+            simulations=self.config.simulations,
+            search=self.search,
             backend=self.backend,
         )
         if isinstance(self.config.against, str):
             return self._score(agent, self.config.against, progress)
         return self._rate(agent, progress)
 
-    def _score(
-        self, agent: NetworkAgent, opponent: str, progress: Progress | None
-    ) -> dict[str, Any]:
+    def _score(self, agent: Agent, opponent: str, progress: Progress | None) -> dict[str, Any]:
         """Score against one opponent."""
         match = play_match(
             self.game,
@@ -89,7 +91,7 @@ class Evaluation:
             "score_high": high,
         }
 
-    def _rate(self, agent: NetworkAgent, progress: Progress | None) -> dict[str, Any]:
+    def _rate(self, agent: Agent, progress: Progress | None) -> dict[str, Any]:
         """Elo rating from games against the anchors."""
         result = play_anchors(
             self.game,

@@ -5,7 +5,7 @@
     ratings.json           ratings of opponents that the run had to measure itself
     metrics.jsonl          one line per iteration
     tensorboard/           the same metrics as curves
-    replay/000012.npy      the replay chunk of iteration 12: the positions that it added (AlphaZero)
+    replay/000012.npy      the replay chunk of iteration 12: the positions that it added (not PPO)
     state-000012/          everything else after iteration 12, and a manifest
     lock                   held by the process that writes here
 

@@ -7,7 +7,7 @@ and no folder is made; the error gives the estimate, what the machine has, and w
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -15,14 +15,18 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from ludarium.configs import AlphaZeroConfig, PPOConfig, TrainingConfig
+from ludarium.configs import AlphaZeroConfig, DescentConfig, PPOConfig, TrainingConfig
 from ludarium.envs.engine.files import MEGABYTE
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores
 from ludarium.models import make_network
+from ludarium.training.alphazero.mixture import games_of
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.alphazero.self_play import choose_threads
+from ludarium.training.descent import tree as minimax_tree
+from ludarium.training.descent.samples import sample_dtype as descent_sample_dtype
+from ludarium.training.descent.self_play import tree_room
 from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.search.tree import EDGE, NODE, root_dtype
 
@@ -53,7 +57,7 @@ def check_resources(config: TrainingConfig, game: Game) -> None:
             would take more memory than this process may have; the message names the keys.
     """
     device = check_device(config.device)
-    if isinstance(config, AlphaZeroConfig):
+    if isinstance(config, AlphaZeroConfig | DescentConfig):
         most = _MOST_WORKERS_OF_A_CORE * available_cores()
         workers = config.self_play.workers
         if workers is not None and workers > most:
@@ -104,11 +108,17 @@ def memory_of(config: TrainingConfig, game: Game, device: str) -> list[Part]:
     """The most memory that a run takes, in bytes. Assumes for trees that every action is legal."""
     if isinstance(config, AlphaZeroConfig):
         return list(_alphazero(config, game, device))
+    if isinstance(config, DescentConfig):
+        return list(_descent(config, game, device))
     assert isinstance(config, PPOConfig)
     return list(_ppo(config, game))
 
 
 def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Part]:
+    """The parts of a run; with variants as if all were the largest of them."""
+    played = games_of(config)
+    game = max((each for each, _ in played), key=lambda each: each.num_actions)
+    variants = [each for each, _ in played] if config.variants else []
     play, actions = config.self_play, game.num_actions
     threads = choose_threads(play, device)
     simulations = play.most_simulations
@@ -133,12 +143,44 @@ def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Par
     yield Part("replay", max(config.replay.first, config.replay.last) * sample, "replay.last")
     yield Part("bootstrap", 2 * config.bootstrap.positions * sample, "bootstrap.positions")
     yield Part("cache", int(play.cache * MEGABYTE), "self_play.cache")
-    weights, activations = _network(config, game)
+    weights, activations = _network(config, game, variants)
     batch = config.learner.batch * (observation + actions * _FLOAT + _ACTIVATIONS * activations)
     yield Part(
         "network",
-        weights * (_LEARNER_COPIES + threads) + play.games * activations + 2 * batch,
+        weights * (_LEARNER_COPIES + threads + len(variants))
+        + play.games * activations
+        + 2 * batch,
         "network or learner.batch",
+    )
+
+
+def _descent(config: DescentConfig, game: Game, device: str) -> Iterator[Part]:
+    play, actions = config.self_play, game.num_actions
+    threads = choose_threads(play, device)
+    observation = prod(game.observation_shape) * _FLOAT
+    room, state = tree_room(game, play), game.state_dtype.itemsize
+    yield Part(
+        "search trees",
+        play.games * (room * (actions * minimax_tree.NODE.itemsize + state + _FLOAT)),
+        "self_play.games or self_play.expansions",
+    )
+    sample = descent_sample_dtype(game).itemsize
+    yield Part(
+        "new positions",
+        (play.positions + (threads + 1) * room) * (1 + _COPIES_OF_RESULTS) * sample,
+        "self_play.positions",
+    )
+    yield Part("replay", max(config.replay.first, config.replay.last) * sample, "replay.last")
+    bootstrapped = sample_dtype(game).itemsize
+    yield Part("bootstrap", 2 * config.bootstrap.positions * bootstrapped, "bootstrap.positions")
+    yield Part("cache", int(play.cache * MEGABYTE), "self_play.cache")
+    weights, activations = _network(config, game)
+    asked = (threads + 1) * max(play.batch, actions) * (observation + activations)
+    batch = config.learner.batch * (observation + actions * _FLOAT + _ACTIVATIONS * activations)
+    yield Part(
+        "network",
+        weights * (_LEARNER_COPIES + threads) + asked + 2 * batch,
+        "network, self_play.batch or learner.batch",
     )
 
 
@@ -165,13 +207,15 @@ def _ppo(config: PPOConfig, game: Game) -> Iterator[Part]:
     )
 
 
-def _network(config: TrainingConfig, game: Game) -> tuple[int, int]:
+def _network(config: TrainingConfig, game: Game, variants: Sequence[Game] = ()) -> tuple[int, int]:
     """Bytes of a network's weights, and of what its layers give for one position.
 
     The network has shapes, but no numbers: torch's device ``meta`` takes no memory.
     """
     with torch.device("meta"):
-        network = make_network(network_shape(game), chosen_architecture(game, config.network))
+        network = make_network(
+            network_shape(game), chosen_architecture(game, config.network, variants)
+        )
     network = network.to("meta").eval()
     given = 0
 

@@ -15,13 +15,20 @@ import torch
 
 from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
+from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
+from ludarium.models.header import TREE_SEARCH
 from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import load_ratings, measure_ratings, save_ratings
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
-from ludarium.training.networks import chosen_architecture, network_shape
+from ludarium.training.networks import (
+    chosen_architecture,
+    family_shape,
+    member_network,
+    network_shape,
+)
 
 from .evaluation import Evaluation, Evaluator, LocalEvaluator
 from .folder import RunFolder, SavedRun
@@ -79,6 +86,7 @@ class Trainer(ABC):
         device: torch's name of where the network is.
         iteration: iterations done.
         seconds: wall time so far, over all parts of the run.
+        variants: the game with each set of options that one network learns; none: `game` alone.
         elo: the agent's rating in the last evaluation against anchors, if there was one.
         network: the network that learns; `build` makes it.
 
@@ -91,6 +99,8 @@ class Trainer(ABC):
     columns: ClassVar[tuple[Column, ...]]
     #: Further columns of a run on a cluster.
     cluster_columns: ClassVar[tuple[Column, ...]] = ()
+    #: By which search the agent plays, see `ludarium.models.header`.
+    search: ClassVar[str] = TREE_SEARCH
     network: PolicyValueNetwork
 
     def __init__(
@@ -110,6 +120,7 @@ class Trainer(ABC):
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
+        self.variants: list[Game] = []
         self.evaluator: Evaluator = LocalEvaluator()
         self._anchors: dict[str, float] = {}
         self._check_evaluation()
@@ -156,6 +167,10 @@ class Trainer(ABC):
     @abstractmethod
     def player(self) -> PolicyValueNetwork:
         """The network that is evaluated and saved as the agent."""
+
+    def network_of(self, game: Game) -> PolicyValueNetwork:
+        """`player` as the network of a game; where there are variants, one of them."""
+        return member_network(self.player, [each.options for each in self.variants], game)
 
     @property
     @abstractmethod
@@ -281,12 +296,13 @@ class Trainer(ABC):
             evaluation = Evaluation(
                 iteration=self.iteration,
                 game=self.game,
-                network=self.player,
+                network=self.network_of(self.game),
                 config=config,
                 anchors=self._anchors,
                 guess=self.elo,
                 seed=self.config.seed,
                 backend=self.match_backend,
+                search=self.search,
             )
             self.evaluator.submit(evaluation, self._reach)
         metrics = self.evaluator.take(wait=self.finished)
@@ -340,10 +356,12 @@ class Trainer(ABC):
             game=self.game.name,
             version=self.game.version,
             options=dict(self.game.options),
-            shape=network_shape(self.game),
-            architecture=chosen_architecture(self.game, config.network),
+            shape=family_shape(self.variants) if self.variants else network_shape(self.game),
+            architecture=chosen_architecture(self.game, config.network, self.variants),
+            variants=[dict(variant.options) for variant in self.variants],
             step=self.step,
             network=self.player,
+            search=self.search,
             notes={
                 "algorithm": config.algorithm,
                 "iteration": self.iteration,

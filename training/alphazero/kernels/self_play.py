@@ -135,9 +135,9 @@ def start_game(table, games, b):
 
 
 @part
-def gives_up(nodes, state, resignation, b):
+def gives_up(nodes, state, settings, resignation, b):
     """Whether the mover resigns after a finished search; records its root value in any case."""
-    value = nodes[0].sign * node_value(nodes[0])
+    value = nodes[0].sign * node_value(nodes[0], settings)
     mover = int(state.mover)
     resignation.lowest[b, mover] = min(resignation.lowest[b, mover], value)
     return value <= resignation.threshold and not resignation.free[b]
@@ -161,12 +161,12 @@ def end_game(table, games, b, resigned):
 
 
 @part
-def record(games, b):
+def record(games, settings, b):
     """Log the root of search ``b``, its policy target and its value."""
     log, root, nodes = games.log, games.tree.roots[b], games.tree.nodes[b]
     row = log.counts[POSITIONS]
     log.states[row] = games.tree.states[b, 0]
-    log.values[row] = nodes[0].sign * node_value(nodes[0])
+    log.values[row] = nodes[0].sign * node_value(nodes[0], settings)
     log.games[row] = games.serials[b]
     for action in range(len(root.policy)):
         log.policies[row, action] = root.policy[action]
@@ -231,8 +231,8 @@ def play_on(tables, games, settings, logits, values):
                 break
             edge = choose_root_edge(root, nodes, edges, settings, rng)
             log.counts[SIMULATIONS] += root.simulation
-            record(games, b)
-            resigned = gives_up(nodes, states[0], games.resignation, b)
+            record(games, settings, b)
+            resigned = gives_up(nodes, states[0], settings, games.resignation, b)
             if resigned:
                 states[0].outcome = PLAYER_1_WINS - states[0].mover
             else:

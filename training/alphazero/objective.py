@@ -1,0 +1,119 @@
+"""The loss that a network is trained with, and its gradients on a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ludarium.configs.schema import ValueLearner
+from ludarium.models.family import FamilyNetwork
+from ludarium.models.network import Output
+
+from .samples import Batch
+
+#: The policy, outcome, score and ownership losses.
+Terms = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Cross-entropies of policy and outcome, squared errors of score and ownership, weighted.
+
+    Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
+    through self-play" (2018), with two heads more; weight decay is the optimizer's.
+
+    Attributes:
+        config: has the weights of values and scores.
+        has_score: whether the game has one.
+        ownership_weight: of an `OwnershipNetwork`.
+    """
+
+    config: ValueLearner
+    has_score: bool
+    ownership_weight: float = 0.0
+
+    def gradients(
+        self, network: nn.Module, batches: Sequence[Batch], device: torch.device
+    ) -> tuple[list[Tensor], Terms]:
+        """Gradients of the mean loss over all positions, in the order of the parameters, and terms.
+
+        Args:
+            network: on ``device``; if it is an `OwnershipNetwork`, ownership counts too.
+            batches: of each game that the network plays, or parts of them; 0 of no position.
+            device: where to compute.
+        """
+        network.train()
+        numbers = [number for number, batch in enumerate(batches) if batch.size]
+        parameters = list(network.parameters())
+        if not numbers:
+            zero = torch.zeros((), device=device)
+            return [torch.zeros_like(weight) for weight in parameters], (zero,) * 4
+        there = [_on_device(batches[number], device) for number in numbers]
+        if isinstance(network, FamilyNetwork):
+            observations = [batch[0] for batch in there]
+            outputs = network.together(list(zip(numbers, observations, strict=True)))
+        else:
+            outputs = [network(observations) for observations, *_ in there]
+        results = [
+            self._losses(output, *targets)
+            for output, (_, *targets) in zip(outputs, there, strict=True)
+        ]
+        weights = shares([batches[number].size for number in numbers])
+        loss, *terms = (weighted_sum(values, weights) for values in zip(*results, strict=True))
+        gradients = torch.autograd.grad(loss, parameters)
+        return list(gradients), tuple(term.detach() for term in terms)
+
+    def _losses(
+        self,
+        output: Any,
+        policies: Tensor,
+        outcomes: Tensor,
+        scores: Tensor,
+        owners: Tensor,
+        ended: Tensor,
+    ) -> tuple[Tensor, ...]:
+        """The loss, and its terms.
+
+        Args:
+            output: of the network, or of an `OwnershipNetwork`.
+            policies, outcomes, scores, owners, ended: targets, see `Batch`.
+        """
+        ownership = torch.zeros((), device=ended.device)
+        if not isinstance(output, Output):
+            output, expected = output
+            ownership = F.mse_loss(ended[:, None] * expected, ended[:, None] * owners)
+        entropy = -torch.xlogy(policies, policies).sum(1).mean()
+        policy = F.cross_entropy(output.policy, policies)
+        outcome = F.cross_entropy(output.outcome, outcomes)
+        score = F.mse_loss(ended * output.score, ended * scores)
+        loss = policy + self.config.value_weight * outcome
+        # Without a score its weight is 0, so that every parameter still has a gradient.
+        loss = loss + (self.config.score_weight if self.has_score else 0.0) * score
+        loss = loss + self.ownership_weight * ownership
+        return loss, policy - entropy, outcome, score, ownership
+
+
+def _on_device(batch: Batch, device: torch.device) -> list[Tensor]:
+    """The arrays of a batch as tensors, in its order."""
+    observations, *targets = (torch.from_numpy(array).to(device) for array in batch)
+    if observations.ndim == 4:
+        observations = observations.contiguous(memory_format=torch.channels_last)
+    return [observations, *targets]
+
+
+def shares(sizes: Sequence[int]) -> list[float]:
+    """What part of their sum each size is."""
+    return [size / sum(sizes) for size in sizes]
+
+
+def weighted_sum(values: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
+    """Sum in a fixed order, so that the result does not depend on the threads' timing."""
+    total = values[0] * weights[0]
+    for value, weight in zip(values[1:], weights[1:], strict=True):
+        total += value * weight
+    return total

@@ -1,0 +1,96 @@
+"""What a run logs: every metric of ``metrics.jsonl`` and TensorBoard, with its meaning.
+
+The runs of this package log no metric that is not listed here, which a test makes sure of, and the
+guide's page of metrics is made from this list.
+"""
+
+from __future__ import annotations
+
+#: Groups of metrics: heading, and for each metric of the group its meaning.
+GROUPS: dict[str, dict[str, str]] = {
+    "Every run": {
+        "iteration": "number of the iteration, from 1",
+        "progress": "progress of the run from 0 to 1, by iterations or by time, whichever is more",
+        "seconds": "wall time of the run so far, over all its parts",
+        "step": "gradient steps done (PPO: the learner's actions that it has learnt from)",
+        "learning_rate": "of the last gradient step",
+        "play_seconds": "wall time of this iteration's games; on a cluster, the time between two "
+        "deliveries to the learner",
+        "learn_seconds": "wall time of this iteration's gradient steps",
+        "policy_loss": "AlphaZero: cross-entropy of the policy less the entropy of its target, in "
+        "nats, so that 0 is the best possible; PPO: the clipped policy objective",
+    },
+    "Evaluation, in the iterations that have one": {
+        "opponent": "the one opponent, if `evaluation.against` names one",
+        "score": "points per game against it, from 0 to 1; a draw is half a point",
+        "score_low": "lower end of the score's 95 % interval (Wilson)",
+        "score_high": "upper end of it",
+        "elo": "rating by several opponents, if `evaluation.against` is a list",
+        "elo_low": "lower end of the rating's 95 % interval (profile likelihood)",
+        "elo_high": "upper end of it",
+        "anchors": "by opponent: its rating (`elo`), `games` played, `score` of the agent",
+    },
+    "AlphaZero": {
+        "simulations_per_move": "simulations of each search in self-play",
+        "replay": "positions in the replay buffer",
+        "games_per_second": "games of self-play finished per second",
+        "positions_per_second": "positions searched per second",
+        "simulations_per_second": "simulations per second of all searches together",
+        "evaluations_per_second": "positions per second that the network evaluated",
+        "cache_hits": "fraction of the evaluations that came from the evaluation cache",
+        "mean_plies": "mean length of the finished games",
+        "outcome_loss": "cross-entropy of win, draw and loss, in nats",
+        "score_loss": "mean squared error of the final score, as a share of the largest; 0 in "
+        "games without points",
+        "ownership_loss": "mean squared error over the cells; 0 without `ownership_weight`",
+        "backend": "what runs the network in self-play",
+        "policy_deviation": "mean Kullback-Leibler divergence of the backend's policy from "
+        "PyTorch's, in nats",
+        "value_deviation": "mean difference of the backend's value from PyTorch's",
+        "gate_score": "score of the new network in the gate match (with `gate.games`)",
+        "gate_passed": "1 if it plays from now on, else 0",
+        "resign_threshold": "value at or below which players resign; -2 while nobody does (with "
+        "`self_play.resign`)",
+        "resigned": "share of the games that were resigned",
+        "resign_false_positive_rate": "share of wrong resignations, in the games of this iteration "
+        "that were played to the end all the same",
+    },
+    "Descent, beside those of AlphaZero": {
+        "expansions_per_move": "expansions of each search in self-play",
+        "exploitation": "chance that self-play takes the best action without drawing one",
+        "expansions_per_second": "expansions per second of all searches together",
+        "resolved": "share of the recorded positions whose value is proven",
+    },
+    "PPO": {
+        "steps_per_second": "the learner's actions per second, playing and learning together",
+        "games": "games finished",
+        "self_play_score": "score of the learner in these, from 0 to 1",
+        "pool": "past selves in the pool",
+        "pool_score": "mean of the expected scores against the past selves",
+        "entropy": "mean entropy of the policy over the legal actions, in nats",
+        "value_loss": "mean squared error of the value",
+        "explained_variance": "share of the returns' variance that the value explains",
+        "approx_kl": "Kullback-Leibler divergence of the new policy from that of the rollout",
+        "clip_fraction": "share of the samples whose probability ratio was clipped",
+    },
+    "On a cluster": {
+        "actors": "actors now",
+        "nodes": "nodes that have actors now",
+        "actors_lost": "actors that died since the iteration before",
+        "positions_per_actor_second": "positions per second of an actor's play, without waiting",
+        "staleness": "mean age, in versions, of the weights that searched what was learnt from",
+        "staleness_most": "the greatest such age",
+        "stale_positions": "positions dropped because they were too old",
+        "positions_ahead": "positions ordered, or waiting for the learner",
+        "learner_waited": "seconds that the learner waited for positions",
+        "actors_waited": "seconds that an actor waited for orders, on average",
+        "waiting": "who waited longer: `learner` or `actors`",
+        "weights_bytes": "size of a version of the weights",
+        "weights_seconds": "time to publish it",
+        "weights_loading": "time for an actor to load it, on average",
+        "evaluated": "the iteration whose agent `score` or `elo` in this line are of",
+    },
+}
+
+#: All of them by name.
+METRICS: dict[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}

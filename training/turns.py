@@ -1,0 +1,107 @@
+"""`Turns`: groups of games, which threads advance in turns until all have played enough.
+
+There is one group more than there are threads, and a free thread always takes the group that is
+furthest behind. So all groups finish at the same time, however fast each core is, and no thread
+waits for another: while one runs the network for a group, others run the searches of theirs.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+import torch
+
+from ludarium.envs.engine.threads import split
+from ludarium.models.inference import torch_threads
+from ludarium.training.search import Evaluator
+
+
+class GroupOfGames(Protocol):
+    """Games that are advanced together; their answers from the network come in one batch."""
+
+    @property
+    def positions(self) -> int:
+        """Positions recorded so far."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether they have played enough."""
+
+    def step(self, evaluate: Evaluator) -> None:
+        """Evaluate what waits for the network, and play on until all games wait again."""
+
+
+Group = TypeVar("Group", bound=GroupOfGames)
+
+
+def number_of_groups(threads: int) -> int:
+    """One more than threads; a single one for a single thread."""
+    return threads + 1 if threads > 1 else 1
+
+
+class Turns(Generic[Group]):
+    """One round of play of all groups.
+
+    Args:
+        groups: that have begun a chunk.
+        threads: that advance groups at the same time; they divide torch's threads between them.
+        evaluate: the network.
+        progress: called from time to time with the number of new positions.
+        seconds: after which the round ends, however far it has come.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[Group],
+        threads: int,
+        evaluate: Evaluator,
+        progress: Callable[[int], None] | None = None,
+        seconds: float = math.inf,
+    ) -> None:
+        self.threads = threads
+        self.torch_threads_each = torch_threads_each(threads)
+        self._evaluate = evaluate
+        self._progress = progress
+        self._waiting = list(groups)
+        self._end = time.monotonic() + seconds
+        self._lock = threading.Lock()
+        self._has_failed = False
+
+    def run(self) -> None:
+        """Play until every group is full, or the time is over."""
+        with torch_threads(self.torch_threads_each):
+            split(lambda *_: self._take(), self.threads, self.threads)
+
+    def _take(self) -> None:
+        """As long as a group waits, a step of the one that is furthest behind."""
+        torch.set_num_threads(self.torch_threads_each)  # of this thread, which others use too
+        group: Group | None = None
+        try:
+            while (group := self._next(group)) is not None:
+                before = group.positions
+                group.step(self._evaluate)
+                if self._progress is not None and group.positions > before:
+                    self._progress(group.positions - before)
+        except BaseException:
+            self._has_failed = True  # the other threads need not go on
+            raise
+
+    def _next(self, group: Group | None) -> Group | None:
+        """Put a group back, unless it is full, and take the one that is furthest behind."""
+        with self._lock:
+            if group is not None and not group.is_full:
+                self._waiting.append(group)
+            if self._has_failed or not self._waiting or time.monotonic() >= self._end:
+                return None
+            group = min(self._waiting, key=lambda each: each.positions)
+            self._waiting.remove(group)
+            return group
+
+
+def torch_threads_each(threads: int) -> int:
+    """Torch's threads in each of the threads that advance groups."""
+    return max(1, torch.get_num_threads() // threads)
