@@ -14,7 +14,7 @@ from .modules import describe_modules, take_modules
 
 #: In the order of the help; each is a module of this package.
 _COMMANDS = (
-    *("games", "agents", "train", "evaluate", "tournament", "compare", "rate", "levels"),
+    *("games", "agents", "train", "tune", "evaluate", "tournament", "compare", "rate", "levels"),
     *("report", "play", "page", "render", "analyse", "engine", "export", "bench"),
     *("solve", "probe", "accuracy"),
 )
@@ -36,6 +36,7 @@ Look around and play
 
 Train and measure
   ludarium train corso                  train your own; Ctrl-C stops, the same command resumes
+  ludarium tune corso --search learner.batch=256,512,1024   search for a better configuration
   ludarium evaluate runs/corso          measure it against baselines
   ludarium evaluate runs/corso --against corso    ... and against the shipped agent
   ludarium tournament corso random uct:100 corso:16 corso    everyone against everyone, rated
@@ -81,6 +82,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     """Run a command, or raise why not."""
     others = take_modules(arguments)  # first: commands name the games in their help
+    given = command_line(others[:1]).parse_args(others)
+    status: int = given.run(given)
+    return status
+
+
+def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Args:
+        names: of the commands that it is to know, if they are commands; default: all.
+
+    Raises:
+        ImportError: the command line needs packages that are not installed; it says which.
+    """
     parser = argparse.ArgumentParser(
         prog="ludarium",
         description=_DESCRIPTION,
@@ -90,15 +105,13 @@ def _run(arguments: Sequence[str]) -> int:
     describe_modules(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     try:
-        for name in others[:1] if others and others[0] in _COMMANDS else _COMMANDS:
+        for name in names if names and set(names) <= set(_COMMANDS) else _COMMANDS:
             import_module(f".{name}", __name__).add_parser(commands)
     except ModuleNotFoundError as error:
         raise ImportError(
             f'the command line needs more packages ({error}): pip install "ludarium[train]"'
         ) from error
-    given = parser.parse_args(others)
-    status: int = given.run(given)
-    return status
+    return parser
 
 
 def _show_warning(message: Warning | str, *place: Any) -> None:

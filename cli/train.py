@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from ludarium.configs import (
     ALGORITHMS,
     AlphaZeroConfig,
+    DescentConfig,
     TrainingConfig,
     apply_settings,
     load_config,
@@ -35,6 +37,7 @@ run after the current iteration. The same command resumes the run, also after a 
 
   ludarium train corso                                   the default configuration
   ludarium train corso --algorithm ppo                   PPO instead of AlphaZero
+  ludarium train corso --algorithm descent               minimax without a policy (Descent)
   ludarium train corso --config corso/demo               a shipped one, by name
   ludarium train corso --config my.yaml --set seed=3     your own file, with one key changed
   ludarium train corso --option size=6 --folder runs/corso-6    a board of another size
@@ -43,7 +46,7 @@ run after the current iteration. The same command resumes the run, also after a 
   tensorboard --logdir runs                              watch the curves
 
 Without a shipped configuration for the game, AlphaZero starts from games of UCT with random
-playouts, and the run takes 20 minutes. docs/training.md explains the keys."""
+playouts, and the run takes 20 minutes. docs/guide/training.md explains the keys."""
 
 #: Settings where neither the user nor the package has a configuration; similar to the shipped ones.
 _USUAL_SETTINGS = {
@@ -53,6 +56,7 @@ _USUAL_SETTINGS = {
         "replay={first: 60000, last: 200000}",
     ),
     "ppo": ("budget={iterations: 2000, minutes: 20}", "evaluation.simulations=0"),
+    "descent": ("budget={iterations: 2000, minutes: 20}",),
 }
 
 _STOPPING = "stopping after this iteration (Ctrl-C again: at once, losing it)"
@@ -66,6 +70,26 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_configuration(parser)
+    parser.add_argument(
+        "--folder", metavar="DIR", help="folder of the run; default: runs/NAME_OF_CONFIG"
+    )
+    parser.add_argument(
+        "--restart",
+        action="store_true",
+        help="delete the run that the folder holds, and start again",
+    )
+    parser.add_argument(
+        "--salvage",
+        action="store_true",
+        help="resume without replay files that are damaged or missing",
+    )
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def add_configuration(parser: argparse.ArgumentParser) -> None:
+    """Add what says what a run learns and where it is trained: game, configuration, cluster."""
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     parser.add_argument(
         "--algorithm",
@@ -76,7 +100,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--config",
         metavar="FILE",
         help=f"a YAML file, or a shipped configuration ({', '.join(shipped())}); "
-        "default: GAME/default, or GAME/ppo",
+        "default: GAME/default, GAME/ppo or GAME/descent",
     )
     parser.add_argument(
         "--option",
@@ -96,28 +120,13 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="change a key of the configuration, such as learner.batch=256 (may be repeated)",
     )
     parser.add_argument(
-        "--folder", metavar="DIR", help="folder of the run; default: runs/NAME_OF_CONFIG"
-    )
-    parser.add_argument(
-        "--restart",
-        action="store_true",
-        help="delete the run that the folder holds, and start again",
-    )
-    parser.add_argument(
-        "--salvage",
-        action="store_true",
-        help="resume without replay files that are damaged or missing",
-    )
-    parser.add_argument(
         "--cluster",
         nargs="?",
         const="",
         metavar="ADDRESS",
-        help="play on a Ray cluster (docs/cluster.md): HOST:PORT, auto for the one that this "
+        help="play on a Ray cluster (docs/guide/cluster.md): HOST:PORT, auto for the one that this "
         "machine belongs to, or nothing to start one here; a run may go on with or without",
     )
-    add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def choose_config(
@@ -149,6 +158,10 @@ def _trainer_class(algorithm: str) -> type[Trainer]:
         from ludarium.training.ppo.loop import PPOTrainer
 
         return PPOTrainer
+    if algorithm == "descent":
+        from ludarium.training.descent.loop import DescentTrainer
+
+        return DescentTrainer
     from ludarium.training.alphazero.loop import AlphaZeroTrainer
 
     return AlphaZeroTrainer
@@ -157,7 +170,7 @@ def _trainer_class(algorithm: str) -> type[Trainer]:
 def describe_plan(config: TrainingConfig) -> str:
     """One sentence on what a run will do, and when it will end."""
     parts = []
-    if isinstance(config, AlphaZeroConfig):
+    if isinstance(config, AlphaZeroConfig | DescentConfig):
         if config.bootstrap.positions:
             parts.append(
                 f"first {config.bootstrap.positions:,} positions of games by tree search with "
@@ -178,7 +191,7 @@ def describe_plan(config: TrainingConfig) -> str:
     return f"plan: {'; '.join(parts)}; until {end}"
 
 
-def _check_run(config: TrainingConfig) -> None:
+def check_run(config: TrainingConfig) -> None:
     """Raise ``ValueError`` unless the game accepts its options and its opponents can play it.
 
     Runs before the folder is made, so that a run cannot fail at its first evaluation.
@@ -198,18 +211,14 @@ def run(given: argparse.Namespace) -> int:
     read_options(given.options)  # with errors about options, where those of settings follow
     settings = [f"options.{option}" for option in given.options] + given.settings
     config, label = choose_config(given.game, given.config, settings, given.algorithm)
-    _check_run(config)
+    check_run(config)
     try:
         from ludarium.training.runs.folder import RunFolder
-
-        trainer_class = _trainer_class(config.algorithm)
     except ImportError as error:
-        raise ImportError(
-            f'training needs more: pip install "ludarium[train]" ({error})'
-        ) from error
+        raise _needs_more(error) from error
     folder = RunFolder(given.folder or Path("runs") / label, given.restart, given.salvage)
-    cluster = _cluster(given.cluster)
-    outcome = _train(config, folder, trainer_class, cluster)
+    with stop_on_ctrl_c(_STOPPING) as stop:
+        outcome = train_run(config, folder, connect(given.cluster), stop)
     if given.json:
         print_json(
             {
@@ -232,7 +241,7 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _cluster(address: str | None) -> Cluster | None:
+def connect(address: str | None) -> Cluster | None:
     """The cluster that ``--cluster`` names; None without."""
     if address is None:
         return None
@@ -241,23 +250,26 @@ def _cluster(address: str | None) -> Cluster | None:
     return Cluster(address or None)
 
 
-def _train(
+def train_run(
     config: TrainingConfig,
     folder: RunFolder,
-    trainer_class: type[Trainer],
     cluster: Cluster | None,
+    stop: Callable[[], bool],
 ) -> RunResult:
-    """Train until the budget is used up or Ctrl-C is pressed, and show how it goes."""
-    from ludarium.training.runs.reporting import TerminalReporter
+    """Train until the budget is used up or ``stop`` says so, and show how it goes."""
+    try:
+        from ludarium.training.runs.reporting import TerminalReporter
 
+        trainer_class = _trainer_class(config.algorithm)
+    except ImportError as error:
+        raise _needs_more(error) from error
     columns = trainer_class.columns
     if cluster is not None:
         columns += trainer_class.cluster_columns
     reporter = TerminalReporter(folder, columns)
     try:
         # Ray tells of dead processes on standard output, where results are to be.
-        quiet = nullcontext() if cluster is None else redirect_stdout(sys.stderr)
-        with stop_on_ctrl_c(_STOPPING) as stop, quiet:
+        with nullcontext() if cluster is None else redirect_stdout(sys.stderr):
             trainer = trainer_class(config, folder, reporter, cluster)
             try:
                 reporter.say(_beginning(trainer))
@@ -269,6 +281,10 @@ def _train(
         if cluster is not None:
             cluster.close()
         reporter.close()
+
+
+def _needs_more(error: ImportError) -> ImportError:
+    return ImportError(f'training needs more: pip install "ludarium[train]" ({error})')
 
 
 def _beginning(trainer: Trainer) -> str:

@@ -1,0 +1,182 @@
+"""``ludarium tune``: search over keys of a configuration, or compare settings by several seeds."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ludarium.configs import TrainingConfig
+
+from .common import add_json, print_json, read_options, warn
+from .interrupt import stop_on_ctrl_c
+from .modules import program
+from .train import add_configuration, check_run, choose_config, connect, train_run
+
+if TYPE_CHECKING:
+    from ludarium.training.runs.folder import RunFolder
+    from ludarium.training.runs.trainer import RunResult
+    from ludarium.training.tuning.standing import Standing
+    from ludarium.training.tuning.study import Study
+
+_STOPPED = 130  # exit status after Ctrl-C
+_STOPPING = "stopping after this iteration (Ctrl-C again: at once, losing it)"
+_TRIALS = 20
+
+_DESCRIPTION = """\
+Find good values for keys of a configuration: train one trial after the other, choose the values of
+each from what the others came to (Optuna's TPE), and stop those that fall behind. Or compare
+settings, each trained with several seeds. A trial is a run as `ludarium train` makes it, in a
+folder of its own; what counts is a run's last evaluation: its Elo rating, or its score.
+
+  ludarium tune corso --search learner.learning_rate=0.0005..0.01,log \\
+      --search "network={size: tiny},{size: small}" --trials 20 --set budget.minutes=5
+  ludarium tune corso --search self_play.simulations=16..64 --stopping never
+  ludarium tune corso --grid --search learner.ema_decay=0,0.99,0.995 --seeds 3     each, three times
+  ludarium tune corso --seeds 5                     how much does the same run differ by its seed?
+  ludarium tune corso --folder runs/tune-corso --show         the table of what there is so far
+
+The values of a key are a list (A,B,C) or a range (LOW..HIGH; with ,log ratios count and not
+differences). The first trial has the configuration's own values where these are in the space.
+Ctrl-C stops after the current iteration; the same command goes on, also after a crash, and with a
+larger --trials or --seeds it goes further.
+
+Evaluations of few games are noisy: take --set evaluation.games=200 or more where differences are
+small, and train the best settings again with --seeds. docs/guide/tuning.md has more."""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "tune",
+        help="search over keys of a configuration, or compare settings with several seeds",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_configuration(parser)
+    parser.add_argument(
+        "--search",
+        action="append",
+        default=[],
+        metavar="KEY=VALUES",
+        help="a key, and the values to try: A,B,C or LOW..HIGH or LOW..HIGH,log (may be repeated)",
+    )
+    parser.add_argument("--grid", action="store_true", help="try every combination of the values")
+    parser.add_argument(
+        "--trials",
+        type=int,
+        help=f"how many (default {_TRIALS}; with --grid all, without --search one)",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=1,
+        help="runs of each trial, each with another seed (default 1)",
+    )
+    parser.add_argument(
+        "--stopping",
+        choices=("median", "never"),
+        help="stop a trial early whose evaluations are below the median of the others at that part "
+        "of the run, or never (default median; with --grid never)",
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help="folder of the search; default: runs/tune-NAME_OF_CONFIG"
+    )
+    parser.add_argument(
+        "--restart",
+        action="store_true",
+        help="delete the search that the folder holds, with its runs",
+    )
+    parser.add_argument("--show", action="store_true", help="train nothing, show what there is")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Search, and print the table."""
+    read_options(given.options)  # with errors about options, where those of settings follow
+    settings = [f"options.{option}" for option in given.options] + given.settings
+    config, label = choose_config(given.game, given.config, settings, given.algorithm)
+    check_run(config)
+    folder = given.folder or Path("runs") / f"tune-{label}"
+    try:
+        from ludarium.training.tuning.study import Plan, Study
+    except ImportError as error:
+        raise ImportError(f'a search needs more: pip install "ludarium[tune]" ({error})') from error
+    if given.show:
+        _print(given, Study.read(folder))
+        return 0
+    searches = bool(given.search) and not given.grid
+    if given.grid and given.trials is not None:
+        raise ValueError("--grid tries all combinations: leave out --trials")
+    plan = Plan(
+        config=config,
+        search=tuple(given.search),
+        trials=given.trials or (_TRIALS if searches else 1),
+        seeds=given.seeds,
+        grid=given.grid,
+        stopping=given.stopping or ("median" if searches else "never"),
+    )
+    study = Study.open(folder, plan, given.restart)
+    try:
+        with stop_on_ctrl_c(_STOPPING) as stop:
+            is_done = study.run(_trainer(given.cluster), _say, stop)
+    finally:
+        study.close()
+    if not is_done:
+        warn("stopped; the same command goes on")
+    _print(given, study)
+    return 0 if is_done else _STOPPED
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _trainer(
+    address: str | None,
+) -> Callable[[TrainingConfig, RunFolder, Callable[[], bool]], RunResult]:
+    """Trains runs as `ludarium train` does, on the cluster at the address if there is one."""
+
+    def train(config: TrainingConfig, folder: RunFolder, stop: Callable[[], bool]) -> RunResult:
+        return train_run(config, folder, connect(address), stop)
+
+    return train
+
+
+def _print(given: argparse.Namespace, study: Study) -> None:
+    """The trials so far, the best first."""
+    from ludarium.training.tuning.standing import standing_table, standings
+
+    rows = standings(study)
+    measure = "score" if isinstance(study.plan.config.evaluation.against, str) else "elo"
+    if given.json:
+        print_json(
+            {
+                "folder": str(study.folder),
+                "measure": measure,
+                "trials": [asdict(row) for row in rows],
+            }
+        )
+        return
+    print(standing_table(rows, measure))
+    for line in _next_steps(rows, study.plan.config.game):
+        print(line)
+
+
+def _next_steps(rows: list[Standing], game: str) -> list[str]:
+    """What to do with the table."""
+    best = [row for row in rows if row.fate == "finished"]
+    if not best:
+        return []
+    lines = [f"the best one: {program()} evaluate {best[0].folders[0]}"]
+    if len(best) > 1:
+        first, second = best[0].folders[0], best[1].folders[0]
+        lines.append(f"is it really better? {program()} compare {first} {second}")
+    elif len(best[0].folders) > 1:
+        names = " ".join(best[0].folders)
+        lines.append(f"against each other: {program()} tournament {game} {names}")
+    return lines
