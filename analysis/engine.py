@@ -1,7 +1,7 @@
 """An analysis engine that talks in lines of JSON, for front ends and bots.
 
 The protocol is in the manner of KataGo's analysis engine (D. J. Wu), with the names of its fields
-where they fit; ``docs/engine.md`` documents it and the differences.
+where they fit; ``docs/guide/engine.md`` documents it and the differences.
 
 One thread reads requests and answers those that are wrong; another thinks, with all cores, about
 one position after another, those of highest priority first.

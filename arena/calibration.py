@@ -21,7 +21,6 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.models import Checkpoint
 from ludarium.training.agents import Agent, RandomAgent
-from ludarium.training.agents.checkpoints import check_fits
 from ludarium.training.evaluation import (
     Match,
     Rating,
@@ -31,6 +30,7 @@ from ludarium.training.evaluation import (
     fit_ratings,
     play_match,
 )
+from ludarium.training.networks import fitted
 
 from .knobs import knobs_at, strongest
 from .ladder import RANDOM_STRENGTH, Ladder, Level, Meeting
@@ -140,13 +140,13 @@ def calibrate(
         raise ValueError(f"games of a match are a multiple of 4, not {games!r}")
     if levels is not None and not 2 <= levels <= 50:
         raise ValueError(f"levels are 2 to 50, not {levels!r}")
-    check_fits(checkpoint, game, "the agent")
+    network = fitted(checkpoint, game, "the agent").network
     started = perf_counter()
     most = knobs_at(top, simulations)
     bench = _Bench(
         game,
-        LevelAgent(game, checkpoint.network, most, "upper"),
-        LevelAgent(game, checkpoint.network, most, "lower"),
+        LevelAgent(game, network, most, "upper"),
+        LevelAgent(game, network, most, "lower"),
         RandomAgent(game),
         simulations,
         games,

@@ -17,8 +17,8 @@ from ludarium.models import Checkpoint, InferenceEngine
 from ludarium.models.backends import BATCH_INVARIANT
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, Seed
-from ludarium.training.agents.checkpoints import check_fits
 from ludarium.training.agents.thinking import evaluator_with_draws
+from ludarium.training.networks import fitted
 from ludarium.training.search import Evaluator, Search, SearchResult, SearchSettings
 
 from .knobs import Knobs
@@ -83,8 +83,8 @@ class LevelAgent(Agent):
         Raises:
             ValueError: the checkpoint does not fit the game.
         """
-        check_fits(checkpoint, game, name)
-        return cls(game, checkpoint.network, knobs, name, **others)
+        network = fitted(checkpoint, game, name).network
+        return cls(game, network, knobs, name, **others)
 
     def adjust(self, knobs: Knobs) -> None:
         """Change the strength, to at most the simulations that the agent was made for."""

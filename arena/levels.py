@@ -18,11 +18,11 @@ from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
 from ludarium.training.agents.checkpoints import (
     ShippedAgent,
-    check_fits,
     find_checkpoint,
     shipped_agents,
 )
 from ludarium.training.agents.settings import read_real, read_settings
+from ludarium.training.networks import fitted
 
 from .ladder import WORDS, Ladder, digest_of, find_ladder, load_ladder
 
@@ -78,12 +78,12 @@ class LevelFactory(AgentFactory):
         from .adaptive import AdaptiveAgent
         from .level import LevelAgent
 
-        checkpoint, name = load_checkpoint(path), f"level:{self.level}"
-        check_fits(checkpoint, game, name)
+        name = f"level:{self.level}"
+        network = fitted(load_checkpoint(path), game, name).network
         if number is None:
-            return AdaptiveAgent(game, checkpoint.network, ladder, self.elo, name, seed)
+            return AdaptiveAgent(game, network, ladder, self.elo, name, seed)
         knobs = ladder.levels[number - 1].knobs
-        return LevelAgent(game, checkpoint.network, knobs, name, seed)
+        return LevelAgent(game, network, knobs, name, seed)
 
     def _ladder_of(self, game: Game) -> Ladder:
         if self.ladder is None:

@@ -6,17 +6,28 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from ludarium.analysis import Show
 from ludarium.analysis.accuracy import (
-    LIMIT,
     Accuracy,
     Calibration,
-    ExactTest,
+    MeanLoss,
     accuracy,
     calibrate,
-    make_exact_test,
     moves_that_keep,
+    points_lost,
 )
+from ludarium.analysis.exact_tests import (
+    FEW,
+    LIMIT,
+    ExactTest,
+    make_exact_test,
+    read_exact_test,
+    shipped_test,
+    write_exact_test,
+)
+from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, make_agent
 
 from .common import (
@@ -29,18 +40,28 @@ from .common import (
 from .progress import Reach, bars
 from .resources import read_count
 
-_DESCRIPTION = """\
+_FEW = f"{100 * FEW:.0f} %"
+
+_DESCRIPTION = f"""\
 Let an agent choose a move in positions whose exact values are known. Count the moves that keep the
 value: a won position stays won, a drawn one drawn. For a network, also measure how far its values
 are from the exact ones.
 
-  ludarium accuracy osiron                            the shipped agent
-  ludarium accuracy osiron --option setup=alternating
+  ludarium accuracy corso --test hard                 the hard positions that come along
+  ludarium accuracy corso --test hard --simulations 16,100,400,800
+  ludarium accuracy osiron                            new positions, of random games
   ludarium accuracy runs/corso --by uct:200           positions from games of uct:200
+  ludarium accuracy corso --by uct:200 --leads        and the points that moves lose
   ludarium accuracy uct:1000 --game onyx --option size=6 --positions 200
 
 Osiron has a table of all positions. In the other games the positions are searched to the end of the
-game, so they come from the later part of games, and finding them takes some time."""
+game, so they come from the later part of games, and finding them takes some time. Those of
+--test hard come from games of strong agents; in each at most {_FEW} of the moves keep the value,
+none wins at once, and not every wrong one is refuted at once. --save keeps the positions as lines
+of JSON, which --test reads again."""
+
+#: What says which positions to make, and so has no meaning for positions that are read.
+_MAKING = ("positions", "by", "only_choices", "only_hard", "leads", "limit", "seed")
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -54,80 +75,162 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "checkpoint", metavar="CHECKPOINT", help="a checkpoint, a run's folder, or a game's name"
     )
-    parser.add_argument("--positions", type=int, default=500, help="how many (default 500)")
+    parser.add_argument(
+        "--test",
+        metavar="hard|FILE",
+        help="the hard positions that come along for the game, or those of a file, in place of "
+        "new ones",
+    )
+    parser.add_argument("--positions", type=int, help="how many (default 500)")
     parser.add_argument(
         "--by",
-        default="random",
         metavar="AGENT",
         help="agent whose games the positions come from: random (default), uct:200, ...",
     )
     parser.add_argument(
         "--only-choices",
         action="store_true",
+        default=None,
         help="only positions where some move loses value; no lost position is among them",
     )
     parser.add_argument(
-        "--simulations", type=int, default=64, help="simulations per move of the agent (default 64)"
+        "--only-hard",
+        action="store_true",
+        default=None,
+        help=f"only positions where at most {_FEW}% of the moves keep the value, none wins at "
+        "once, and not every wrong one is refuted at once",
+    )
+    parser.add_argument(
+        "--leads",
+        action="store_true",
+        default=None,
+        help="find by how much too, and say how many points the moves lose, in games that have "
+        "points",
+    )
+    parser.add_argument(
+        "--simulations",
+        type=_read_simulations,
+        default=(64,),
+        metavar="N,...",
+        help="simulations per move of the agent (default 64); 16,100 measures it with each",
     )
     parser.add_argument(
         "--limit",
         type=read_count,
-        default=LIMIT,
         metavar="N",
         help=f"positions to search for each position (default {LIMIT:,}); more go farther back",
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the positions (default 1)")
+    parser.add_argument("--seed", type=int, help="seed of the positions (default 1)")
+    parser.add_argument("--save", metavar="FILE", help="write the positions to a file")
     parser.add_argument("--game", help="the game, for an agent that is not a checkpoint")
     add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
 
+def _read_simulations(text: str) -> tuple[int, ...]:
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers: write 64 or 16,100,400")
+    return tuple(int(part) for part in parts)
+
+
 def run(given: argparse.Namespace) -> int:
-    """Make the test positions, ask the agent, print the results."""
+    """Make or read the test positions, ask the agent, print the results."""
     from ludarium.training.agents.network import NetworkAgent
 
-    game, agent = game_and_agent(
-        given.checkpoint, read_options(given.option), given.simulations, given.game
-    )
-    with bars() as bar:
-        test = make_exact_test(
-            game,
-            given.positions,
-            given.seed,
-            make_agent(given.by, game),
-            only_choices=given.only_choices,
-            limit=given.limit,
-            show=_counting(bar("positions with exact results", given.positions)),
+    agents: list[Agent] = []
+    for simulations in given.simulations:
+        game, agent = game_and_agent(
+            given.checkpoint, read_options(given.option), simulations, given.game
         )
-    rows = {agent.name: agent}
+        if agent.name not in [other.name for other in agents]:
+            agents.append(agent)
+    test = _made_test(given, game) if given.test is None else _stored_test(given, game)
+    if given.save:
+        write_exact_test(given.save, test)
     calibration = None
     if isinstance(agent, NetworkAgent):
-        rows = {"network alone": agent.without_search(), **rows}
+        if agent.simulations:
+            agents.insert(0, agent.without_search())
+            agents[0].name = "network alone"
         calibration = calibrate(agent.evaluate(test.states)[1], test.values)
-    found = {name: _accuracies(player, test) for name, player in rows.items()}
+    chosen = {agent.name: agent.actions(test.states) for agent in agents}
+    found = {name: _accuracies(actions, test) for name, actions in chosen.items()}
+    lost = {name: _losses(actions, test) for name, actions in chosen.items()}
     if given.json:
-        print_json(_as_data(test, given.by, found, calibration))
+        print_json(_as_data(test, found, lost, calibration))
         return 0
-    print(f"{len(test)} positions of {game} from games of {given.by}")
+    made = test.made
+    kind = "" if made["positions"] == "all" else f" ({made['positions']})"
+    plies = test.states["ply"]
+    print(
+        f"{len(test)} positions{kind} of {game} from games of {made['games_of']}, "
+        f"plies {plies.min()} to {plies.max()}"
+    )
     _print_accuracies(found)
+    if test.leads is not None:
+        _print_losses(lost)
     if calibration is not None:
         _print_calibration(calibration)
     return 0
+
+
+def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
+    count = 500 if given.positions is None else given.positions
+    with bars() as bar:
+        return make_exact_test(
+            game,
+            count,
+            1 if given.seed is None else given.seed,
+            make_agent(given.by or "random", game),
+            only_choices=bool(given.only_choices),
+            only_hard=bool(given.only_hard),
+            leads=bool(given.leads),
+            limit=LIMIT if given.limit is None else given.limit,
+            show=_counting(bar("positions with exact results", count)),
+        )
+
+
+def _stored_test(given: argparse.Namespace, game: Game) -> ExactTest:
+    unused = [name for name in _MAKING if getattr(given, name) is not None]
+    if unused:
+        options = ", ".join("--" + name.replace("_", "-") for name in unused)
+        raise ValueError(f"{options} is for new positions: leave it out, or --test")
+    path = shipped_test(game) if given.test == "hard" else given.test
+    if path is None:
+        raise ValueError(
+            f"there is no hard test for {game}; make one with --only-hard --by AGENT --save FILE"
+        )
+    test = read_exact_test(path)
+    if test.game != game:
+        raise ValueError(f"the positions of {given.test} are of {test.game}, not of {game}")
+    return test
 
 
 def _counting(reach: Reach) -> Show:
     return lambda progress: reach(progress.done)
 
 
-def _accuracies(agent: Agent, test: ExactTest) -> dict[str, Accuracy]:
+def _accuracies(actions: np.ndarray, test: ExactTest) -> dict[str, Accuracy]:
     """Accuracy on all positions, on those where a move can lose value, on won and drawn ones."""
-    kept, choice = moves_that_keep(agent, test), test.has_choice
+    kept, choice = moves_that_keep(actions, test), test.has_choice
     return {
         "all": accuracy(kept),
         "choices": accuracy(kept, choice),
         "won": accuracy(kept, choice & (test.values == 1)),
         "drawn": accuracy(kept, choice & (test.values == 0)),
+    }
+
+
+def _losses(actions: np.ndarray, test: ExactTest) -> dict[str, MeanLoss]:
+    """Points lost a move, in all positions and where the move keeps the value."""
+    if test.leads is None:
+        return {}
+    lost = points_lost(actions, test)
+    return {
+        "all": MeanLoss.of(lost),
+        "kept": MeanLoss.of(lost[moves_that_keep(actions, test)]),
     }
 
 
@@ -139,13 +242,16 @@ _PARTS = {
 }
 
 
+_WIDTH = 29  # of a column
+
+
 def _print_accuracies(found: dict[str, dict[str, Accuracy]]) -> None:
     print("\nmoves that keep the value (95 % interval)")
-    print(f"{'':27}" + "".join(f"  {name:>29}" for name in found))
+    print(f"{'':30}" + "".join(f"  {name:>{_WIDTH}}" for name in found))
     for key, title in _PARTS.items():
         cells = [_cell(parts[key]) for parts in found.values()]
         if any(cells):
-            print(f"{title:27}" + "".join(f"  {cell:>29}" for cell in cells))
+            print(f"{title:30}" + "".join(f"  {cell:>{_WIDTH}}" for cell in cells))
 
 
 def _cell(part: Accuracy) -> str:
@@ -153,6 +259,13 @@ def _cell(part: Accuracy) -> str:
         return ""
     low, high = (100 * end for end in part.interval)
     return f"{part.kept}/{part.positions} {100 * part.share:.1f} % ({low:.1f}-{high:.1f})"
+
+
+def _print_losses(lost: dict[str, dict[str, MeanLoss]]) -> None:
+    print("\npoints lost a move, against exact play (95 % interval)")
+    for key, title in (("all", "all positions"), ("kept", "where the move keeps the value")):
+        cells = [f"{parts[key].mean:.3f} +- {parts[key].error:.3f}" for parts in lost.values()]
+        print(f"{title:30}" + "".join(f"  {cell:>{_WIDTH}}" for cell in cells))
 
 
 def _print_calibration(calibration: Calibration) -> None:
@@ -171,21 +284,26 @@ def _print_calibration(calibration: Calibration) -> None:
 
 def _as_data(
     test: ExactTest,
-    by: str,
     found: dict[str, dict[str, Accuracy]],
+    lost: dict[str, dict[str, MeanLoss]],
     calibration: Calibration | None,
 ) -> dict[str, Any]:
     return {
         "game": test.game.name,
         "options": dict(test.game.options),
         "positions": len(test),
-        "by": by,
+        "made": test.made,
         "agents": {
             name: {
                 key: {**asdict(part), "share": part.share, "interval_95": list(part.interval)}
                 for key, part in parts.items()
             }
             for name, parts in found.items()
+        },
+        "points_lost": {
+            name: {key: asdict(part) for key, part in parts.items()}
+            for name, parts in lost.items()
+            if parts
         },
         "calibration": None if calibration is None else asdict(calibration),
     }

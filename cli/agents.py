@@ -11,7 +11,11 @@ from rich.console import Console
 from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
 from ludarium.envs.registry import GAMES, find_game
 from ludarium.models import load_header
-from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, telling_options
+from ludarium.training.agents.checkpoints import (
+    DEFAULT_SIMULATIONS,
+    agents_of_many,
+    telling_options,
+)
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
 
 from .common import add_json, print_json
@@ -48,7 +52,8 @@ def run(given: argparse.Namespace) -> int:
     trained = [
         _describe(name, path, options)
         for name in names
-        for path, options in telling_options(name).items()
+        for found in (telling_options(name), agents_of_many(name))
+        for path, options in found.items()
     ]
     if given.json:
         print_json(
@@ -64,8 +69,13 @@ def run(given: argparse.Namespace) -> int:
         console.print(f"{usage:<{width}}  {help_line}", markup=False, soft_wrap=True)
     console.print("\nshipped agents:")
     for agent in trained:
+        values = "; ".join(
+            f"{name} {', '.join(map(str, learnt))}" for name, learnt in agent["learnt"].items()
+        )
+        many = f"      one network for other options too; it learnt {values}\n" if values else ""
         console.print(
             f"  {agent['command']}\n"
+            f"{many}"
             f"      network {'x'.join(map(str, agent['network'].values()))}, "
             f"{agent['bytes'] / 1e6:.1f} MB, {agent['step']:,} steps of learning, "
             f"{agent['simulations']} simulations for each move by default",
@@ -85,12 +95,16 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """A shipped agent; ``options`` of one that learnt many sets are lists of values."""
     checkpoint = load_header(path)
     ladder = ladder_beside(path)
+    of_many = bool(checkpoint.variants)
+    one = {name: values[0] for name, values in options.items()} if of_many else options
     return {
         "name": game,
-        "options": options,
-        "command": play_command(game, options),
+        "options": {} if of_many else options,
+        "learnt": options if of_many else {},
+        "command": play_command(game, one),
         "network": checkpoint.architecture.described(),
         "step": checkpoint.step,
         "bytes": path.stat().st_size,

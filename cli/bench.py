@@ -73,7 +73,7 @@ def run(given: argparse.Namespace) -> int:
     if given.seconds <= 0:
         raise ValueError(f"--seconds is a positive number, not {given.seconds}")
     from ludarium.models import load_checkpoint
-    from ludarium.training.agents.checkpoints import check_fits
+    from ludarium.training.networks import fitted
 
     results = []
     chosen = read_options(given.option)
@@ -91,9 +91,8 @@ def run(given: argparse.Namespace) -> int:
         assert isinstance(config, AlphaZeroConfig)
         given_options = {key: value for key, value in options.items() if key not in trained_on}
         game = make_stored_game(name, trained_on, **(given_options | chosen))
-        if checkpoint is not None:
-            check_fits(checkpoint, game, given.agent)
-        results.append(measure(game, config, given.seconds, checkpoint))
+        trained = None if checkpoint is None else fitted(checkpoint, game, given.agent)
+        results.append(measure(game, config, given.seconds, trained))
     if given.json:
         print_json(results)
         return 0

@@ -18,7 +18,7 @@ _SIMULATIONS = 1_000
 _DESCRIPTION = f"""\
 Analyse positions for another program, such as a front end or a bot: requests come as lines of JSON
 on standard input, answers go as lines of JSON to standard output. The protocol is in the manner of
-KataGo's analysis engine; docs/engine.md documents it.
+KataGo's analysis engine; docs/guide/engine.md documents it.
 
   ludarium engine corso
   ludarium engine onyx --option size=12 --agent runs/onyx --simulations 5000

@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Console
 
 from ludarium.envs.engine.description import describe_game
-from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents.checkpoints import ShippedAgent
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
@@ -18,8 +17,8 @@ from .common import add_json, add_options, print_json, read_options
 _DESCRIPTION = """\
 Write a checkpoint's network for programs that have neither this package nor PyTorch. The
 exported network takes batches of any size. The file also describes its inputs and outputs, see
-docs/export.md. The file is compared with the network on positions of random games before it is
-put in place.
+docs/guide/export.md. The file is compared with the network on positions of random games before it
+is put in place.
 
   ludarium export corso                          the shipped agent, as corso.onnx
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
@@ -56,13 +55,14 @@ def run(given: argparse.Namespace) -> int:
         raise ValueError(f"--positions is a positive number, not {given.positions}")
     from ludarium.models import load_checkpoint
     from ludarium.models.export import SUFFIX, TOLERANCE, export_checkpoint
-    from ludarium.training.agents.checkpoints import check_fits
+    from ludarium.training.networks import fitted
 
     agent = read_trained_agent(given.agent)
-    source = agent.checkpoint_path(read_options(given.option))
+    options = read_options(given.option)
+    source = agent.checkpoint_path(options)
     checkpoint = load_checkpoint(source)
-    game = make_stored_game(checkpoint.game, checkpoint.options)
-    check_fits(checkpoint, game, str(source))
+    game = agent.choose_game(options)
+    checkpoint = fitted(checkpoint, game, str(source))
     beside = Path(source.name) if isinstance(agent, ShippedAgent) else source
     path = given.output or beside.with_suffix(SUFFIX)
     with Console(stderr=True).status(f"writing and checking {path}"):

@@ -153,7 +153,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     output = given.output or Path(ladder_beside(path).name)
     if output.is_dir():
         raise ValueError(f"--output {output} is a folder: name a file in it")
-    checkpoint, digest = _checkpoint(path), digest_of(path)
+    checkpoint, digest = _checkpoint(path, game), digest_of(path)
     log = MatchLog(
         output.with_name(output.name + ".matches"),
         {
@@ -192,7 +192,7 @@ def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) ->
 
     with status("getting ready") as say:
         return check_steps(
-            game, _checkpoint(path), ladder, given.games, given.seed, _progress(say, "games")
+            game, _checkpoint(path, game), ladder, given.games, given.seed, _progress(say, "games")
         )
 
 
@@ -200,16 +200,18 @@ def _draw(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> 
     from ludarium.arena.mistakes import draw_losses, measure_losses
 
     with status("getting ready") as say:
+        network = _checkpoint(path, game).network
         losses = measure_losses(
-            game, _checkpoint(path).network, ladder, seed=given.seed, say=_progress(say, "levels")
+            game, network, ladder, seed=given.seed, say=_progress(say, "levels")
         )
     draw_losses(f"{game}: what the moves of each level lose", losses, given.picture)
 
 
-def _checkpoint(path: Path) -> Checkpoint:
+def _checkpoint(path: Path, game: Game) -> Checkpoint:
     from ludarium.models import load_checkpoint
+    from ludarium.training.networks import fitted
 
-    return load_checkpoint(path)
+    return fitted(load_checkpoint(path), game, str(path))
 
 
 def _progress(say: Callable[[str], None], units: str) -> Callable[[str, int, int], None]:

@@ -19,6 +19,7 @@ from ludarium.arena.levels import AUTO, LevelFactory
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.models import load_header
+from ludarium.models.header import MINIMAX_SEARCH
 from ludarium.training.agents import AgentFactory, read_agent
 from ludarium.training.agents.checkpoints import (
     DEFAULT_SIMULATIONS,
@@ -198,10 +199,13 @@ def _game_of(
 def _own_variant(agent: CheckpointAgent, game: Game) -> Variant:
     """A game against an agent that does not ship."""
     from ludarium.play.variants import Variant
-    from ludarium.training.agents.checkpoints import check_fits
+    from ludarium.training.networks import check_fits
 
     path = agent.checkpoint_path(game.options)
-    check_fits(load_header(path), game, agent.label)
+    header = load_header(path)
+    if header.search == MINIMAX_SEARCH:
+        raise _NoPageError(f"{agent.label} was learnt by Descent, whose search the page lacks")
+    check_fits(header, game, agent.label)
     return Variant(game, path, agent.label)
 
 

@@ -41,7 +41,8 @@ Draw a recorded game.
   ludarium render game.json --output game.gif --layer policy --layer values --agent corso
 
 RECORD is what `save` writes in `ludarium play --terminal`, what the page saves,
-`env.unwrapped.to_record()` as JSON, or a game that a person has written down (docs/records.md).
+`env.unwrapped.to_record()` as JSON, or a game that a person has written down; see
+docs/guide/records.md.
 
 {AGENTS_HELP}"""
 

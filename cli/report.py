@@ -30,7 +30,8 @@ interval. The page needs no other file and no network.
   ludarium --game-module mygame report tictactoe       a game of your own
 
 The strongest player is the game's shipped agent if it was trained with these options, and a tree
-search otherwise. The same --seed gives the same report. `docs/report.md` explains every figure."""
+search otherwise. The same --seed gives the same report. `docs/guide/report.md` explains every
+figure."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

@@ -34,6 +34,7 @@ from ludarium.training.agents.checkpoints import (
     fitting_agent,
     shipped_agent,
 )
+from ludarium.training.networks import learnt_options
 
 from .common import FALLBACK, game_and_agent, print_json, read_options
 from .thoughts import headline, table_lines
@@ -116,12 +117,13 @@ def why_untrained(name: str, options: dict[str, Any]) -> tuple[str, list[str]]:
     if path is None:
         make_game(name, **options)
         return f"no trained agent of {name} comes along", []
-    trained = make_game(name, **load_header(path).options)
-    game = make_game(name, **(trained.options | options))
+    header = load_header(path)
+    game = make_game(name, **(header.options | options))
+    learnt = learnt_options(header, game.options)
     others = [
         f"{option}={quoted(value)}"
         for option, value in game.options.items()
-        if value != trained.options[option]
+        if value != learnt[option]
     ]
     if fitting_agent(game) is None:
         return f"no trained agent of {name} comes along for {', '.join(others)}", []

@@ -30,7 +30,7 @@ def measure(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> dict[str
         bar: makes progress bars.
 
     Returns:
-        The report, see ``docs/report.md``.
+        The report, see ``docs/guide/report.md``.
 
     Raises:
         ValueError: the agent does not play this game.

@@ -14,6 +14,7 @@ from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.agents.settings import split_settings
 from ludarium.training.evaluation import MatchResult, play_match
+from ludarium.training.networks import learnt_options
 
 from .enumeration import Enumeration, enumerate_positions
 from .evaluators import (
@@ -242,7 +243,7 @@ def trained_agent(game: Game) -> str | None:
     path = shipped_agent(game.name, game.options)
     if path is None:
         return None
-    trained = load_header(path).options
+    trained = learnt_options(load_header(path), game.options)
     own = {name: value for name, value in game.options.items() if name != SWAP_OPTION}
     return game.name if all(trained.get(name) == own[name] for name in own) else None
 

@@ -12,9 +12,9 @@ from ludarium.analysis.accuracy import (
     Accuracy,
     accuracy,
     calibrate,
-    make_exact_test,
     moves_that_keep,
 )
+from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.analysis.search import EndgameSolver
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
@@ -78,13 +78,15 @@ def test_osiron_is_looked_up():
         assert {action: results[action] for action in values} == {
             action: value.outcome for action, value in values.items()
         }
-    assert moves_that_keep(perfect, test).all()
+    assert moves_that_keep(perfect.actions(test.states), test).all()
     assert len(np.unique(test.states)) == 200
 
 
 def test_perfect_keeps_everything_and_a_blunderer_nothing(corso_test):
-    assert moves_that_keep(PerfectAgent(corso_test.game), corso_test).all()
-    kept = moves_that_keep(Blunderer(corso_test), corso_test)
+    assert moves_that_keep(
+        PerfectAgent(corso_test.game).actions(corso_test.states), corso_test
+    ).all()
+    kept = moves_that_keep(Blunderer(corso_test).actions(corso_test.states), corso_test)
     choice = corso_test.has_choice
     assert choice.any()
     assert not choice.all()

@@ -194,6 +194,7 @@ def test_a_level_tells_what_its_network_thinks():
     assert make_thinker(level, after("b2"))._effort() == (1000, None)
 
 
+@pytest.mark.usefixtures("without_agents_of_many")
 def test_without_a_network_uct_thinks():
     assert default_agent(GAME).name == "uct:1000"
     assert default_agent(make_game("corso", size=3)).name == "uct:1000"

@@ -1,0 +1,203 @@
+"""Exact tests as files: lines of JSON that can be checked by hand.
+
+    {"format": "ludarium exact test 1", "game": "corso", "version": 0, "options": {"size": 5},
+     "made": {"games_of": "corso:64?temperature=0.3", "seed": 1, ...}, "sha256": "..."}
+    {"moves": ["c3", "b2", "d4", ...],
+     "positions": [{"ply": 8, "win": ["c3!", "d2"], "loss": ["a1", "b1", ...]}]}
+
+Here broken into more lines. The first says what the test is, and has the SHA-256 of all that
+follows. Every other one is a game, with its moves up to the last of its positions, its ``seed``
+where the start is random, and for each position the moves before it (``ply``) and what each legal
+action is worth to the player to move: ``win``, ``draw`` or ``loss``, or where the lead is known
+``win by 3``. ``ludarium probe GAME --moves`` says the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.position import Position
+from ludarium.envs.registry import make_stored_game
+from ludarium.training.runs.files import write_file
+
+from ..answer import Value
+from .positions import ExactPosition, ExactTest, Origin
+
+_FORMAT = "ludarium exact test 1"
+_SUFFIX = ".test.jsonl"
+_LARGEST_FILE = 16 * MEGABYTE
+_WORTH = re.compile(r"(win|draw|loss)(?: by (-?\d{1,4}))?", re.ASCII)
+_RESULTS = {"win": 1, "draw": 0, "loss": -1}
+
+
+def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
+    """Write a test to a file.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    games: dict[Origin, list[int]] = {}
+    order = sorted(range(len(test)), key=lambda index: -len(test.origins[index].actions))
+    for index in order:  # the longest first, so that each finds the game that it is the start of
+        origin = test.origins[index]
+        game = next((known for known in games if _begins(known, origin)), origin)
+        games.setdefault(game, []).append(index)
+    lines = sorted(_game_line(test, game, indices) for game, indices in games.items())
+    body = "".join(f"{line}\n" for line in lines).encode()
+    head = {
+        "format": _FORMAT,
+        "game": test.game.name,
+        "version": test.game.version,
+        "options": dict(test.game.options),
+        "made": test.made,
+        "sha256": hashlib.sha256(body).hexdigest(),
+    }
+    write_file(Path(path), json.dumps(head).encode() + b"\n" + body)
+
+
+def _begins(game: Origin, origin: Origin) -> bool:
+    """Whether a game begins like ``origin``."""
+    return game.seed == origin.seed and game.actions[: len(origin.actions)] == origin.actions
+
+
+def _game_line(test: ExactTest, game: Origin, indices: list[int]) -> str:
+    position = test.game.start(game.seed)
+    by_ply = {len(test.origins[index].actions): index for index in indices}
+    moves, entries = [], []
+    for ply in range(len(game.actions) + 1):
+        if ply in by_ply:
+            entries.append({"ply": ply, **_worths(test, by_ply[ply], position)})
+        if ply < len(game.actions):
+            moves.append(position.action_to_text(game.actions[ply]))
+            position.play(game.actions[ply])
+    seed = {"seed": game.seed} if test.game.random_start else {}
+    return json.dumps({**seed, "moves": moves, "positions": entries})
+
+
+def _worths(test: ExactTest, index: int, position: Position) -> dict[str, list[str]]:
+    """The legal actions by what they are worth, the best first."""
+    actions: dict[Value, list[str]] = {}
+    for action in position.legal_actions.tolist():
+        lead = None if test.leads is None else int(test.leads[index, action])
+        value = Value(int(test.results[index, action]), lead)
+        actions.setdefault(value, []).append(position.action_to_text(action))
+    return {str(value): actions[value] for value in sorted(actions, reverse=True)}
+
+
+def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
+    """Read a test from a file, which may come from a stranger.
+
+    Every position is played by the rules, and every legal action must have a value; the values
+    are taken on trust.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no exact test, or not as it was written; the message says where.
+    """
+    name = f"the exact test in {quoted(os.fspath(path), 100)}"
+    content = read_regular_file(path, _LARGEST_FILE, "an exact test")
+    first, _, body = content.partition(b"\n")
+    head = load_json(first, f"the first line of {name}")
+    if not isinstance(head, dict) or head.get("format") != _FORMAT:
+        raise ValueError(f"{name} does not begin with a line that says {_FORMAT!r}")
+    if head.get("sha256") != hashlib.sha256(body).hexdigest():
+        raise ValueError(f"{name} is damaged: its checksum is wrong; make it again")
+    made = head.get("made")
+    if not isinstance(made, dict):
+        raise ValueError(f"{name} says it was made by {quoted(made)}")
+    try:
+        game = _game_of(head)
+        found = []
+        for number, line in enumerate(body.splitlines(), 2):
+            try:
+                found += _read_game(game, load_json(line, "it"))
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {shortened(str(error), 300)}") from None
+    return ExactTest.of(game, found, made)
+
+
+def _game_of(head: dict[str, Any]) -> Game:
+    name, options = head.get("game"), head.get("options")
+    if not isinstance(name, str) or not isinstance(options, dict):
+        raise ValueError(f"its game is {quoted(name)} with options {quoted(options)}")
+    game = make_stored_game(name, options)
+    if head.get("version") != game.version:
+        raise ValueError(
+            f"it is for {name} version {quoted(head.get('version'))}, this is {game.version}"
+        )
+    return game
+
+
+def _read_game(game: Game, line: Any) -> list[ExactPosition]:
+    """The positions of a line."""
+    entries = line.get("positions") if isinstance(line, dict) else None
+    if not isinstance(entries, list) or not _are_texts(line.get("moves")):
+        raise ValueError(f"it is {quoted(line, 60)}, not a game with moves and positions")
+    seed = line.get("seed", 0)
+    if type(seed) is not int or not 0 <= seed < 1 << 128:
+        raise ValueError(f"the seed is {quoted(seed)}")
+    by_ply: dict[int, dict[str, Any]] = {}
+    for entry in entries:
+        if not isinstance(entry, dict) or type(entry.get("ply")) is not int:
+            raise ValueError(f"a position is {quoted(entry, 60)}, without its ply")
+        by_ply[entry["ply"]] = {key: text for key, text in entry.items() if key != "ply"}
+    position, found = game.start(seed), []
+    actions: list[int] = []
+    for text in [*line["moves"], None]:
+        if len(actions) in by_ply:
+            origin = Origin(seed, tuple(actions))
+            found.append(_read_position(position.copy(), origin, by_ply.pop(len(actions))))
+        if text is not None:
+            actions.append(position.text_to_action(text))
+            position.play(actions[-1])
+    if by_ply:
+        raise ValueError(f"it has no ply {next(iter(by_ply))}")
+    return found
+
+
+def _are_texts(found: Any) -> bool:
+    return isinstance(found, list) and all(isinstance(text, str) for text in found)
+
+
+def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -> ExactPosition:
+    results: dict[int, int] = {}
+    leads: dict[int, int] = {}
+    where = f"the position at ply {len(origin.actions)}"
+    for key, texts in worths.items():
+        match = _WORTH.fullmatch(key)
+        if match is None or not _are_texts(texts):
+            raise ValueError(f"{where} has {quoted(key)}: {quoted(texts, 40)}")
+        result = _RESULTS[match[1]]
+        for text in texts:
+            action = position.text_to_action(text)
+            if action in results:
+                raise ValueError(f"{where} has {quoted(text)} twice")
+            results[action] = result
+            if match[2] is not None or result == 0:
+                leads[action] = result * int(match[2] or 0)
+    if position.is_over or set(results) != set(position.legal_actions.tolist()):
+        raise ValueError(f"{where} does not say what each legal action is worth, once")
+    has_leads = len(leads) == len(results) and any(match for match in worths if " by " in match)
+    return ExactPosition(position, origin, results, leads if has_leads else None)
+
+
+def shipped_test(game: Game) -> Path | None:
+    """The hard exact test that comes along for a game with its options; None if there is none."""
+    with as_file(files("ludarium.analysis.exact_tests").joinpath("hard")) as folder:
+        for path in sorted(Path(folder).glob(f"{game.name}*{_SUFFIX}")):
+            with path.open("rb") as file:
+                head = load_json(file.readline(), f"the first line of {path.name}")
+            if head["options"] == dict(game.options) and head["version"] == game.version:
+                return path
+    return None

@@ -1,0 +1,311 @@
+"""`ExactTest`: positions with the exact value of every action; `make_exact_test` finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position, contents_of
+from ludarium.envs.engine.rule import ONGOING
+from ludarium.training.agents import Agent, RandomAgent
+from ludarium.training.evaluation.kernels import match as match_kernels
+from ludarium.training.evaluation.openings import draw_openings
+
+from ..probing import solver_of
+from ..progress import Progress, Show
+from ..solution import ILLEGAL, TableSolution
+from ..solutions import table_of
+from ..solver import Solver, after
+
+#: Node limit of the search for the values of one position's actions.
+LIMIT = 200_000
+#: In a hard position at most this share of the legal actions keeps the value.
+FEW = 0.2
+
+_GAMES = 32  # games played in parallel
+_PATIENCE = 50  # rounds of games in a row without a new position
+_MEMORY = 1 << 28  # bytes of a solver's table
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a position came about.
+
+    Attributes:
+        seed: of the start of the game; matters where that is random.
+        actions: that were played from the start.
+    """
+
+    seed: int
+    actions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ExactPosition:
+    """One position whose values are known.
+
+    Attributes:
+        position: the position, not finished.
+        origin: how it came about.
+        results: of its legal actions: +1 a win of the player to move, 0 a draw, -1 a loss.
+        leads: of the same actions, the final lead of the player to move; ``None`` where leads
+            were not asked for.
+    """
+
+    position: Position
+    origin: Origin
+    results: dict[int, int]
+    leads: dict[int, int] | None
+
+
+@dataclass(frozen=True)
+class ExactTest:
+    """N positions with the exact result of every action.
+
+    Attributes:
+        game: the rules.
+        states: structured array [N] of ``game.state_dtype``, no two alike, none finished.
+        results: int8 [N, A], the result of each action with best play after it: +1 a win of the
+            player to move, 0 a draw, -1 a loss, `ILLEGAL` where it is not legal.
+        origins: how each position came about.
+        leads: int16 [N, A], the final lead of the player to move with best play after the action,
+            0 where it is not legal; ``None`` where leads were not asked for.
+        made: how the test was made, for people: whose games, the seed, what was taken.
+    """
+
+    game: Game
+    states: np.ndarray
+    results: np.ndarray
+    origins: tuple[Origin, ...]
+    leads: np.ndarray | None
+    made: dict[str, Any]
+
+    @classmethod
+    def of(cls, game: Game, found: Sequence[ExactPosition], made: dict[str, Any]) -> ExactTest:
+        """A test of these positions."""
+        states = game.new_states(len(found))
+        results = np.full((len(found), game.num_actions), ILLEGAL, np.int8)
+        leads = np.zeros(results.shape, np.int16)
+        for index, each in enumerate(found):
+            states[index] = each.position.states[0]
+            results[index, list(each.results)] = list(each.results.values())
+            if each.leads is not None:
+                leads[index, list(each.leads)] = list(each.leads.values())
+        has_leads = bool(found) and all(each.leads is not None for each in found)
+        origins = tuple(each.origin for each in found)
+        return cls(game, states, results, origins, leads if has_leads else None, made)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @property
+    def values(self) -> np.ndarray:
+        """int8 [N], the exact values for the player to move: +1, 0 or -1."""
+        values: np.ndarray = self.results.max(axis=1)
+        return values
+
+    @property
+    def keeping(self) -> np.ndarray:
+        """bool [N, A], the actions that keep the value."""
+        keeping: np.ndarray = self.results == self.values[:, None]
+        return keeping
+
+    @property
+    def has_choice(self) -> np.ndarray:
+        """bool [N], where some legal action loses value."""
+        legal = self.results != ILLEGAL
+        choice: np.ndarray = (legal & ~self.keeping).any(axis=1)
+        return choice
+
+    @property
+    def best_leads(self) -> np.ndarray:
+        """int16 [N], the lead with best play: the greatest of the actions that keep the value.
+
+        Raises:
+            ValueError: the test has no leads.
+        """
+        if self.leads is None:
+            raise ValueError("this exact test has no leads: make one with leads")
+        best: np.ndarray = np.where(self.keeping, self.leads, np.iinfo(np.int16).min).max(axis=1)
+        return best
+
+
+def make_exact_test(
+    game: Game,
+    count: int,
+    seed: int = 0,
+    agent: Agent | None = None,
+    *,
+    opening_plies: int = 6,
+    only_choices: bool = False,
+    only_hard: bool = False,
+    leads: bool = False,
+    per_game: int = 4,
+    limit: int = LIMIT,
+    show: Show | None = None,
+) -> ExactTest:
+    """Positions of played games with exact results; the same arguments give the same positions.
+
+    Args:
+        game: the rules.
+        count: number of positions.
+        seed: of everything drawn.
+        agent: plays both sides; random by default.
+        opening_plies: games start with up to this many random plies, so that they differ.
+        only_choices: take only positions where some action loses value.
+        only_hard: take only hard positions: at most a share `FEW` of the legal actions keeps the
+            value, none wins at once, and not every other one loses to a win at once.
+        leads: find the leads at the end too, in games that have points and no table.
+        per_game: the most positions to take of one game, drawn from all that are known.
+        limit: positions to search; see `LIMIT`. Games with a table of all values need none.
+        show: called with the progress, in positions found; see `Show`.
+
+    Raises:
+        ValueError: a number is out of range, the game has no points to lead by, or no more
+            positions are found.
+    """
+    if count < 1 or opening_plies < 0 or per_game < 1 or limit < 1:
+        raise ValueError(
+            "count, per_game and limit are 1 or more and opening_plies 0 or more, not "
+            f"{count}, {per_game}, {limit} and {opening_plies}"
+        )
+    lots = np.random.default_rng(seed)
+    agent = RandomAgent(game) if agent is None else agent
+    agent.restart(int(lots.integers(1 << 32)))
+    known = _known_values(game, limit, leads)
+    found: dict[bytes, ExactPosition] = {}
+    fruitless = 0
+    while len(found) < count:
+        before = len(found)
+        for played in _play_games(game, agent, opening_plies, lots):
+            wanted = [
+                each
+                for each in known(played)
+                if (not only_choices or _has_choice(each)) and (not only_hard or _is_hard(each))
+            ]
+            for index in lots.permutation(len(wanted))[:per_game]:
+                content = contents_of(wanted[index].position.states[0])
+                if content not in found and len(found) < count:
+                    found[content] = wanted[index]
+            if show is not None:
+                show(Progress(len(found), count))
+        fruitless = 0 if len(found) > before else fruitless + 1
+        if fruitless == _PATIENCE:
+            raise ValueError(
+                f"{_PATIENCE * _GAMES} games of {agent.name} in a row had no new position; there "
+                f"are {len(found)}: ask for fewer, or allow more random opening plies"
+            )
+    made = {
+        "games_of": agent.name,
+        "seed": seed,
+        "opening_plies": opening_plies,
+        "positions": "hard" if only_hard else "choices" if only_choices else "all",
+        "per_game": per_game,
+        "limit": limit,
+    }
+    return ExactTest.of(game, list(found.values()), made)
+
+
+def _has_choice(found: ExactPosition) -> bool:
+    return len(set(found.results.values())) > 1
+
+
+def _is_hard(found: ExactPosition) -> bool:
+    value = max(found.results.values())
+    keeping = [action for action, result in found.results.items() if result == value]
+    if len(keeping) > FEW * len(found.results):
+        return False
+    if value == 1 and any(after(found.position, action).is_over for action in keeping):
+        return False
+    wrong = found.results.keys() - set(keeping)
+    return any(not _is_refuted_at_once(found.position, action) for action in wrong)
+
+
+def _is_refuted_at_once(position: Position, action: int) -> bool:
+    """Whether the game is over after an action that is wrong, or the reply to it wins at once."""
+    child = after(position, action)
+    if child.is_over:
+        return True
+    ends = (after(child, reply) for reply in child.legal_actions.tolist())
+    return any(end.is_over and end.rewards[child.mover] > 0 for end in ends)
+
+
+#: A game that was played: its start's seed, its actions, and the positions they were played in.
+_Played = tuple[Origin, np.ndarray]
+#: A game that was played -> those of its positions whose values are known.
+_Known = Callable[[_Played], Iterator[ExactPosition]]
+
+
+def _known_values(game: Game, limit: int, leads: bool) -> _Known:
+    """The best source of exact values for a game."""
+    table = table_of(game)
+    if leads and (table is not None or not game.max_score):
+        raise ValueError(f"the exact values of {game} have no leads: ask without")
+    if table is not None:
+        return partial(_looked_up, table)
+    return partial(_walk_back, solver_of(game, _MEMORY), limit, leads)
+
+
+def _looked_up(table: TableSolution, played: _Played) -> Iterator[ExactPosition]:
+    origin, states = played
+    first = len(origin.actions) - len(states)
+    for index, values in enumerate(table.action_values(states)):
+        legal = np.flatnonzero(values != ILLEGAL)
+        results = dict(zip(legal.tolist(), np.sign(values[legal]).tolist(), strict=True))
+        position = Position.of_state(table.game, states[index])
+        yield ExactPosition(position, _until(origin, first + index), results, None)
+
+
+def _walk_back(solver: Solver, limit: int, leads: bool, played: _Played) -> Iterator[ExactPosition]:
+    """Solve positions from the last one backwards, until one has an undecided action."""
+    origin, states = played
+    first = len(origin.actions) - len(states)
+    for index in reversed(range(len(states))):
+        position = Position.of_state(solver.game, states[index])
+        answers = solver.actions(position, limit, leads=leads)
+        results, margins = {}, {}
+        for action, answer in answers.items():
+            if answer.outcome is None or (leads and answer.lead is None):
+                return
+            results[action] = answer.outcome
+            margins[action] = answer.lead or 0
+        yield ExactPosition(
+            position, _until(origin, first + index), results, margins if leads else None
+        )
+
+
+def _until(origin: Origin, plies: int) -> Origin:
+    return Origin(origin.seed, origin.actions[:plies])
+
+
+def _play_games(
+    game: Game, agent: Agent, opening_plies: int, lots: np.random.Generator
+) -> list[_Played]:
+    """Games from varied openings, with the positions that the agent played on, in order."""
+    play = specialise(match_kernels, game.rules).play
+    openings = [
+        draw_openings(game, 1, int(plies), int(lots.integers(1 << 32)))
+        for plies in lots.integers(opening_plies + 1, size=_GAMES)
+    ]
+    states = np.concatenate([opening.states for opening in openings])
+    actions = [list(opening.actions[0]) for opening in openings]
+    positions: list[list[np.ndarray]] = [[] for _ in states]
+    while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
+        now = states[going]
+        chosen = agent.actions(now)
+        for index, state, action in zip(going, now.copy(), chosen.tolist(), strict=True):
+            positions[index].append(state)
+            actions[index].append(action)
+        play(game.tables, now, chosen, game.num_actions)
+        states[going] = now
+    seeds = [opening.seeds[0] if game.random_start else 0 for opening in openings]
+    return [
+        (Origin(seed, tuple(played)), np.array(each, game.state_dtype))
+        for seed, played, each in zip(seeds, actions, positions, strict=True)
+    ]

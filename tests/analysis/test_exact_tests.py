@@ -1,0 +1,251 @@
+"""Exact tests: which positions are hard, files of them, and those that come along."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ludarium.analysis import ILLEGAL
+from ludarium.analysis.accuracy import MeanLoss, points_lost
+from ludarium.analysis.exact_tests import (
+    FEW,
+    make_exact_test,
+    read_exact_test,
+    shipped_test,
+    write_exact_test,
+)
+from ludarium.analysis.probing import prober_of
+from ludarium.cli import main
+from ludarium.envs import Position, make_game
+from ludarium.envs.engine.position import contents_of
+from ludarium.training.agents import make_agent
+from tests.analysis.corso_positions import minimax
+
+#: Games and options that have a hard test.
+SHIPPED = [
+    ("corso", {}),
+    ("obelisk", {}),
+    ("obsidio", {"size": 7}),
+    ("onyx", {"size": 6}),
+    ("osiron", {}),
+    ("osiron", {"setup": "alternating"}),
+]
+
+
+@pytest.fixture(scope="module")
+def with_leads():
+    return make_exact_test(make_game("corso", size=3), 40, seed=5, leads=True)
+
+
+@pytest.fixture
+def file(with_leads, tmp_path):
+    path = tmp_path / "corso.test.jsonl"
+    write_exact_test(path, with_leads)
+    return path
+
+
+def test_origins_lead_to_the_positions(with_leads):
+    for state, origin in zip(with_leads.states, with_leads.origins, strict=True):
+        position = with_leads.game.start(origin.seed)
+        for action in origin.actions:
+            position.play(action)
+        assert contents_of(position.states[0]) == contents_of(state)
+
+
+def test_leads_are_those_of_minimax(with_leads):
+    known: dict = {}
+    for state, leads in zip(with_leads.states, with_leads.leads, strict=True):
+        position = Position.of_state(with_leads.game, state)
+        for action in position.legal_actions.tolist():
+            child = position.copy()
+            child.play(action)
+            assert leads[action] == -minimax(child, known)
+
+
+def test_points_lost_are_counted_from_the_best_action(with_leads):
+    legal = with_leads.results != ILLEGAL
+    leads = np.where(legal, with_leads.leads, -99)
+    best, worst = leads.argmax(axis=1), np.where(legal, leads, 99).argmin(axis=1)
+    assert not points_lost(best, with_leads).any()
+    lost = points_lost(worst, with_leads)
+    np.testing.assert_array_equal(lost, leads.max(axis=1) - leads[range(len(leads)), worst])
+    assert lost.any()
+    mean = MeanLoss.of(np.array([0, 2, 4]))
+    assert (mean.mean, mean.moves) == (2.0, 3)
+    assert mean.error == pytest.approx(1.96 * 2 / 3**0.5)
+    without = make_exact_test(make_game("corso", size=3), 4)
+    with pytest.raises(ValueError, match="no leads"):
+        points_lost(best[:4], without)
+
+
+def test_games_without_points_have_no_leads():
+    with pytest.raises(ValueError, match="have no leads"):
+        make_exact_test(make_game("onyx", size=6), 1, leads=True)
+
+
+def test_hard_positions_have_few_good_actions_and_no_win_at_once():
+    test = make_exact_test(make_game("corso", size=4), 30, seed=1, only_hard=True)
+    legal = test.results != ILLEGAL
+    assert (test.keeping.sum(axis=1) <= FEW * legal.sum(axis=1)).all()
+    for state, value, keeping in zip(test.states, test.values, test.keeping, strict=True):
+        for action in np.flatnonzero(keeping) if value == 1 else ():
+            child = Position.of_state(test.game, state)
+            child.play(int(action))
+            assert not child.is_over
+
+
+def test_files_keep_everything(with_leads, file):
+    again = read_exact_test(file)
+    assert again.game == with_leads.game
+    assert again.made == with_leads.made
+    order = {contents_of(state): index for index, state in enumerate(again.states)}
+    indices = [order[contents_of(state)] for state in with_leads.states]
+    assert sorted(indices) == list(range(len(with_leads)))
+    np.testing.assert_array_equal(again.results[indices], with_leads.results)
+    np.testing.assert_array_equal(again.leads[indices], with_leads.leads)
+    assert [again.origins[index] for index in indices] == list(with_leads.origins)
+    write_exact_test(file.with_name("again"), again)
+    assert file.with_name("again").read_bytes() == file.read_bytes()
+
+
+def test_starts_that_are_drawn_are_kept(tmp_path):
+    test = make_exact_test(make_game("osiron", setup="random"), 12, seed=1)
+    assert len({origin.seed for origin in test.origins}) > 1
+    write_exact_test(tmp_path / "test", test)
+    again = read_exact_test(tmp_path / "test")
+    assert {contents_of(state) for state in again.states} == {
+        contents_of(state) for state in test.states
+    }
+    assert again.leads is None
+
+
+def test_actions_of_several_words_are_kept(tmp_path):
+    game = make_game("obelisk")
+    test = make_exact_test(game, 1, agent=make_agent("random", game), limit=20_000)
+    write_exact_test(tmp_path / "test", test)
+    assert read_exact_test(tmp_path / "test").origins == test.origins
+
+
+def test_lines_can_be_read_by_people(file):
+    head, first, *_ = (json.loads(line) for line in file.read_text().splitlines())
+    assert head["game"] == "corso"
+    assert head["made"]["games_of"] == "random"
+    entry = first["positions"][0]
+    position = make_game("corso", size=3).start()
+    for text in first["moves"][: entry["ply"]]:
+        position.play(position.text_to_action(text))
+    texts = [text for key, value in entry.items() if key != "ply" for text in value]
+    assert sorted(texts) == sorted(map(position.action_to_text, position.legal_actions.tolist()))
+    assert all(key in ("ply", "draw") or " by " in key for key in entry)
+
+
+def rewritten(file, change):
+    """The file with its lines changed, and a checksum that fits."""
+    import hashlib
+
+    head, *lines = [json.loads(line) for line in file.read_text().splitlines()]
+    change(head, lines)
+    body = "".join(json.dumps(line) + "\n" for line in lines)
+    head["sha256"] = hashlib.sha256(body.encode()).hexdigest()
+    file.write_text(json.dumps(head) + "\n" + body)
+
+
+def leave_out(head, lines):
+    entry = lines[0]["positions"][0]
+    entry.pop(next(key for key in entry if key != "ply"))
+
+
+def name_twice(head, lines):
+    entry = lines[0]["positions"][0]
+    key = next(key for key in entry if key != "ply")
+    entry[key].append(entry[key][0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda head, lines: head.update(game="chess"), "chess"),
+        (lambda head, lines: head.update(options=[]), "options"),
+        (lambda head, lines: head.update(version=77), "version 77"),
+        (lambda head, lines: head.update(made="by hand"), "made by"),
+        (lambda head, lines: head.update(format="another"), "does not begin"),
+        (lambda head, lines: lines[0].update(moves=["z9"]), "line 2: .*z9"),
+        (lambda head, lines: lines[0].update(moves=[]), "no ply"),
+        (lambda head, lines: lines[0].update(moves="c2"), "not a game"),
+        (lambda head, lines: lines[0].update(seed=-1), "seed"),
+        (lambda head, lines: lines[0].update(positions=[{}]), "without its ply"),
+        (lambda head, lines: lines.insert(0, []), "line 2: .*not a game"),
+        (lambda head, lines: lines[0]["positions"][0].update(win=["b9"]), "b9"),
+        (lambda head, lines: lines[0]["positions"][0].update(tie=[]), "tie"),
+        (leave_out, "each legal action"),
+        (name_twice, "twice"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(file, change, message):
+    rewritten(file, change)
+    with pytest.raises(ValueError, match=message):
+        read_exact_test(file)
+
+
+def test_a_damaged_file_is_refused(file):
+    file.write_text(file.read_text().replace("win", "loss", 1))
+    with pytest.raises(ValueError, match="checksum"):
+        read_exact_test(file)
+
+
+@pytest.mark.parametrize(("name", "options"), SHIPPED)
+def test_hard_tests_come_along(name, options):
+    game = make_game(name, **options)
+    path = shipped_test(game)
+    test = read_exact_test(path)
+    assert test.game == game
+    assert len(test) >= 100
+    assert test.made["positions"] == "hard"
+    assert (test.keeping.sum(axis=1) <= FEW * (test.results != ILLEGAL).sum(axis=1)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options"), SHIPPED)
+def test_hard_tests_agree_with_the_prober(name, options):
+    test = read_exact_test(shipped_test(make_game(name, **options)))
+    prober = prober_of(test.game)
+    for index in range(0, len(test), len(test) // 8):
+        position = Position.of_state(test.game, test.states[index])
+        for action, answer in prober.actions(position, 10_000_000, leads=False).items():
+            assert answer.outcome == test.results[index, action]
+
+
+def test_games_without_a_hard_test_say_so(capsys):
+    assert shipped_test(make_game("corso", size=3)) is None
+    assert main(["accuracy", "random", "--game", "corso", "--option", "size=3", "--test=hard"]) == 2
+    assert "no hard test for Corso(size=3)" in capsys.readouterr().err
+
+
+def test_the_command_keeps_and_reads_tests(tmp_path, capsys):
+    file = str(tmp_path / "mine.jsonl")
+    command = ["accuracy", "perfect", "--game", "corso", "--option", "size=3"]
+    assert main([*command, "--positions", "20", "--leads", "--only-choices", "--save", file]) == 0
+    made = capsys.readouterr().out
+    assert "20 positions (choices) of Corso(size=3) from games of random" in made
+    assert "0.000 +- 0.000" in made
+    assert main([*command, "--test", file]) == 0
+    assert capsys.readouterr().out == made
+    assert main([*command, "--test", file, "--seed", "3"]) == 2
+    assert "--seed is for new positions" in capsys.readouterr().err
+    assert main(["accuracy", "random", "--game", "corso", "--test", file]) == 2
+    assert "not of Corso(size=5)" in capsys.readouterr().err
+
+
+def test_several_numbers_of_simulations_are_rows(tmp_path, capsys):
+    game = make_game("corso")
+    test = make_exact_test(game, 3, agent=make_agent("random", game), limit=10_000)
+    write_exact_test(tmp_path / "test", test)
+    command = ["accuracy", "corso", "--test", str(tmp_path / "test"), "--json"]
+    assert main([*command, "--simulations", "2,4"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert list(data["agents"]) == ["network alone", "corso:2", "corso:4"]
+    with pytest.raises(SystemExit):
+        main([*command, "--simulations", "2,x"])
+    assert "no list of numbers" in capsys.readouterr().err
