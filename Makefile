@@ -5,10 +5,12 @@
 #   make test-all     all tests
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make test-page    builds the page, and tests it in a browser (Chromium or Chrome must be there)
-#   make test-cluster the tests that need Ray, which it installs (docs/cluster.md)
+#   make test-cluster the tests that need Ray, which it installs (docs/guide/cluster.md)
 #   make lint         formatting, lint and types
-#   make modules      the games as WebAssembly modules, in build/modules (docs/wasm.md)
-#   make page         the page to play in a browser, in play/built (docs/page.md); needs npm
+#   make modules      the games as WebAssembly modules, in build/modules (docs/guide/wasm.md)
+#   make page         the page to play in a browser, in play/built (docs/guide/page.md); needs npm
+#   make site         these documents as a site, in build/site; a warning is an error
+#   make pages        the pages of docs/guide that are made from the code
 #   make reports      pages about the five games, into docs/reports: long
 #   make bench        speed of the environments and of the search, beside peers
 #   make bench-quick  whether the benchmarks still run
@@ -26,7 +28,7 @@ LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 REPORTS := docs/reports
 
-.PHONY: demo test test-all test-lowest test-page test-cluster lint format modules page reports bench bench-quick fuzz cuda-compile clean
+.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site reports bench bench-quick fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -57,15 +59,18 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.survival.fuzz --cases 10000
 	$(BIN)/python tests/survival/survive.py --kills 1000 --damages 2000
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@# The folders become one namespace package for the type checker, as they do when installed.
-	@mkdir -p build/types/ludarium
-	@for package in $(PACKAGES); do ln -sfn ../../../$$package build/types/ludarium/$$package; done
 	MYPYPATH=build/types $(BIN)/mypy $(PACKAGES:%=-p ludarium.%)
 	cd benchmarks && MYPYPATH=../build/types ../$(BIN)/mypy *.py
 	cd examples && MYPYPATH=../build/types ../$(BIN)/mypy *.py
+	cd docs/tools && MYPYPATH=../../build/types ../../$(BIN)/mypy *.py
+
+# The folders as one namespace package, as they are when installed, for those who read sources.
+types:
+	@mkdir -p build/types/ludarium
+	@for package in $(PACKAGES); do ln -sfn ../../../$$package build/types/ludarium/$$package; done
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
@@ -76,6 +81,13 @@ modules: $(VENV)/.dev
 
 page: $(VENV)/.dev
 	$(BIN)/ludarium page play/built --vendor build/vendor
+
+pages: $(VENV)/.train
+	$(BIN)/python docs/tools/generate.py
+
+site: $(BIN)/python types
+	$(PIP) --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 reports: $(VENV)/.train
 	@mkdir -p $(REPORTS)

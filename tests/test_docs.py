@@ -1,0 +1,79 @@
+"""The documents: links lead somewhere, and pages that are made from the code are current."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Links of Markdown and addresses of pictures in HTML; not those with a scheme.
+_LINK = re.compile(r"\]\((?![a-z]+:)([^)\s]+)\)|(?:src|href)=\"(?![a-z]+:)([^\"]+)\"")
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+
+#: Where documents are.
+_PLACES = ("*.md", "docs/**/*.md", "envs/*/README.md", "models/shipped/*.md", "play/**/README.md")
+
+
+def _documents() -> list[Path]:
+    found = {path for place in _PLACES for path in ROOT.glob(place)}
+    return sorted(path.relative_to(ROOT) for path in found if "built" not in path.parts)
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a document's headings, as GitHub and the site make them."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.*)$", _CODE.sub(_keep_inline, text), re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        anchor = re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
+        found.add(anchor)
+    return found | set(re.findall(r'id="([^"]+)"', text))
+
+
+def _keep_inline(code: re.Match[str]) -> str:
+    return "" if code[1] else code[0]
+
+
+def test_headings_have_the_anchors_that_readers_use() -> None:
+    text = "# A `b`, c\n\n```\n# not one\n```\n\n## [Link](x.md): 5 x 5\n"
+    assert anchors(text) == {"a-b-c", "link-5-x-5"}
+
+
+@pytest.mark.parametrize("document", _documents(), ids=str)
+def test_links_lead_somewhere(document: Path) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    broken = []
+    for pair in _LINK.findall(_CODE.sub("", text)):
+        link = "".join(pair)
+        address, _, anchor = link.partition("#")
+        target = (ROOT / document).parent / address if address else ROOT / document
+        if not target.exists() or (
+            anchor
+            and target.suffix == ".md"
+            and anchor not in anchors(target.read_text(encoding="utf-8"))
+        ):
+            broken.append(link)
+    assert not broken
+
+
+def test_pages_made_from_the_code_are_current() -> None:
+    spec = spec_from_file_location("generate", ROOT / "docs/tools/generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    program = module_from_spec(spec)
+    spec.loader.exec_module(program)
+    for name, page in program.PAGES.items():
+        text = (ROOT / "docs/guide" / name).read_text(encoding="utf-8")
+        assert text == page(), f"docs/guide/{name} is not current: make pages"
+
+
+def test_every_page_is_on_the_site() -> None:
+    """By name in its table of contents: a page that is left out is not found."""
+    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
+    pages |= {f"agents/{path.name}" for path in ROOT.glob("models/shipped/*.md")}
+    pages |= {f"games/{path.parent.name}.md" for path in ROOT.glob("envs/*/README.md")}
+    assert sorted(page for page in pages if page not in contents) == []
