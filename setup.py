@@ -43,6 +43,7 @@ setup(
     package_dir={f"ludarium.{room}": room for room in ROOMS},
     package_data={
         "": ["*.json", "*.table", "README.md", "py.typed"],
+        "ludarium.analysis": ["exact_tests/hard/*.jsonl"],
         "ludarium.configs": ["*/*.yaml"],
         "ludarium.models": ["shipped/*"],
         "ludarium.play": ["js/*", "page/**/*", "built/**/*"],

@@ -21,8 +21,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-
 #: What all variants of a game share, beside the shipped configuration.
 COMMON = [
     "self_play.workers=1",
@@ -109,18 +107,17 @@ def train(
 
 def exact_test(game_name: str, file: Path, most: int = 10_000) -> Any:
     """Positions with a choice whose exact results are known, ``most`` at most; kept in ``file``."""
-    from ludarium.analysis.accuracy import ExactTest, make_exact_test
+    from ludarium.analysis.exact_tests import make_exact_test, read_exact_test, write_exact_test
     from ludarium.training.agents import make_agent
 
     game = game_of(game_name)
     if file.exists():
-        with np.load(file) as arrays:
-            return ExactTest(game, arrays["states"], arrays["results"])
+        return read_exact_test(file)
     count = {"osiron": 2000, "onyx": 150}.get(game_name, 500)  # as many as can be had soon
     test = make_exact_test(
         game, min(count, most), 1, make_agent("uct:200", game), only_choices=True
     )
-    np.savez(file, states=test.states, results=test.results)
+    write_exact_test(file, test)
     return test
 
 
@@ -156,7 +153,7 @@ def measure(
     test = exact_test(game_name, test_file)
     for name, simulations in (("policy", 0), ("search", SIMULATIONS)):
         player = make_agent(f"{agent_folder}:{simulations}", game)
-        found[name] = accuracy(moves_that_keep(player, test)).share
+        found[name] = accuracy(moves_that_keep(player.actions(test.states), test)).share
     return found
 
 
@@ -194,7 +191,7 @@ def main() -> None:
         for run in as_completed(runs):
             logs[runs[run]] = run.result()
             print(f"trained {runs[run]}: {logs[runs[run]]['iterations']} iterations", flush=True)
-        test_file = root / "exact.npz"
+        test_file = root / "exact.test.jsonl"
         exact_test(given.game, test_file, 20 if given.quick else 10_000)
         base = root / "base"
         matches = {

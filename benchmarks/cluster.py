@@ -22,6 +22,7 @@ import json
 import os
 import signal
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -193,7 +194,9 @@ def compare(
     for _ in range(repeats):
         for actors in (None, *counts):
             name = "one machine" if actors is None else f"{actors} actors"
-            found.setdefault(name, []).append(throughput(config, actors, seconds, cores))
+            result = throughput(config, actors, seconds, cores)
+            print(f"{name}: {json.dumps(result)}", file=sys.stderr, flush=True)
+            found.setdefault(name, []).append(result)
     return {
         name: {
             key: None if results[0][key] is None else statistics.median([r[key] for r in results])

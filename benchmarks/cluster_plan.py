@@ -7,8 +7,9 @@
 
 The rules are the real ones: `Flow` of `ludarium.training.cluster` gives the orders. Simulated
 are the actors, the network card and the dispatcher of the driver (each serves one at a time), the
-learner, and, with ``--shared``, cores that actors and learner share. Prices and all that was not
-measured are options.
+learner, and, with ``--shared``, cores that all of them share. Prices and all that was not measured
+are options. Rates are of processor time, which other work on the machine changes little; so the
+check against `benchmarks/cluster.py` is by positions per second of processor time.
 """
 
 from __future__ import annotations
@@ -46,9 +47,10 @@ class Rates:
         sample_bytes: of a position on its way to the learner.
         weights_bytes: of a version.
         loading: seconds until an actor has loaded a version.
+        publishing: seconds of the driver to write a version for the actors.
         dispatch: seconds of the driver for an order and its delivery.
         latency: seconds from a delivery to the start of the next chunk, beside these.
-        pause: seconds between learning and the next positions: publishing and saving.
+        saving: seconds of the driver to save an iteration.
     """
 
     actor: float
@@ -57,9 +59,10 @@ class Rates:
     sample_bytes: float
     weights_bytes: float
     loading: float
+    publishing: float
     dispatch: float = 0.002
     latency: float = 0.005
-    pause: float = 0.1
+    saving: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class Result:
 
     Attributes:
         throughput: positions a second that were learnt from.
+        per_core_second: the same, per second of a core that is busy; with shared cores only.
         learner, network, driver, actors: shares of the time in which these were busy.
         staleness: mean age in versions of the weights of a chunk.
         dropped: share of positions that were too old.
@@ -104,6 +108,7 @@ class Result:
     """
 
     throughput: float = 0.0
+    per_core_second: float = 0.0
     learner: float = 0.0
     network: float = 0.0
     driver: float = 0.0
@@ -141,6 +146,7 @@ class Cores:
     def __init__(self, clock: Clock, count: int) -> None:
         self.clock, self.count = clock, count
         self.tasks: list[Task] = []
+        self.busy = 0.0
         self._since = 0.0
         self._stamp = 0
 
@@ -159,6 +165,7 @@ class Cores:
         speeds = [self._speed(task) for task in self.tasks]
         for task, speed in zip(self.tasks, speeds, strict=True):
             task.left -= passed * speed
+        self.busy += passed * sum(speeds)
 
     def _plan(self) -> None:
         self._stamp += 1
@@ -220,6 +227,7 @@ class Simulation:
         self.ages: list[tuple[float, int]] = []
         self.playing = self.learning = 0.0
         self.most_waiting = 0
+        self.swept = -1
         self.taken_at = 0.0
         self.iteration_seconds = math.inf
 
@@ -229,6 +237,7 @@ class Simulation:
         while self.version < _WARM_UP:
             self.clock.step()
         began, learnt = self.clock.now, self.learnt
+        busy = self.cores.busy if self.cores else 0.0
         before = (self.learning, self.incoming.busy, self.driver.busy, self.playing, self.dropped)
         self.ages = []
         while self.version < _WARM_UP + iterations:
@@ -242,6 +251,7 @@ class Simulation:
         positions = sum(count for _, count in self.ages)
         return Result(
             throughput=learnt / seconds,
+            per_core_second=learnt / (self.cores.busy - busy) if self.cores else 0.0,
             learner=learning / seconds,
             network=network / seconds,
             driver=driver / seconds,
@@ -310,7 +320,10 @@ class Simulation:
         """Let the learner have an iteration, if it waits for one and it is there."""
         if not self.flow.collecting:
             return
-        for version, count in list(self.deliveries):
+        # Of a version that was looked through already, only the last delivery is new.
+        is_new = self.version != self.swept
+        self.swept = self.version
+        for version, count in list(self.deliveries) if is_new else [self.deliveries[-1]]:
             if self.flow.is_stale(version, self.version):
                 self.deliveries.remove((version, count))
                 self.flow.take(count)
@@ -340,7 +353,7 @@ class Simulation:
         def publish() -> None:
             self.learning += seconds
             self.learnt += positions
-            self.clock.after(rates.pause, begin_iteration)
+            self._serve(rates.publishing + rates.saving, 1, begin_iteration)
 
         def begin_iteration() -> None:
             self.version += 1
@@ -349,24 +362,36 @@ class Simulation:
             self._take()
             self._give_orders()
 
-        if self.cores is None:
-            self.clock.after(seconds, publish)
-        else:
-            width = self.cores.count
-            self.cores.run(seconds * width, width, publish)
+        self._serve(seconds, self.cores.count if self.cores else 1, publish)
         self._give_orders()
 
+    def _serve(self, seconds: float, width: int, done: Callable[[], None]) -> None:
+        """Have the driver at work, on ``width`` of the cores if these are shared."""
+        if self.cores is None:
+            self.clock.after(seconds, done)
+        else:
+            self.cores.run(seconds * width, width, done)
 
-def one_machine(rates: Rates, plan: Plan, cores: int) -> float:
-    """Positions a second of the local loop: first play, then learn, on the same cores."""
-    playing = plan.iteration / (rates.actor * cores) + rates.loading
+
+def one_machine(rates: Rates, plan: Plan, cores: int) -> tuple[float, float]:
+    """Positions a second of the local loop, of the clock and of a core: it plays, then learns."""
+    playing = plan.iteration / rates.actor
     learning = plan.iteration * plan.replay_ratio / rates.batch / rates.learner
-    return plan.iteration / (playing + learning + rates.pause)
+    alone = rates.publishing + rates.loading + rates.saving
+    return (
+        plan.iteration / (playing / cores + learning + alone),
+        plan.iteration / (playing + learning * cores + alone),
+    )
 
 
 def measure(game: str, settings: list[str], seconds: float) -> Rates:
-    """The rates of this machine: an actor on one core, the learner on all."""
+    """The rates of this machine: an actor on one core, the learner on all.
+
+    Seconds are those of the processor: an actor and what the driver does alone use one core, the
+    learner uses all of them alike.
+    """
     import numpy as np
+    import torch
 
     from ludarium.configs import AlphaZeroConfig, apply_settings, load_config
     from ludarium.envs import make_game
@@ -386,19 +411,25 @@ def measure(game: str, settings: list[str], seconds: float) -> Rates:
     network = fresh_network(rules, config.network)
     dtype = sample_dtype(rules)
     capacity = (config.self_play.positions + 1) // 2
+    time.perf_counter = time.process_time  # the clock of what is measured
+    torch.set_num_threads(1)
     player = SelfPlayer(Job(rules, config, dtype, capacity, 0, network), 0, 1, "cpu")
     player.ready()
     examples = random_observations(rules, 512, 1)
     samples = []
-    loading = []
+    loading, publishing = [], []
+    backends: set[str] = set()
     playing = positions = 0.0
     end = time.perf_counter() + seconds
     version = 0
     while time.perf_counter() < end or version < 3:
         version += 1
-        packed = PackedWeights.pack(Weights(version, network, examples))
+        began = time.perf_counter()
+        packed = PackedWeights.pack(Weights(version, network, examples), backends)
+        publishing.append(time.perf_counter() - began)
         order = Order(0, capacity, search_settings(config, 0.0), NEVER_RESIGN, math.inf)
         delivery = player.play(order, packed)
+        backends = {delivery.backend or ""}
         samples.append(delivery.result.samples)
         if version > 1:  # the first one measures backends
             loading.append(delivery.loading)
@@ -413,9 +444,9 @@ def measure(game: str, settings: list[str], seconds: float) -> Rates:
     while steps < 3 or time.perf_counter() - began < seconds:
         if steps == 2:
             began = time.perf_counter()
-        learner.learn(make(replay.draw(config.learner.batch, rng), rng), 0.0, losses)
+        learner.learn([make(replay.draw(config.learner.batch, rng), rng)], 0.0, losses)
         steps += 1
-    rate = (steps - 2) / (time.perf_counter() - began)
+    rate = (steps - 2) / (time.perf_counter() - began) * available_cores()
     learner.close()
     return Rates(
         actor=positions / playing,
@@ -424,6 +455,7 @@ def measure(game: str, settings: list[str], seconds: float) -> Rates:
         sample_bytes=dtype.itemsize + 8,
         weights_bytes=packed.size,
         loading=statistics.median(loading),
+        publishing=statistics.median(publishing[1:]),
     )
 
 
@@ -439,7 +471,7 @@ def positions_for(actors: int) -> int:
 
 
 def draw(table: list[dict[str, Any]], path: str) -> None:
-    """Four panels over the number of actors, a line for each number of GPUs."""
+    """Panels over the number of actors, a line for each number of GPUs."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -449,30 +481,32 @@ def draw(table: list[dict[str, Any]], path: str) -> None:
         "actors busy, %": "actors",
         "staleness, versions": "staleness",
         "driver's dispatcher busy, %": "driver",
+        "driver's network card busy, %": "network",
+        "positions that wait, MB": "waiting_bytes",
         "price of a million positions": "cost",
     }
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ludarium", "font.size": 9}):
-        figure = Figure(figsize=(9, 5.2), layout="constrained")
-        axes = figure.subplots(2, 3)
+        figure = Figure(figsize=(11, 5.2), layout="constrained")
+        axes = figure.subplots(2, 4)
         for axis, (title, key) in zip(axes.flat, panels.items(), strict=True):
             for gpus in sorted({row["gpus"] for row in table}):
                 rows = [row for row in table if row["gpus"] == gpus]
-                share = 100 if title.endswith("%") else 1
+                unit = 100 if title.endswith("%") else 1e-6 if title.endswith("MB") else 1
                 axis.plot(
                     [row["actors_count"] for row in rows],
-                    [share * row[key] for row in rows],
+                    [unit * row[key] for row in rows],
                     "o-",
                     markersize=3,
                     label=f"{gpus} GPU" + "s" * (gpus > 1),
                 )
             axis.set_xscale("log")
-            if key in ("throughput", "cost"):
+            if key in ("throughput", "waiting_bytes", "cost"):
                 axis.set_yscale("log")
             else:
                 axis.set_ylim(bottom=0)
             axis.set_title(title, fontsize=9)
             axis.grid(alpha=0.3)
-        axes[1][1].set_xlabel("actors")
+        figure.supxlabel("actors", fontsize=9)
         axes[0][0].legend(fontsize=8)
         kind = Path(path).suffix[1:]
         figure.savefig(path, format=kind, metadata={"Date": None} if kind == "svg" else None)
@@ -520,16 +554,24 @@ def main() -> None:
     )
     if given.shared:
         plan = replace(base, iteration=given.iteration or 16384, shared_cores=given.shared)
-        print(f"one machine: {one_machine(rates, plan, given.shared):,.0f} positions/s")
+        print("| | positions/s | per processor second | learner | actors | stale |")
+        print("|---|---|---|---|---|---|")
+        wall, processor = one_machine(rates, plan, given.shared)
+        print(f"| one machine | {wall:,.0f} | {processor:,.0f} | | | |")
         for actors in given.actors or (1, 2, 4):
             result = Simulation(rates, replace(plan, actors=actors)).run(20)
-            print(f"{actors} actors: {result.throughput:,.0f} positions/s, {result}")
+            print(
+                f"| {actors} actors | {result.throughput:,.0f} | {result.per_core_second:,.0f} | "
+                f"{100 * result.learner:.0f} % | {100 * result.actors:.0f} % | "
+                f"{result.staleness:.2f} |"
+            )
         return
     table = []
     print(
-        "| actors | GPUs | positions/s | learner | actors | dispatcher | network | stale | price |"
+        "| actors | GPUs | positions/s | learner | actors | dispatcher | network | stale | "
+        "waits, MB | price |"
     )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for actors in given.actors or ACTORS:
         for gpus in given.gpus:
             size = given.iteration or positions_for(actors)
@@ -541,7 +583,8 @@ def main() -> None:
             cells = " | ".join(f"{100 * share:.0f} %" for share in shares)
             print(
                 f"| {actors:,} | {gpus} | {result.throughput:,.0f} | {cells} | "
-                f"{result.staleness:.2f} | {price:.2f} |"
+                f"{result.staleness:.2f} | {result.waiting_bytes / 1e6:,.1f} | {price:.2f} |",
+                flush=True,
             )
     if given.plot:
         draw(table, given.plot)

@@ -336,7 +336,7 @@ def learn(
     started = time.process_time()  # the learner has a thread of its own
     while (spent := time.process_time() - started) < seconds:
         chosen = data.train[rng.integers(len(data.train), size=config.batch)]
-        learner.learn(data.batches(chosen, rng), spent / seconds, losses)
+        learner.learn([data.batches(chosen, rng)], spent / seconds, losses)
         progress.update(bar, completed=spent)
     progress.remove_task(bar)
     learner.close()

@@ -175,7 +175,7 @@ def find_game(name: str) -> type[Game]:
     if name not in GAMES:
         raise ValueError(
             f"no game is called {quoted(name)}; games: {', '.join(GAMES)}; one of your own: "
-            "ludarium --game-module MODULE, or register_game (docs/new-game.md)"
+            "ludarium --game-module MODULE, or register_game (docs/guide/new-game.md)"
         )
     return GAMES[name]
 

@@ -4,7 +4,7 @@
     python examples/own_agent.py --games 20 --against random
 
 The network sees what the environments show, and answers with logits of all actions; any
-``torch.nn.Module`` that does so can play (docs/agents.md).
+``torch.nn.Module`` that does so can play (docs/guide/agents.md).
 """
 
 import argparse

@@ -3,5 +3,5 @@
     python -m ludarium.play.build --output build/modules corso
 
 `wasm` compiles a game from its unchanged Python sources; ``js/engine.js`` loads what comes out, in
-a browser or in Node. ``docs/wasm.md`` tells how.
+a browser or in Node. ``docs/guide/wasm.md`` tells how.
 """

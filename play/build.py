@@ -7,7 +7,8 @@
 writes NAME.wasm and NAME.json, the manifest, which the module holds too. A module that is there and
 is still that of the sources is left as it is. A game of your own that no installed package brings
 is taken from a module: --game-module MODULE. It takes about half a minute a game, and the package
-ziglang as a linker: pip install 'ludarium[wasm]'. docs/wasm.md tells what to do with the files.
+ziglang as a linker: pip install 'ludarium[wasm]'. docs/guide/wasm.md tells what to do with the
+files.
 """
 
 from __future__ import annotations

@@ -403,16 +403,15 @@ def _network_address(variant: Variant) -> str | None:
 
 
 def _export(variant: Variant, path: Path) -> None:
-    """Write a variant's network; raises as `export_checkpoint` and `check_fits` do."""
+    """Write a variant's network; raises as `export_checkpoint` and `fitted` do."""
     from ludarium.models import load_checkpoint
     from ludarium.models.export import export_checkpoint
-    from ludarium.training.agents.checkpoints import check_fits
+    from ludarium.training.networks import fitted
     from ludarium.training.random_positions import random_observations
 
     game, source = variant.game, variant.agent
     assert source is not None
-    checkpoint = load_checkpoint(source)
-    check_fits(checkpoint, game, str(source))
+    checkpoint = fitted(load_checkpoint(source), game, str(source))
     positions = random_observations(game, _POSITIONS, seed=1, canonical=False)
     export_checkpoint(checkpoint, describe_game(game), path, positions)
 

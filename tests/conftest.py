@@ -40,6 +40,19 @@ def pytest_runtest_setup() -> None:
         torch.manual_seed(0)
 
 
+@pytest.fixture
+def without_agents_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if only agents for one set of options came along, so that some boards have none."""
+    from ludarium.training.agents import checkpoints
+
+    shipped = checkpoints.shipped_agents
+    monkeypatch.setattr(
+        checkpoints,
+        "shipped_agents",
+        lambda game: [path for path in shipped(game) if not path.stem.endswith("-all")],
+    )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of one game, or else of one module, go to one process: no two compile the same."""
     for item in items:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -106,6 +107,7 @@ def test_the_wheel_holds_the_data_files(wheel_names):
             "page/**/*.*",
             "*.safetensors",
             "*.table",
+            "*.jsonl",
             "README.md",
             "py.typed",
         )
@@ -134,3 +136,12 @@ def test_every_requirement_has_bounds_and_the_pinned_version_is_within() -> None
         if name in pins:
             assert pins[name] in requirement.specifier
     assert len(pins) > 30
+
+
+def test_the_version_is_the_same_wherever_it_is_written() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    written = project["version"]
+    assert f"\nversion: {written}\n" in citation
+    assert re.findall(r"^## ([\d.]+\d)", changes, re.MULTILINE)[0] == written

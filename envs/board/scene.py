@@ -119,9 +119,9 @@ def describe_scene(game: Game) -> dict[str, Any]:
         - ``spots``: x and y of each action on the board, null where it has no place;
         - ``ends``: the two places that each action joins, or null;
         - ``clock``: where the game is played with its `Clock`: ``name``, ``seconds``, ``task``, and
-          the number of its ``action``; or null;
+            the number of its ``action``; or null;
         - ``handling``: a `Handling`, or null; the slots are runs, first and last; drawings are
-          lists of slot, x and y.
+            lists of slot, x and y.
         - ``cells``: x and y of each cell of the board, null where it has no place; ``has_owners``;
         - ``symbols``: marks of layers, see `layers.SYMBOLS`.
     """

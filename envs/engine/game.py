@@ -2,7 +2,7 @@
 
 A game's package is a folder with ``rules.py`` (the rule functions), ``view.py`` (what a position
 shows), ``board.py`` (the subclass of `Game`: geometry, text, symmetries, picture) and a README.
-``docs/new-game.md`` builds one step by step.
+``docs/guide/new-game.md`` builds one step by step.
 """
 
 from __future__ import annotations

@@ -43,7 +43,17 @@ def record_dtype(*fields: tuple) -> np.dtype:
     """A structured dtype whose records have their fields as attributes in plain Python too.
 
     Equal fields give the same object: calls of compiled code then need not compare them.
+
+    Raises:
+        ValueError: a field is called as something that every record of numpy has, such as
+            ``size``: plain Python would then read something else than compiled code.
     """
+    for name, *_ in fields:
+        if hasattr(np.record, name):
+            raise ValueError(
+                f"a field cannot be called {name!r}, because every record of numpy has that; "
+                "choose another name"
+            )
     return np.dtype((np.record, np.dtype(list(fields), align=True)))
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `ludarium train --cluster` on Slurm, see docs/cluster.md:  sbatch examples/cluster/slurm.sh
+# `ludarium train --cluster` on Slurm, see docs/guide/cluster.md:  sbatch examples/cluster/slurm.sh
 #SBATCH --job-name=ludarium
 #SBATCH --nodes=4
 #SBATCH --ntasks-per-node=1

@@ -8,7 +8,7 @@
  *     const result = await game.search.run(evaluate, { simulations: 128 });
  *     game.play(result.action);
  *
- * Actions, planes and results are numbered and laid out as in Python; docs/wasm.md tells more.
+ * Actions, planes and results are numbered and laid out as in Python; docs/guide/wasm.md tells more.
  */
 
 const SECTION = "ludarium";
@@ -49,7 +49,7 @@ export class Engine {
    */
   constructor(module) {
     this.module = module;
-    /** What the module says of itself; see docs/wasm.md. */
+    /** What the module says of itself; see docs/guide/wasm.md. */
     this.manifest = manifestOf(module);
     if (this.manifest === null) {
       throw new Error("this is no module of ludarium: it has no manifest");

@@ -1,6 +1,6 @@
 /**
  * Levels of strength: plays as `ludarium.arena.level.LevelAgent` does in Python, with the ladders
- * that it measured (NAME.levels.json); docs/levels.md tells how a level plays.
+ * that it measured (NAME.levels.json); docs/guide/levels.md tells how a level plays.
  *
  *     const levels = readLevels(await (await fetch("corso.levels.json")).text());
  *     const { knobs } = levels.find(({ name }) => name === "easy");

@@ -1,6 +1,6 @@
 /**
  * Reads and writes game records: text with headers, numbered moves, comments and variations, the
- * same as `ludarium.envs.engine.record_text` does in Python; docs/records.md tells the format.
+ * same as `ludarium.envs.engine.record_text` does in Python; docs/guide/records.md tells the format.
  * Records in JSON are read too. For browsers, workers and Node; needs nothing.
  *
  *     const record = readRecord(text);

@@ -230,6 +230,8 @@ def settings_of(search):
         given.temperature,
         given.prove != 0,
         int(given.temperature_plies),
+        given.score,
+        int(given.max_score),
     )
 
 

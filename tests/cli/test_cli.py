@@ -157,7 +157,7 @@ def test_an_option_is_the_same_as_its_key(run_folder, capsys):
         (["--set", "device=warp"], "device is 'warp'"),
         (["--set", "learner.batch=0"], "learner.batch"),
         (["--set", "evaluation.against=nobody"], "evaluation.against: no agent is called 'nobody'"),
-        (["--set", "evaluation.against=[random, corso]"], "do not fit Corso(size=3)"),
+        (["--set", "evaluation.against=[random, onyx]"], "plays onyx version 0"),
         (["--set", "evaluation={against: [random], ratings: nowhere.json}"], "nowhere.json"),
     ],
 )

@@ -274,7 +274,7 @@ class _Lines:
 
 
 def test_the_session_in_the_documentation(monkeypatch, capsys):
-    text = Path(__file__).parents[2].joinpath("docs/engine.md").read_text(encoding="utf-8")
+    text = Path(__file__).parents[2].joinpath("docs/guide/engine.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```jsonl\n(.*?)```", text, re.DOTALL)
     lines = [line for line in block.splitlines() if line]
     requests = [line.removeprefix("> ") for line in lines if line.startswith("> ")]

@@ -65,7 +65,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Variant]]:
         (["corso", "--simulations", "4"], "g=corso&o=corso&seat=1&opponent=network:4"),
         (["corso:4"], "g=corso&o=corso&seat=1&opponent=network:4"),
         (["corso", "--opponent", "random"], "g=corso&o=corso&seat=1&opponent=random"),
-        (["corso", "--option", "size=3", "--no-browser"], "g=corso&o=corso-size=3"),
+        (["onyx", "--option", "size=8", "--no-browser"], "g=onyx&o=onyx-size=8"),
         (["tictactoe", "--port", "8000"], "g=tictactoe&o=tictactoe"),
     ],
 )
@@ -106,12 +106,13 @@ def test_a_random_seat_is_drawn(served):
     ("arguments", "word"),
     [
         (["tictactoe", "--opponent", "uct:10"], "the page has no opponent 'uct:10'"),
-        (["corso", "--option", "size=3"], "the page has no trained agent for Corso(size=3)"),
+        (["onyx", "--option", "size=8"], "the page has no trained agent for Onyx(size=8"),
         (["corso", "--opponent", "level:auto"], "the page has no opponent 'level:auto'"),
         (["corso", "--simulations", "5000"], "not 5000; you play in the terminal"),
         (["corso", "--opponent", "corso?time=1s"], "the page has no opponent 'corso?time=1s'"),
     ],
 )
+@pytest.mark.usefixtures("without_agents_of_many")
 def test_what_the_page_lacks_is_played_in_the_terminal(served, capsys, arguments, word):
     assert main(["play", *arguments]) == 0
     out = capsys.readouterr().out

@@ -135,13 +135,15 @@ def test_what_a_person_can_put_right_is_one_line(arguments, message, capsys):
 # Opponents.
 
 
+@pytest.mark.usefixtures("without_agents_of_many")
 def test_without_a_trained_agent_for_the_options_uct_plays_and_is_announced(play):
-    out = play(["quit"], "corso", "--option", "size=3", "--seat", "0")
-    assert "no trained agent of corso comes along for size=3: you play against uct:1000" in out
+    out = play(["quit"], "onyx", "--option", "size=8", "--seat", "0")
+    assert "no trained agent of onyx comes along for size=8: you play against uct:1000" in out
     out = play(["quit"], "tictactoe", "--seat", "0")
     assert "no trained agent of tictactoe comes along: you play against uct:1000" in out
 
 
+@pytest.mark.usefixtures("without_agents_of_many")
 def test_options_that_a_trained_agent_does_not_know_are_told():
     assert why_untrained("onyx", {}) == ("", [])
     assert why_untrained("onyx", {"max_plies": 50}) == (

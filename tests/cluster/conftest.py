@@ -29,6 +29,9 @@ def new_cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Ray runs its processes with a low priority: on a machine with other work they would take
+    # minutes to start.
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - so spelt by Ray
     made = []
 
     def make(cpus: int) -> Any:

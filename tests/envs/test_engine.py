@@ -15,7 +15,13 @@ from ludarium.envs import Option, Symmetries, make_game
 from ludarium.envs.board import grid
 from ludarium.envs.engine import rule
 from ludarium.envs.engine.options import check_options, ply_cap
-from ludarium.envs.engine.rule import random_below, random_bits, seed_rng, table_record
+from ludarium.envs.engine.rule import (
+    random_below,
+    random_bits,
+    seed_rng,
+    state_dtype,
+    table_record,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -135,6 +141,14 @@ def test_tables_keep_type_and_shape() -> None:
 
 
 # Random numbers.
+
+
+@pytest.mark.parametrize("name", ["size", "shape", "T", "copy"])
+def test_fields_that_plain_python_would_misread_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"a field cannot be called '{name}'"):
+        table_record(**{name: 3})
+    with pytest.raises(ValueError, match=f"a field cannot be called '{name}'"):
+        state_dtype((name, np.int8))
 
 
 def test_random_numbers_are_the_same_in_plain_python() -> None:

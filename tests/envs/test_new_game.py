@@ -1,4 +1,4 @@
-"""Tic-tac-toe as ``docs/new-game.md`` builds it: the guide is true, and the game is right."""
+"""Tic-tac-toe as ``docs/guide/new-game.md`` builds it: the guide is true, and the game is right."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, Position, from_record, make
+from ludarium.envs.board.picture import HEAD
 from ludarium.envs.engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from tests import tictactoe
 from tests.tictactoe import TicTacToe
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize("file", ["rules.py", "view.py", "board.py", "__init__.py"])
 def test_the_guide_shows_the_code(file: str) -> None:
-    guide = (ROOT / "docs" / "new-game.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
     shown = re.search(rf"^`{file}`:\n\n```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
     assert shown is not None
     room = Path(tictactoe.__file__).parent
@@ -27,10 +28,23 @@ def test_the_guide_shows_the_code(file: str) -> None:
 
 
 def test_files_that_the_guide_names_exist() -> None:
-    guide = (ROOT / "docs" / "new-game.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
     paths = set(re.findall(r"`((?:envs|tests)/[\w/.]+)`", guide))
     assert len(paths) >= 8
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_guide_s_hexagons_touch_each_other() -> None:
+    guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(STEPS = .*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    space = {"np": np, "HEAD": HEAD}
+    exec(code, space)
+    for cell, neighbours in enumerate(space["hexagon_neighbours"](4, 3)):
+        x, y, points = space["hexagon"](cell, 4, 100.0)
+        assert len(points.split()) == 6
+        for other in set(neighbours.tolist()) - {cell}:
+            there_x, there_y, _ = space["hexagon"](other, 4, 100.0)
+            assert abs(np.hypot(x - there_x, y - there_y) - 100) < 0.1
 
 
 def test_one_line_in_the_registry_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

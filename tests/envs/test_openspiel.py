@@ -106,7 +106,7 @@ def outcomes(states: dict[str, Any]) -> Counter:
 
 def test_corso_on_two_by_two_has_its_known_value():
     game = pyspiel.load_game("ludarium_corso(size=2)")
-    assert minimax.alpha_beta_search(game)[0] == 1  # docs/solved.md
+    assert minimax.alpha_beta_search(game)[0] == 1  # docs/results/solved.md
     histories = get_all_states.get_all_states(
         game, include_terminals=True, to_string=lambda state: state.history_str()
     )

@@ -74,7 +74,7 @@ def test_a_game_is_read_as_people_write_it() -> None:
 
 
 def test_the_guide_s_example_is_as_it_would_be_written() -> None:
-    guide = Path(__file__).parents[2].joinpath("docs/records.md").read_text(encoding="utf-8")
+    guide = Path(__file__).parents[2].joinpath("docs/guide/records.md").read_text(encoding="utf-8")
     example = guide.split("```\n")[3]
     record = parse_record(example)
     assert format_record(record) == example

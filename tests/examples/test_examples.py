@@ -43,7 +43,7 @@ def require(modules: list[str]) -> None:
     """Skip the test unless the modules are installed."""
     for module in modules:
         if find_spec(module.partition(".")[0]) is None:
-            pytest.skip(f"{module} is not installed; docs/plugs.md says how to")
+            pytest.skip(f"{module} is not installed; docs/guide/plugs.md says how to")
 
 
 def percent(pattern: str, output: str) -> float:
@@ -54,11 +54,11 @@ def percent(pattern: str, output: str) -> float:
 
 
 def test_every_script_is_tested_and_documented():
-    # What they share; tested where networks are exported; what docs/agents.md explains.
+    # What they share; tested where networks are exported; what docs/guide/agents.md explains.
     others = {"scoring.py", "play_onnx.py", "own_agent.py"}
     scripts = {path.name for path in EXAMPLES.glob("*.py")} - others
     assert scripts == {*LEARNERS, "openspiel_algorithms.py", "supersuit_wrappers.py"}
-    text = (EXAMPLES.parent / "docs" / "plugs.md").read_text(encoding="utf-8")
+    text = (EXAMPLES.parent / "docs" / "guide" / "plugs.md").read_text(encoding="utf-8")
     assert [script for script in scripts if f"examples/{script}" not in text] == []
 
 

@@ -32,7 +32,7 @@ from ludarium.play.variants import Variant, usual_variants
 from ludarium.play.vendor import Library
 from ludarium.play.wasm import Limits, LinkerError, Module, digest_of, linker, module_name
 from ludarium.play.wasm.module import SECTION, custom_section
-from ludarium.training.agents.checkpoints import shipped_agents
+from ludarium.training.agents.checkpoints import shipped_agents, telling_options
 from tests.tictactoe import TicTacToe
 
 LIBRARY = Library("lib", "1", {"a.mjs": hashlib.sha512(b"library").hexdigest()})
@@ -127,10 +127,16 @@ def test_corso_comes_with_its_agent_and_levels() -> None:
     assert variant.ladder.name == "corso.levels.json"
 
 
+@pytest.mark.usefixtures("without_agents_of_many")
+def test_a_variant_may_have_no_agent() -> None:
+    assert Variant.of(make_game("corso", size=6)).agent is None
+
+
 def test_levels_and_agents_are_for_the_options_that_they_fit() -> None:
     other = Variant.of(make_game("corso", size=6))
     assert (other.id, other.title) == ("corso-size=6", "size 6")
-    assert (other.agent, other.ladder) == (None, None)
+    assert other.agent is not None
+    assert (other.agent.stem, other.ladder) == ("corso-all", None)
     own = Variant(make_game("corso"), shipped_agents("corso")[0], "../run <1>")
     assert own.id == "corso@.._run__1_"
     assert own.ladder is None  # it may be another network than the levels were measured with
@@ -141,7 +147,7 @@ def test_levels_and_agents_are_for_the_options_that_they_fit() -> None:
 def test_every_shipped_agent_has_a_variant(name: str) -> None:
     variants = usual_variants(name)
     assert variants[0].game == make_game(name)
-    assert {variant.agent for variant in variants} >= set(shipped_agents(name))
+    assert {variant.agent for variant in variants} >= set(telling_options(name))
     assert len({variant.id for variant in variants}) == len(variants)
 
 

@@ -1,4 +1,4 @@
-"""Tic-tac-toe, the game that ``docs/new-game.md`` builds."""
+"""Tic-tac-toe, the game that ``docs/guide/new-game.md`` builds."""
 
 from .board import TicTacToe
 

@@ -235,3 +235,44 @@ def test_training_names_nothing_that_is_built_on_it() -> None:
         text = file.read_text(encoding="utf-8")
         assert "ludarium.analysis" not in text, file
         assert "ludarium.cli" not in text, file
+
+
+def test_a_share_of_the_score_is_for_games_and_networks_with_one() -> None:
+    corso, onyx = make_game("corso"), make_game("onyx", size=6)
+    agent = make_agent("corso:8?score=0.1", corso)
+    assert agent.name == "corso:8?score=0.1"
+    assert make_agent(agent.name, corso).name == agent.name
+    timed = make_agent("corso?time=50ms&score=0.1", corso)
+    assert timed.name == "corso?time=50ms&score=0.1"
+    assert make_agent("corso?time=50ms&bound=0", corso).name == "corso?time=50ms&bound=0"
+    with pytest.raises(ValueError, match="bound is for a time"):
+        make_agent("corso:8?bound=3", corso)
+    for refused, reason in (
+        ("onyx:8?score=0.1", "counts no points to play for"),
+        ("corso:8?score=1", "from 0 to below 1"),
+        ("corso:0?score=0.1", "score is for a search"),
+        ("onnx:mine.onnx?score=0.1", "there is no setting 'score'"),
+        ("uct:10?score=0.1", "there is no setting 'score'"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            make_agent(refused, onyx if refused.startswith("onyx") else corso)
+
+
+def test_a_network_that_has_not_learnt_the_score_does_not_play_for_it(tmp_path: Path) -> None:
+    corso = make_game("corso", size=3)
+    shape = network_shape(corso)
+    for notes in ({"algorithm": "ppo"}, {"config": {"learner": {"score_weight": 0}}}):
+        checkpoint = Checkpoint(
+            corso.name,
+            corso.version,
+            options=dict(corso.options),
+            shape=shape,
+            architecture=Architecture({"channels": 4, "blocks": 1}),
+            step=0,
+            network=build_network(shape, 4, 1),
+            notes=notes,
+        )
+        path = save_checkpoint(checkpoint, tmp_path / "agent.safetensors")
+        assert make_agent(f"{path}:2", corso).name == "agent:2"
+        with pytest.raises(ValueError, match="has not learnt the final score"):
+            make_agent(f"{path}:2?score=0.1", corso)

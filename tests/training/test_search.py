@@ -78,6 +78,58 @@ def test_enough_simulations_prove_the_exact_value(algorithm):
             assert -exact_value(after) == exact_value(position)
 
 
+def worth_with_score(position: Position, share: float) -> float:
+    """Minimax of the outcome with a share of the score, in the mover's view."""
+    sign = 1 - 2 * position.mover
+    if position.is_over:
+        points = sign * position.score / position.game.max_score
+        return (1 - share) * sign * position.rewards[0] + share * points
+    worths = []
+    for action in position.legal_actions:
+        after = position.copy()
+        after.play(action)
+        worth = worth_with_score(after, share)
+        worths.append(worth if after.mover == position.mover else -worth)
+    return max(worths)
+
+
+@ALGORITHMS
+def test_a_share_of_the_score_makes_the_search_play_for_points(algorithm):
+    game = make_game("corso", size=3)
+    positions = [each for each in random_positions(game, 5, 60) if not each.is_over]
+    share = 0.2
+    settings = SearchSettings(
+        simulations=1500, algorithm=algorithm, score=share, max_score=game.max_score
+    )
+    found = Search(game, settings).run(states_of(positions), random_network(1, 9))
+    plain = Search(game, settings._replace(score=0.0)).run(
+        states_of(positions), random_network(1, 9)
+    )
+
+    def lost(position: Position, action: int) -> float:
+        after = position.copy()
+        after.play(action)
+        return worth_with_score(position, share) + worth_with_score(after, share)
+
+    for_points = [lost(*each) for each in zip(positions, found.actions, strict=True)]
+    for_wins = [lost(*each) for each in zip(positions, plain.actions, strict=True)]
+    assert sum(for_points) < 0.6 * sum(for_wins)
+    assert max(for_points) < 1  # no outcome is given away
+
+
+def test_a_proven_outcome_bounds_the_value_and_leaves_the_score_open():
+    game = make_game("corso", size=3)
+    positions = random_positions(game, 5, 60)
+    settings = SearchSettings(simulations=400, score=0.2, max_score=game.max_score)
+    found = Search(game, settings).run(states_of(positions), random_network(1, 9))
+    assert found.proven.sum() > 30
+    assert found.simulations == 400 * len(positions)
+    for position, proven, value in zip(positions, found.proven, found.values, strict=True):
+        if proven:
+            outcome = exact_value(position)
+            assert 0.8 * outcome - 0.2 <= value <= 0.8 * outcome + 0.2
+
+
 def wins_at_once(position: Position, action: int) -> bool:
     after = position.copy()
     after.play(action)
@@ -258,8 +310,8 @@ def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
         ([1, 0, 0, 0], [0, 0, 0.5, 0.5, 0]),
     ):
         edges["prior"] = priors
-        puct.write_visit_policy(nodes, edges, policy)
+        puct.write_visit_policy(nodes, edges, SearchSettings(), policy)
         np.testing.assert_allclose(policy, expected, rtol=1e-6)
     edges["open"] = [0, 1, 1, 1]
-    puct.write_visit_policy(nodes, edges, policy)
+    puct.write_visit_policy(nodes, edges, SearchSettings(), policy)
     np.testing.assert_array_equal(policy, [0, 1, 0, 0, 0])

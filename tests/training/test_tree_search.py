@@ -287,3 +287,33 @@ def test_uct_adds_up_the_trees_of_its_threads():
     assert visits.sum() == resumed.playouts == 1000
     assert GAME.action_names[resumed.best_action()] == "a3"
     assert resumed.variation(resumed.best_action())[0] == resumed.best_action()
+
+
+def test_squares_are_the_means_of_what_was_backed_up():
+    tree = search(after("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree.think(simulations=300)
+    nodes = tree._nodes[: tree.result().nodes]
+    sums = nodes["raw_value"].astype(float) ** 2
+    for number in range(len(nodes) - 1, 0, -1):
+        node = nodes[number]
+        if not node["evaluated"]:  # the game is over here: each visit backed up the same value
+            sums[number] = node["visits"] * node["value"] ** 2
+        sums[node["parent"]] += sums[number]
+    np.testing.assert_allclose(nodes["square"], sums / nodes["visits"], atol=1e-4)
+
+
+def test_an_action_that_is_surely_better_is_played_before_it_has_most_visits():
+    tree = search(after("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
+    tree.think(simulations=300)
+    root, sign = tree._nodes[0], tree._nodes[0]["sign"]
+    edges = tree._edges[root["first"] : root["end"]]
+    children = edges["child"]
+    for index, (visits, value, square) in enumerate(((100, 0.1, 0.2), (60, 0.5, 0.26))):
+        node = tree._nodes[children[index]]
+        node["visits"], node["value"], node["square"] = visits, sign * value, square
+    tree._nodes["visits"][children[2:]] = 5
+    tree._nodes["value"][children[2:]] = sign
+    assert tree.best_action() == edges["action"][0]
+    assert tree.best_action(3.0) == edges["action"][1]  # and not one that was hardly visited
+    tree._nodes["square"][children[1]] = 0.25 + 4.0  # its value is anything
+    assert tree.best_action(3.0) == edges["action"][0]
