@@ -2,6 +2,7 @@
 
     python benchmarks/cluster.py                         throughput with 1, 2 and 4 actors
     python benchmarks/cluster.py --only recovery memory
+    python benchmarks/cluster.py --only strength --minutes 5 --seeds 1 2
     python benchmarks/cluster.py --game onyx --seconds 120 --json cluster.json
 
 - ``throughput``: positions a second of the whole loop, self-play and learning, with one machine's
@@ -11,6 +12,8 @@
 - ``weights``: bytes of a version, seconds to publish it, seconds until an actor plays with it.
 - ``recovery``: seconds from the kill of an actor until another one delivers in its place.
 - ``memory``: resident memory of the driver, from the first quarter of ``--minutes`` to the last.
+- ``strength``: a run of each kind from nothing, for ``--minutes`` of processor time of all its
+  processes together, then a match of what they have learnt; once for each of ``--seeds``.
 
 Needs ``ludarium[cluster]``. Linux only.
 """
@@ -18,6 +21,7 @@ Needs ``ludarium[cluster]``. Linux only.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import os
 import signal
@@ -32,16 +36,18 @@ from typing import Any
 
 from ludarium.configs import AlphaZeroConfig, apply_settings, load_config
 from ludarium.envs.engine.threads import available_cores
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.cluster import Cluster
 from ludarium.training.cluster.actors import ClusterActors
+from ludarium.training.evaluation import play_match
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 
 # Ray gives its processes a low priority: unfair to them where others work on the machine too.
 os.environ.setdefault("RAY_worker_niceness", "0")
 
-PARTS = ("throughput", "weights", "recovery", "memory")
+PARTS = ("throughput", "weights", "recovery", "memory", "strength")
 #: What is measured is self-play and learning in their steady state.
 COMMON = [
     "budget={iterations: 1000000, minutes: null}",
@@ -52,6 +58,8 @@ COMMON = [
     "evaluation.every=0",
 ]
 _WARM_UP = 2  # iterations
+_BOOTSTRAP = ["bootstrap={positions: 20000, playouts: 200, replay_ratio: 3}"]  # from nothing
+_MATCH = {"games": 400, "simulations": 64}
 
 
 def config_of(game: str, settings: list[str]) -> AlphaZeroConfig:
@@ -186,6 +194,39 @@ def memory(config: AlphaZeroConfig, minutes: float, cores: int) -> dict[str, Any
     return {"first": first, "last": last, "growth": last / first - 1, "iterations": len(sizes)}
 
 
+def strength(config: AlphaZeroConfig, minutes: float, seed: int, cores: int) -> dict[str, Any]:
+    """The score of what a cluster has learnt against what one machine has."""
+    agents: dict[str, NetworkAgent] = {}
+    found: dict[str, Any] = {}
+    own = apply_settings(config, [*_BOOTSTRAP, f"seed={seed}"])
+    assert isinstance(own, AlphaZeroConfig)
+    small = apply_settings(
+        own, ["bootstrap.positions=256", "self_play.positions=512", "learner.batch=64"]
+    )
+    assert isinstance(small, AlphaZeroConfig)
+    with training(small, None, cores) as trainer:  # what is compiled once is not counted
+        iterate(trainer, lambda: trainer.iteration >= _WARM_UP)
+    for name, actors in (("machine", None), ("cluster", cores)):
+        with training(own, actors, cores) as trainer:
+            began, spent = time.perf_counter(), processor_seconds()
+
+            def is_over(spent: float = spent) -> bool:
+                return processor_seconds() - spent >= 60 * minutes
+
+            lines = iterate(trainer, is_over)
+            network = copy.deepcopy(trainer.player)
+            agents[name] = NetworkAgent(trainer.game, network, _MATCH["simulations"], name)
+            found[name] = {
+                "iterations": len(lines),
+                "steps": lines[-1]["step"],
+                "seconds": time.perf_counter() - began,
+                "processor_seconds": processor_seconds() - spent,
+            }
+            game = trainer.game
+    match = play_match(game, agents["cluster"], agents["machine"], _MATCH["games"], seed=seed)
+    return found | {"score": match.score, "interval": match.interval}
+
+
 def compare(
     config: AlphaZeroConfig, counts: list[int], seconds: float, repeats: int, cores: int
 ) -> dict[str, dict[str, Any]]:
@@ -218,6 +259,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--json", metavar="FILE")
     given = parser.parse_args()
@@ -241,6 +283,10 @@ def main() -> None:
         results["recovery"] = recovery(config, given.cores)
     if "memory" in given.only:
         results["memory"] = memory(config, given.minutes, given.cores)
+    if "strength" in given.only:
+        results["strength"] = {
+            seed: strength(config, given.minutes, seed, given.cores) for seed in given.seeds
+        }
     for name in PARTS[1:]:
         if name in results:
             print(f"{name}: {json.dumps(results[name])}")
