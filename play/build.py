@@ -6,7 +6,7 @@
 
 writes NAME.wasm and NAME.json, the manifest, which the module holds too. A module that is there and
 is still that of the sources is left as it is. A game of your own that no installed package brings
-is taken from a module: --game-module MODULE. It takes about half a minute a game, and the package
+is taken from a module: --game-module MODULE. It takes up to a minute a game, and the package
 ziglang as a linker: pip install 'ludarium[wasm]'. docs/guide/wasm.md tells what to do with the
 files.
 """
@@ -108,7 +108,7 @@ def _build(folder: Path, game: Game, limits: Limits, force: bool) -> None:
         print(f"{name}: nothing has changed")
         return
     began = time.monotonic()
-    print(f"{name}: compiling, about half a minute", flush=True)
+    print(f"{name}: compiling, up to a minute", flush=True)
     module = build_module(game, limits)
     path = write_module(folder, game, module)
     sizes = [len(module.content), len(gzip.compress(module.content))]
