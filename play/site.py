@@ -329,7 +329,7 @@ class _Parts:
 
     def _add_module(self, variant: Variant) -> str:
         def make(path: Path) -> None:
-            self._say(f"compiling {variant.game}, about half a minute")
+            self._say(f"compiling {variant.game}, up to a minute")
             made = build_module(variant.game)
             with tempfile.TemporaryDirectory() as place:
                 write_file(path, write_module(Path(place), variant.game, made).read_bytes())

@@ -1,11 +1,13 @@
 """One run that learns several sets of a game's options."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import ludarium.training.agents.checkpoints as checkpoints
 from ludarium.configs import apply_settings, load_config
-from ludarium.envs import make_game
+from ludarium.envs import GAMES, make_game
 from ludarium.models import load_checkpoint
 from ludarium.training.agents import make_agent
 from ludarium.training.alphazero.loop import AlphaZeroTrainer
@@ -139,3 +141,15 @@ def test_an_agent_of_these_options_comes_before_one_of_many(tmp_path, monkeypatc
     assert found == {2: many, 3: many, 4: four, 5: many}
     assert checkpoints.shipped_agent("corso") == four
     assert checkpoints.telling_options("corso") == {four: {"size": 4}}
+
+
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_every_set_of_options_has_an_agent_that_ships(name: str) -> None:
+    listed = {
+        option.name: list(option.accepts)
+        for option in GAMES[name].option_list
+        if isinstance(option.accepts, tuple | range) and len(option.accepts) < 20
+    }
+    for values in product(*listed.values()):
+        options = dict(zip(listed, values, strict=True))
+        assert checkpoints.fitting_agent(make_game(name, **options)) is not None, options
