@@ -17,6 +17,7 @@ from ludarium.training.agents.checkpoints import (
     telling_options,
 )
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
+from ludarium.training.networks import learnt_values
 
 from .common import add_json, print_json
 from .games import play_command
@@ -95,16 +96,14 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """A shipped agent; ``options`` of one that learnt many sets are lists of values."""
+    """A shipped agent, which ``options`` select."""
     checkpoint = load_header(path)
     ladder = ladder_beside(path)
-    of_many = bool(checkpoint.variants)
-    one = {name: values[0] for name, values in options.items()} if of_many else options
     return {
         "name": game,
-        "options": {} if of_many else options,
-        "learnt": options if of_many else {},
-        "command": play_command(game, one),
+        "options": options,
+        "learnt": learnt_values(checkpoint),
+        "command": play_command(game, options),
         "network": checkpoint.architecture.described(),
         "step": checkpoint.step,
         "bytes": path.stat().st_size,

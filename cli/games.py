@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from ludarium.envs.registry import GAMES
-from ludarium.training.agents.checkpoints import telling_options
+from ludarium.training.agents.checkpoints import agents_of_many, telling_options
 
 from .common import add_json, options_as_text, print_json
 
@@ -46,7 +46,8 @@ def run(given: argparse.Namespace) -> int:
                     "credit": game.credit,
                     "trained_agents": [
                         {"options": options, "command": play_command(game.name, options)}
-                        for options in telling_options(game.name).values()
+                        for found in (telling_options(game.name), agents_of_many(game.name))
+                        for options in found.values()
                     ],
                     "options": [
                         {
@@ -73,6 +74,10 @@ def run(given: argparse.Namespace) -> int:
             )
         for options in telling_options(game.name).values():
             console.print(f"    trained agent: {play_command(game.name, options)}", soft_wrap=True)
+        for options in agents_of_many(game.name).values():
+            console.print(
+                f"    one for other options too: {play_command(game.name, options)}", soft_wrap=True
+            )
     return 0
 
 

@@ -18,7 +18,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.models import CheckpointHeader, load_header
 
-from ..networks import fits, fitted, learnt_options, learnt_values
+from ..networks import fits, fitted, learnt_options
 from .agent import Agent, AgentFactory, Seed
 from .settings import read_duration, read_number, read_real, read_settings
 
@@ -251,10 +251,22 @@ def fitting_agent(game: Game) -> Path | None:
     return path if path is not None and fits(load_header(path), game) else None
 
 
-def agents_of_many(game: str) -> dict[Path, dict[str, list[Any]]]:
-    """The shipped agents that learnt many sets of options, and the values of these options."""
+def agents_of_many(game: str) -> dict[Path, dict[str, Any]]:
+    """The shipped agents that learnt many sets of options, and options that select each.
+
+    These are those of the first set for which no other agent is taken, without the game's defaults.
+    """
     headers = {path: load_header(path) for path in shipped_agents(game)}
-    return {path: learnt_values(header) for path, header in headers.items() if header.variants}
+    defaults = {option.name: option.default for option in GAMES[game].option_list}
+    found = {}
+    for path, header in headers.items():
+        for options in header.variants:
+            if shipped_agent(game, options) == path:
+                found[path] = {
+                    name: value for name, value in options.items() if value != defaults[name]
+                }
+                break
+    return found
 
 
 def telling_options(game: str) -> dict[Path, dict[str, Any]]:
