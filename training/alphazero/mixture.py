@@ -18,6 +18,7 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
+from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import SearchSettings
 
 from .actors import Actors, Advance, LocalActors, Weights
@@ -186,22 +187,12 @@ class MixedActors(Actors):
 
     def state(self) -> dict[str, np.ndarray]:
         """The games and searches in progress, ``number/name`` for each."""
-        return {
-            f"{number}/{name}": array
-            for number, actors in enumerate(self.actors)
-            for name, array in actors.state().items()
-        }
+        return flatten(dict(enumerate(actors.state() for actors in self.actors)), "/")
 
     def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
         """Take over games, searches and weights."""
         for number, (actors, own) in enumerate(zip(self.actors, weights.of_games, strict=True)):
-            start = f"{number}/"
-            part = {
-                name.removeprefix(start): array
-                for name, array in arrays.items()
-                if name.startswith(start)
-            }
-            actors.restore(part, own)
+            actors.restore(unflatten(arrays, number, "/"), own)
 
 
 def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:

@@ -19,6 +19,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
 from ludarium.envs.engine.threads import available_cores
+from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search.cache import empty, new_cache, set_request
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.search import Evaluator
@@ -387,20 +388,9 @@ class SelfPlay:
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays of all groups, ``number.name`` for each."""
-        return {
-            f"{number}.{name}": array
-            for number, group in enumerate(self.groups)
-            for name, array in group.state().items()
-        }
+        return flatten(dict(enumerate(group.state() for group in self.groups)))
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` gave; ``ValueError`` or ``KeyError`` if it is of other games."""
         for number, group in enumerate(self.groups):
-            start = f"{number}."
-            group.restore(
-                {
-                    name.removeprefix(start): array
-                    for name, array in arrays.items()
-                    if name.startswith(start)
-                }
-            )
+            group.restore(unflatten(arrays, number))

@@ -16,6 +16,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.training.alphazero.samples import join_samples
+from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import Evaluator
 from ludarium.training.search.cache import empty, set_request
 from ludarium.training.turns import Turns, number_of_groups, torch_threads_each
@@ -219,20 +220,9 @@ class SelfPlay:
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays of all groups, ``number.name`` for each."""
-        return {
-            f"{number}.{name}": array
-            for number, group in enumerate(self.groups)
-            for name, array in group.state().items()
-        }
+        return flatten(dict(enumerate(group.state() for group in self.groups)))
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` gave; ``ValueError`` or ``KeyError`` if it is of other games."""
         for number, group in enumerate(self.groups):
-            start = f"{number}."
-            group.restore(
-                {
-                    name.removeprefix(start): array
-                    for name, array in arrays.items()
-                    if name.startswith(start)
-                }
-            )
+            group.restore(unflatten(arrays, number))

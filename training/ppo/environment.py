@@ -9,11 +9,10 @@ import numpy as np
 from ludarium.envs.engine.codec import Encoded
 from ludarium.envs.engine.game import Game
 from ludarium.envs.sb3 import BoardGameVecEnv
+from ludarium.training.runs.state import flatten, unflatten
 
 from .opponents import Pool
 from .view import View
-
-_BATCH, _SEEN = "batch.", "seen."
 
 
 class LearnerVecEnv(BoardGameVecEnv):
@@ -72,15 +71,8 @@ class LearnerVecEnv(BoardGameVecEnv):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that `restore` needs to continue exactly here, except random numbers."""
-        arrays = {f"{_BATCH}{name}": value for name, value in self.side.batch.snapshot().items()}
-        return (
-            arrays
-            | {f"{_SEEN}{name}": value for name, value in vars(self.seen).items()}
-            | {
-                "seats": self.side.seats,
-                "playing": self._pool.playing,
-            }
-        )
+        parts = {"batch": self.side.batch.snapshot(), "seen": vars(self.seen)}
+        return flatten(parts) | {"seats": self.side.seats, "playing": self._pool.playing}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Take over what `state` gave.
@@ -88,19 +80,7 @@ class LearnerVecEnv(BoardGameVecEnv):
         Raises:
             ValueError: it is of another game or another number of games.
         """
-        self.side.batch.resume(
-            {
-                name.removeprefix(_BATCH): value
-                for name, value in arrays.items()
-                if name.startswith(_BATCH)
-            }
-        )
-        self.seen = Encoded(
-            **{
-                name.removeprefix(_SEEN): value
-                for name, value in arrays.items()
-                if name.startswith(_SEEN)
-            }
-        )
+        self.side.batch.resume(unflatten(arrays, "batch"))
+        self.seen = Encoded(**unflatten(arrays, "seen"))
         self.side.seats[:] = arrays["seats"]
         self._pool.playing[:] = arrays["playing"]

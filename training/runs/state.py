@@ -10,13 +10,15 @@ import json
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,8 @@ def _read_array(content: bytes) -> np.ndarray:
 
 
 def tensors_bytes(tensors: Mapping[str, Tensor]) -> bytes:
-    """Tensors as the content of a safetensors file."""
-    return save(dict(tensors))
+    """Tensors, wherever they are, as the content of a safetensors file."""
+    return save({name: value.detach().cpu().contiguous() for name, value in tensors.items()})
 
 
 def read_tensors(content: bytes) -> dict[str, Tensor]:
@@ -129,30 +131,26 @@ def read_json(content: bytes) -> dict[str, Any]:
     return data
 
 
-def flatten(groups: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Merge groups of tensors into one mapping on the CPU, with keys ``group.name``."""
+def flatten(groups: Mapping[Any, Mapping[str, Value]], separator: str = ".") -> dict[str, Value]:
+    """Merge groups, such as tensors or arrays, into one mapping with keys ``group.name``."""
     return {
-        f"{group}.{name}": value.detach().cpu().contiguous()
-        for group, tensors in groups.items()
-        for name, value in tensors.items()
+        f"{group}{separator}{name}": value
+        for group, values in groups.items()
+        for name, value in values.items()
     }
 
 
-def unflatten(tensors: Mapping[str, Tensor], group: str) -> dict[str, Tensor]:
-    """The tensors of one group of a mapping made by `flatten`."""
-    start = f"{group}."
+def unflatten(flat: Mapping[str, Value], group: Any, separator: str = ".") -> dict[str, Value]:
+    """One group of a mapping made by `flatten`; empty if it has no such group."""
+    start = f"{group}{separator}"
     return {
-        name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)
+        name.removeprefix(start): value for name, value in flat.items() if name.startswith(start)
     }
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """The optimizer's moments and step counts, as ``parameter.name``."""
-    return {
-        f"{index}.{name}": value
-        for index, entry in optimizer.state_dict()["state"].items()
-        for name, value in entry.items()
-    }
+    return flatten(optimizer.state_dict()["state"])
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
