@@ -128,10 +128,11 @@ def measure(
     from ludarium.models import InferenceEngine
     from ludarium.models.inference import torch_threads
     from ludarium.training.alphazero.actors import search_settings
-    from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
+    from ludarium.training.alphazero.self_play import SelfPlay, choose_threads
     from ludarium.training.networks import chosen_architecture, fresh_network
     from ludarium.training.random_positions import random_observations
     from ludarium.training.runs.resources import check_device
+    from ludarium.training.turns import join_results
 
     device = check_device(config.device)
     threads = choose_threads(config.self_play, device)
@@ -156,7 +157,7 @@ def measure(
         results.append(self_play.play(settings, timed))
         play_seconds += time.perf_counter() - started - (timed.seconds - alone) / threads
     deviation = engine.deviation(random_observations(game, 512, config.seed + 1))
-    result = SelfPlayResult.join(results)
+    result = join_results(results)
     network_speed = timed.positions * threads / timed.seconds
     play_speed = result.simulations / play_seconds
     return {

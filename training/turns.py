@@ -1,4 +1,4 @@
-"""`Turns`: groups of games, which threads advance in turns until all have played enough.
+"""`GroupedPlay`: groups of games, which threads advance in `Turns` until all have played enough.
 
 There is one group more than there are threads, and a free thread always takes the group that is
 furthest behind. So all groups finish at the same time, however fast each core is, and no thread
@@ -10,18 +10,29 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+import numpy as np
 import torch
 
+from ludarium.configs.schema import DescentSelfPlay, SelfPlay
 from ludarium.envs.engine.threads import split
 from ludarium.models.inference import torch_threads
+from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import Evaluator
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class GroupOfGames(Protocol):
     """Games that are advanced together; their answers from the network come in one batch."""
+
+    @property
+    def observations(self) -> np.ndarray:
+        """float32 [B, *observation_shape], with room for the largest batch."""
 
     @property
     def positions(self) -> int:
@@ -34,13 +45,94 @@ class GroupOfGames(Protocol):
     def step(self, evaluate: Evaluator) -> None:
         """Evaluate what waits for the network, and play on until all games wait again."""
 
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that `restore` needs to continue exactly here."""
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Load what `state` returned; ``ValueError`` if it is of other games."""
+
 
 Group = TypeVar("Group", bound=GroupOfGames)
+Config = TypeVar("Config", SelfPlay, DescentSelfPlay)
+Result = TypeVar("Result", bound="DataclassInstance")
+
+
+class GroupedPlay(Generic[Group]):
+    """Groups of games, advanced by threads that divide torch's threads between them.
+
+    Args:
+        new_group: makes a group with this seed.
+        threads: number of groups that are advanced at the same time.
+        seed: of the games.
+
+    Attributes:
+        groups: as many as `number_of_groups` says.
+        batch: the largest batch for the network.
+        torch_threads_each: torch's threads in each thread.
+    """
+
+    def __init__(
+        self,
+        new_group: Callable[[np.random.SeedSequence], Group],
+        threads: int,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        self.groups = [new_group(own) for own in seed.spawn(number_of_groups(threads))]
+        self.batch = len(self.groups[0].observations)
+        self.threads = threads
+        self.torch_threads_each = torch_threads_each(threads)
+
+    def take_turns(
+        self,
+        evaluate: Evaluator,
+        progress: Callable[[int], None] | None = None,
+        seconds: float = math.inf,
+    ) -> None:
+        """One round of play of all groups, which have begun a chunk; see `Turns`."""
+        Turns(self.groups, self.threads, evaluate, progress, seconds).run()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays of all groups, ``number.name`` for each."""
+        return flatten(dict(enumerate(group.state() for group in self.groups)))
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` gave; ``ValueError`` or ``KeyError`` if it is of other games."""
+        for number, group in enumerate(self.groups):
+            group.restore(unflatten(arrays, number))
 
 
 def number_of_groups(threads: int) -> int:
     """One more than threads; a single one for a single thread."""
     return threads + 1 if threads > 1 else 1
+
+
+def share_of_group(config: Config, threads: int) -> Config:
+    """The configuration of one of the groups: its games, positions and megabytes of cache."""
+    count = number_of_groups(threads)
+    return config.model_copy(
+        update={
+            "games": max(1, config.games // count),
+            "positions": max(1, config.positions // count),
+            "cache": config.cache / count,
+        }
+    )
+
+
+def join_results(results: Sequence[Result]) -> Result:
+    """Join the results of several groups or actors, dataclasses of one class.
+
+    Counts are added up, arrays are concatenated in the order of the results, and what is None in
+    the first is None.
+    """
+    joined: dict[str, Any] = {}
+    for each in fields(results[0]):
+        values = [getattr(result, each.name) for result in results]
+        if isinstance(values[0], np.ndarray):
+            # Without its dtype, np.concatenate would drop the padding between fields.
+            joined[each.name] = np.concatenate(values, dtype=values[0].dtype)
+        else:
+            joined[each.name] = None if values[0] is None else sum(values)
+    return type(results[0])(**joined)
 
 
 class Turns(Generic[Group]):

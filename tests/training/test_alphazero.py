@@ -49,6 +49,7 @@ from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import GUMBEL, PUCT
+from ludarium.training.turns import join_results
 
 TINY = [
     "options={size: 3}",
@@ -220,7 +221,7 @@ def test_a_slow_core_takes_fewer_steps_and_changes_nothing():
     groups = self_play_of(threads=2)[0].groups
     assert [len(group.games.serials) for group in groups] == [8, 8, 8]
     for result in uneven:
-        alone = SelfPlayResult.join([play(group, settings, network) for group in groups])
+        alone = join_results([play(group, settings, network) for group in groups])
         assert contents_of(result.samples["state"]) == contents_of(alone.samples["state"])
         for name in ("policy", "search_value", "outcome", "score"):
             np.testing.assert_array_equal(result.samples[name], alone.samples[name])

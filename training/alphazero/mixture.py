@@ -20,6 +20,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import SearchSettings
+from ludarium.training.turns import join_results
 
 from .actors import Actors, Advance, LocalActors, Weights
 from .samples import Batch, BatchMaker, sample_dtype
@@ -168,7 +169,7 @@ class MixedActors(Actors):
         return self._join([actors.play(settings, resign_at, advance) for actors in self.actors])
 
     def _join(self, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
-        return SelfPlayResult.join(
+        return join_results(
             [
                 replace(result, samples=self.mixture.pack(number, result.samples))
                 for number, result in enumerate(results)

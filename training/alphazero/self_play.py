@@ -7,8 +7,8 @@ each waits for the network again. The games of a group depend on its seed only.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,12 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
 from ludarium.envs.engine.threads import available_cores
-from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search.cache import empty, new_cache, set_request
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.search import Evaluator
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import new_tree
-from ludarium.training.turns import Turns, number_of_groups, torch_threads_each
+from ludarium.training.turns import GroupedPlay, join_results, share_of_group
 
 from .kernels import self_play as kernels
 from .kernels.self_play import (
@@ -92,21 +91,6 @@ class SelfPlayResult:
     def of_playouts(cls, samples: np.ndarray, playouts: int) -> SelfPlayResult:
         """Samples of the bootstrap, each searched with so many playouts."""
         return cls(samples, positions=len(samples), simulations=len(samples) * playouts)
-
-    @classmethod
-    def join(cls, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
-        """Join the results of several groups; the samples keep their order."""
-        counts = {
-            each.name: sum(getattr(result, each.name) for result in results)
-            for each in fields(cls)
-            if each.name not in ("samples", "trials", "versions", "seconds")
-        }
-        return cls(
-            samples=join_samples([result.samples for result in results]),
-            trials=np.concatenate([result.trials for result in results]),
-            versions=np.concatenate([result.versions for result in results]),
-            **counts,
-        )
 
 
 class Group:
@@ -320,8 +304,8 @@ def _first_rows(log: Log, positions: int) -> Log:
     return log._replace(**rows)
 
 
-class SelfPlay:
-    """Groups of games, advanced by a pool of threads that divide torch's threads between them.
+class SelfPlay(GroupedPlay[Group]):
+    """Groups of games, advanced in turns; see `GroupedPlay`.
 
     Args:
         game: the rules.
@@ -330,10 +314,6 @@ class SelfPlay:
         threads: number of groups that are advanced at the same time.
         seed: of the games.
         dtype: of the samples, from `sample_dtype`; by default the plain one.
-
-    Attributes:
-        groups: one more than threads; a single one for a single thread.
-        batch: games in a group, and so the largest batch for the network.
     """
 
     def __init__(
@@ -345,20 +325,8 @@ class SelfPlay:
         seed: np.random.SeedSequence,
         dtype: np.dtype | None = None,
     ) -> None:
-        count = number_of_groups(threads)
-        self.batch = max(1, config.games // count)
-        share = config.model_copy(
-            update={
-                "games": self.batch,
-                "positions": max(1, config.positions // count),
-                "cache": config.cache / count,
-            }
-        )
-        self.groups = [
-            Group(game, share, settings, group_seed, dtype) for group_seed in seed.spawn(count)
-        ]
-        self.threads = threads
-        self.torch_threads_each = torch_threads_each(threads)
+        share = share_of_group(config, threads)
+        super().__init__(lambda own: Group(game, share, settings, own, dtype), threads, seed)
 
     def play(
         self,
@@ -383,14 +351,5 @@ class SelfPlay:
         share = None if positions is None else max(1, positions // len(self.groups))
         for group in self.groups:
             group.begin(settings, resign_at, share, version)
-        Turns(self.groups, self.threads, evaluate, progress, seconds).run()
-        return SelfPlayResult.join([group.collect() for group in self.groups])
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The arrays of all groups, ``number.name`` for each."""
-        return flatten(dict(enumerate(group.state() for group in self.groups)))
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` gave; ``ValueError`` or ``KeyError`` if it is of other games."""
-        for number, group in enumerate(self.groups):
-            group.restore(unflatten(arrays, number))
+        self.take_turns(evaluate, progress, seconds)
+        return join_results([group.collect() for group in self.groups])

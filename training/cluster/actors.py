@@ -27,6 +27,7 @@ from ludarium.training.alphazero.actors import Actors, Advance, Weights
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.search import SearchSettings
+from ludarium.training.turns import join_results
 
 from .flow import Flow
 from .nodes import Node, Nodes, Say, only_on, room_on
@@ -196,7 +197,7 @@ class ClusterActors(Actors):
             self._is_playing = False
             self._flow = play
         advance(sum(delivery.result.positions for delivery in taken))
-        return SelfPlayResult.join([delivery.result for delivery in taken])
+        return join_results([delivery.result for delivery in taken])
 
     def play(self, settings: SearchSettings, resign_at: float, advance: Advance) -> SelfPlayResult:
         """Take the positions of an iteration; the actors play on."""
@@ -213,7 +214,7 @@ class ClusterActors(Actors):
                 self._iteration_seconds = now - self._taken_at
         seconds = now - (self._taken_at or began)
         self._taken_at = now
-        result = SelfPlayResult.join([delivery.result for delivery in taken])
+        result = join_results([delivery.result for delivery in taken])
         advance(result.positions)
         return replace(result, seconds=seconds)
 

@@ -15,11 +15,9 @@ from ludarium.configs.schema import DescentSelfPlay as SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
-from ludarium.training.alphazero.samples import join_samples
-from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import Evaluator
 from ludarium.training.search.cache import empty, set_request
-from ludarium.training.turns import Turns, number_of_groups, torch_threads_each
+from ludarium.training.turns import GroupedPlay, join_results, share_of_group
 
 from .kernels import self_play as kernels
 from .kernels.self_play import ENDED, EXPANSIONS, PLIES, POSITIONS, Games, Log
@@ -168,35 +166,21 @@ def _new_log(game: Game, positions: int) -> Log:
     )
 
 
-class SelfPlay:
-    """Groups of games, advanced by threads that divide torch's threads between them.
+class SelfPlay(GroupedPlay[Group]):
+    """Groups of games, advanced in turns; see `GroupedPlay`.
 
     Args:
         game: the rules.
         config: games and positions in all, which the groups share evenly; the batch of each.
         threads: number of groups that are advanced at the same time.
         seed: of the games.
-
-    Attributes:
-        groups: one more than threads; a single one for a single thread.
-        batch: the largest batch for the network.
     """
 
     def __init__(
         self, game: Game, config: SelfPlayConfig, threads: int, seed: np.random.SeedSequence
     ) -> None:
-        count = number_of_groups(threads)
-        share = config.model_copy(
-            update={
-                "games": max(1, config.games // count),
-                "positions": max(1, config.positions // count),
-                "cache": config.cache / count,
-            }
-        )
-        self.groups = [Group(game, share, group_seed) for group_seed in seed.spawn(count)]
-        self.batch = len(self.groups[0].observations)
-        self.threads = threads
-        self.torch_threads_each = torch_threads_each(threads)
+        share = share_of_group(config, threads)
+        super().__init__(lambda own: Group(game, share, own), threads, seed)
 
     def play(
         self,
@@ -207,22 +191,5 @@ class SelfPlay:
         """Play an iteration in every group; their samples are in the groups' order."""
         for group in self.groups:
             group.begin(settings)
-        Turns(self.groups, self.threads, evaluate, progress).run()
-        results = [group.collect() for group in self.groups]
-        return DescentResult(
-            samples=join_samples([result.samples for result in results]),
-            games=sum(result.games for result in results),
-            plies=sum(result.plies for result in results),
-            expansions=sum(result.expansions for result in results),
-            evaluations=sum(result.evaluations for result in results),
-            hits=sum(result.hits for result in results),
-        )
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The arrays of all groups, ``number.name`` for each."""
-        return flatten(dict(enumerate(group.state() for group in self.groups)))
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` gave; ``ValueError`` or ``KeyError`` if it is of other games."""
-        for number, group in enumerate(self.groups):
-            group.restore(unflatten(arrays, number))
+        self.take_turns(evaluate, progress)
+        return join_results([group.collect() for group in self.groups])
