@@ -1,4 +1,4 @@
-"""The AlphaZero training loop; `Trainer` adds evaluation and saving.
+"""The AlphaZero training loop; `ReplayTrainer` learns, `Trainer` adds evaluation and saving.
 
 Actors play, the replay buffer keeps the latest positions, the learner learns from them, and the
 actors get its weights. Who the actors are is not known here, see `actors`.
@@ -11,52 +11,39 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from ludarium.configs import AlphaZeroConfig
 from ludarium.configs.schema import Cluster as ClusterConfig
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import play_match
-from ludarium.training.networks import fresh_network
-from ludarium.training.random_positions import random_observations
-from ludarium.training.runs.reporting import Column
-from ludarium.training.runs.state import (
-    State,
-    flatten,
-    optimizer_tensors,
-    restore_optimizer,
-    unflatten,
-)
-from ludarium.training.runs.trainer import Trainer
+from ludarium.training.runs.reporting import PROGRESS_COLUMNS, Column
+from ludarium.training.runs.state import State
 
 from .actors import Actors, LocalActors, Weights, search_settings
 from .kernels.self_play import NEVER_RESIGN
-from .learner import Learner, Losses
+from .learner import Losses
 from .mixture import MixedActors, Mixture, games_of
-from .replay import Replay
 from .resignation import TRIAL, Calibration, false_positive_rate
-from .self_play import SelfPlayResult, choose_threads
+from .samples import Batch
+from .self_play import SelfPlayResult
+from .trainer import LEARNING_COLUMNS, ReplayTrainer
 
-#: Observations that calibrate the activation ranges of the int8 backend.
-_EXAMPLES = 512
-
-#: Columns of the table; ``policy``, ``result`` (win, draw, loss) and ``score`` are losses.
+#: Columns of the table; ``policy`` is a loss.
 COLUMNS = (
-    Column("run", 5, lambda m: f"{100 * m['progress']:.0f} %"),
-    Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
-    Column("iter", 5, lambda m: f"{m['iteration']}", 3),
+    *PROGRESS_COLUMNS,
     Column("sims", 4, lambda m: f"{m['simulations_per_move']}", 1),
     Column("games/s", 7, lambda m: f"{m['games_per_second']:.1f}" if m["games_per_second"] else ""),
     Column("sims/s", 9, lambda m: f"{m['simulations_per_second']:,.0f}"),
     Column("policy", 6, lambda m: f"{m['policy_loss']:.3f}"),
-    Column("result", 6, lambda m: f"{m['outcome_loss']:.3f}"),
-    Column("score", 6, lambda m: f"{m['score_loss']:.3f}", 2),
-    Column("replay", 8, lambda m: f"{m['replay']:,}", 4),
+    *LEARNING_COLUMNS,
 )
 #: Further columns of a run on a cluster: actors, mean age of the weights that played, who waits.
 CLUSTER_COLUMNS = (
@@ -84,8 +71,8 @@ def peer_devices(device: str, config: ClusterConfig) -> list[str]:
     return [f"cuda:{number}" for number in others[: config.learner_gpus - 1]]
 
 
-class AlphaZeroTrainer(Trainer):
-    """A run of the AlphaZero loop; see `Trainer`."""
+class AlphaZeroTrainer(ReplayTrainer):
+    """A run of the AlphaZero loop; see `ReplayTrainer`."""
 
     columns = COLUMNS
     cluster_columns = CLUSTER_COLUMNS
@@ -93,9 +80,9 @@ class AlphaZeroTrainer(Trainer):
 
     def check_config(self) -> None:
         """Refuse ownership training in games whose cells have no owners, and bad variants."""
-        self.games = games_of(self.config)
         if self.config.variants:
-            self.variants = [game for game, _ in self.games]
+            self._shares = games_of(self.config)
+            self.variants = [game for game, _ in self._shares]
             if self.cluster is not None:
                 raise ValueError("variants are not played on a cluster: leave out --cluster")
         weight = self.config.learner.ownership_weight
@@ -108,38 +95,24 @@ class AlphaZeroTrainer(Trainer):
     def build(self, saved: State | None) -> None:
         """Make the network, the learner, the replay buffer and the actors."""
         config = self.config
-        seeds = np.random.SeedSequence(config.seed).spawn(4)
-        torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        self.network = fresh_network(self.game, config.network, self.variants)
-        self.rng = np.random.default_rng(seeds[1])
-        if saved is None:
-            self.workers = choose_threads(config.self_play, self.device)
-        else:
-            self.workers = saved.description["workers"]
         resign = config.self_play.resign
         self.calibration = Calibration(resign) if resign is not None else None
         self.mixture = Mixture(
-            [game for game, _ in self.games],
+            self.games,
             config.learner.ownership_weight > 0,
             self.calibration is not None,
             config.learner.search_value,
         )
-        self.replay = Replay(self.mixture.dtype, max(config.replay.first, config.replay.last))
-        has_score = self.game.max_score > 0
-        self.learner = Learner(
-            self.network,
-            config.learner,
-            has_score,
-            self.device,
-            self.workers,
-            peers=[] if self.cluster is None else peer_devices(self.device, config.cluster),
-        )
-        # Without a gate the EMA network itself plays.
-        gated = config.gate.games > 0
-        self._player = (
-            copy.deepcopy(self.learner.ema_network) if gated else self.learner.ema_network
-        )
-        self.actors = self._make_actors(seeds[2], seeds[3])
+        super().build(saved)
+
+    def build_players(
+        self, bootstrap_seed: np.random.SeedSequence, seed: np.random.SeedSequence
+    ) -> None:
+        """Make the actors; without a gate the EMA network itself plays."""
+        gated = self.config.gate.games > 0
+        ema_network = self.learner.ema_network
+        self._player = copy.deepcopy(ema_network) if gated else ema_network
+        self.actors = self._make_actors(bootstrap_seed, seed)
 
     def _make_actors(
         self, bootstrap_seed: np.random.SeedSequence, seed: np.random.SeedSequence
@@ -157,7 +130,7 @@ class AlphaZeroTrainer(Trainer):
             )
         if self.variants:
             return MixedActors(
-                self.games,
+                self._shares,
                 self.mixture,
                 self.config,
                 self.workers,
@@ -167,7 +140,7 @@ class AlphaZeroTrainer(Trainer):
                 seed,
             )
         return LocalActors(
-            self.games[0][0],
+            self.game,
             self.config,
             self.workers,
             self.mixture.dtype,
@@ -183,9 +156,9 @@ class AlphaZeroTrainer(Trainer):
         return self._player
 
     @property
-    def step(self) -> int:
-        """Gradient steps done."""
-        return self.learner.step
+    def backend(self) -> str:
+        """That of the actors."""
+        return self.actors.backend
 
     @property
     def resources(self) -> str:
@@ -193,26 +166,29 @@ class AlphaZeroTrainer(Trainer):
         return self.actors.resources
 
     @property
-    def match_backend(self) -> str:
-        """Backend for evaluation matches: that of self-play, but float32 in place of int8."""
-        return "onnx" if self.actors.backend == "onnx-int8" else self.actors.backend
+    def dtype(self) -> np.dtype:
+        """That of the mixture's records."""
+        return self.mixture.dtype
+
+    def batches(self, records: np.ndarray, rng: np.random.Generator) -> list[Batch]:
+        """The batch of each of the games among records [N]."""
+        return self.mixture.batches(records, rng)
+
+    def peers(self) -> list[str]:
+        """On a cluster, the GPUs that learn along."""
+        return [] if self.cluster is None else peer_devices(self.device, self.config.cluster)
 
     def play_and_learn(self) -> dict[str, Any]:
         """Self-play (bootstrap games in the first iteration), then gradient steps."""
-        config, progress = self.config, self.progress
         resign_threshold = self.resign_threshold
         started = time.perf_counter()
-        if self.iteration == 0 and config.bootstrap.positions:
-            result, replay_ratio = self._bootstrap(), config.bootstrap.replay_ratio
-        else:
-            result, replay_ratio = self._play(progress), config.learner.replay_ratio
+        result = self._bootstrap() if self.in_bootstrap else self._play()
         played = time.perf_counter()
         resignation = self._calibrate(result, resign_threshold)
-        losses = self._learn(result.samples, replay_ratio, progress)
+        losses = self.learn(result.samples)
         learnt = time.perf_counter()
         play_seconds = played - started if result.seconds is None else result.seconds
-        metrics = self._metrics(result, losses, play_seconds, learnt - played, progress)
-        return metrics | resignation
+        return self._metrics(result, losses, play_seconds, learnt - played) | resignation
 
     def update_players(self) -> dict[str, Any]:
         """Publish the EMA network, if it passes the gate."""
@@ -222,12 +198,11 @@ class AlphaZeroTrainer(Trainer):
         self.reporter.begin("bootstrap", self.config.bootstrap.positions)
         return self.actors.bootstrap(self.reporter.advance)
 
-    def _play(self, progress: float) -> SelfPlayResult:
+    def _play(self) -> SelfPlayResult:
         """One iteration of self-play with the network that plays."""
         self.reporter.begin("self-play", self.config.self_play.positions)
-        return self.actors.play(
-            search_settings(self.config, progress), self.resign_threshold, self.reporter.advance
-        )
+        settings = search_settings(self.config, self.progress)
+        return self.actors.play(settings, self.resign_threshold, self.reporter.advance)
 
     @property
     def resign_threshold(self) -> float:
@@ -249,23 +224,6 @@ class AlphaZeroTrainer(Trainer):
         }
         wrong = false_positive_rate(result.trials, resign_threshold)
         return metrics if wrong is None else metrics | {"resign_false_positive_rate": wrong}
-
-    def _learn(self, samples: np.ndarray, replay_ratio: float, progress: float) -> Losses:
-        """Gradient steps: each new position is sampled ``replay_ratio`` times on average."""
-        window = self.config.replay.first + progress * (
-            self.config.replay.last - self.config.replay.first
-        )
-        self.replay.add(self.iteration + 1, samples, round(window))
-        self._chunk = samples
-        losses = Losses()
-        batch = self.config.learner.batch
-        steps = round(len(samples) * replay_ratio / batch)
-        self.reporter.begin("learning", steps)
-        for _ in range(steps):
-            drawn = self.replay.draw(batch, self.rng)
-            self.learner.learn(self.mixture.batches(drawn, self.rng), progress, losses)
-            self.reporter.advance(1)
-        return losses
 
     def _pass_gate(self) -> dict[str, Any]:
         """If the EMA network wins the gate match, let it play from now on; metrics for the log."""
@@ -294,22 +252,9 @@ class AlphaZeroTrainer(Trainer):
         """The network that plays, for the actors."""
         of_games = tuple(
             Weights(self.iteration, self.network_of(game), examples)
-            for (game, _), examples in zip(self.games, self._examples(), strict=True)
+            for game, examples in zip(self.games, self.examples(), strict=True)
         )
         return replace(of_games[0], of_games=of_games)
-
-    def _examples(self) -> list[np.ndarray]:
-        """Example observations of each game; the same for the same iteration of a run."""
-        games = [game for game, _ in self.games]
-        examples = [np.zeros((0, *game.observation_shape), np.float32) for game in games]
-        if len(self.replay):
-            rng = np.random.default_rng([self.config.seed, self.iteration])
-            drawn = self.replay.draw(_EXAMPLES * len(games), rng)
-            examples = [batch.observations for batch in self.mixture.batches(drawn, rng)]
-        return [
-            found if len(found) else random_observations(game, _EXAMPLES, self.config.seed)
-            for game, found in zip(games, examples, strict=True)
-        ]
 
     def _metrics(
         self,
@@ -317,13 +262,12 @@ class AlphaZeroTrainer(Trainer):
         losses: Losses,
         play_seconds: float,
         learn_seconds: float,
-        progress: float,
     ) -> dict[str, Any]:
         """Metrics of an iteration, for the log."""
         return {
             "step": self.learner.step,
-            "simulations_per_move": self.config.self_play.simulations_at(progress),
-            "learning_rate": self.learner.learning_rate(progress),
+            "simulations_per_move": self.config.self_play.simulations_at(self.progress),
+            "learning_rate": self.learner.learning_rate(self.progress),
             "replay": len(self.replay),
             "games_per_second": result.games / play_seconds,
             "positions_per_second": result.positions / play_seconds,
@@ -339,52 +283,38 @@ class AlphaZeroTrainer(Trainer):
             "ownership_loss": losses.ownership,
         }
 
+    def networks(self) -> dict[str, nn.Module]:
+        """Those of every run, the network that plays if it is another one, and the owners' head."""
+        found = super().networks()
+        if self.player is not self.learner.ema_network:
+            found["player"] = self.player
+        if self.learner.ownership is not None:
+            found["ownership"] = self.learner.ownership
+        return found
+
+    def playing(self) -> dict[str, np.ndarray]:
+        """The actors' games and searches."""
+        return self.actors.state()
+
+    def restore_playing(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Give the actors their games and the weights."""
+        self.actors.restore(arrays, self._weights())
+
     def state(self) -> State:
-        """Networks, optimizer, replay, and the games and searches in progress."""
-        learner = self.learner
-        groups = {
-            "network": learner.network.state_dict(),
-            "ema": learner.ema_network.state_dict(),
-            "optimizer": optimizer_tensors(learner.optimizer),
-        }
-        if self.player is not learner.ema_network:
-            groups["player"] = self.player.state_dict()
-        if learner.ownership is not None:
-            groups["ownership"] = learner.ownership.state_dict()
-        description: dict[str, Any] = {
-            "step": learner.step,
-            "rng": self.rng.bit_generator.state,
-            "workers": self.workers,
-        }
+        """That of every run, and the trials of resignation."""
+        state = super().state()
         if self.calibration is not None:
-            description["trials"] = self.calibration.trials.tolist()
-        return State(
-            description,
-            flatten(groups),
-            self.actors.state(),
-            self._chunk,
-            list(self.replay.chunks),
-        )
+            state.description["trials"] = self.calibration.trials.tolist()
+        return state
 
     def restore(self, state: State) -> None:
         """Load a state that `state` returned."""
-        description, tensors, learner = state.description, state.tensors, self.learner
-        learner.step = description["step"]
-        self.rng.bit_generator.state = description["rng"]
         if self.calibration is not None:
-            self.calibration.add(np.array([tuple(t) for t in description["trials"]], TRIAL))
-        learner.network.load_state_dict(unflatten(tensors, "network"))
-        learner.ema_network.load_state_dict(unflatten(tensors, "ema"))
-        if self.player is not learner.ema_network:
-            self._player.load_state_dict(unflatten(tensors, "player"))
-        if learner.ownership is not None:
-            learner.ownership.load_state_dict(unflatten(tensors, "ownership"))
-        restore_optimizer(learner.optimizer, unflatten(tensors, "optimizer"))
-        self.replay.restore(state.replay, self.folder.chunk)
-        self.actors.restore(state.arrays, self._weights())
+            trials = [tuple(trial) for trial in state.description["trials"]]
+            self.calibration.add(np.array(trials, TRIAL))
+        super().restore(state)
 
     def close(self) -> None:
-        """Stop actors and learner."""
+        """Stop learner and actors."""
         super().close()
         self.actors.close()
-        self.learner.close()

@@ -26,7 +26,7 @@ from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.networks import fresh_network
-from ludarium.training.runs.reporting import Column, Reporter
+from ludarium.training.runs.reporting import PROGRESS_COLUMNS, Column, Reporter
 from ludarium.training.runs.state import (
     State,
     flatten,
@@ -45,9 +45,7 @@ _STATISTICS_PLIES = 64  # of random play that the network's normalisation is mea
 
 #: ``score`` is the learner's against its opponents, in percent; ``entropy`` in nats.
 COLUMNS = (
-    Column("run", 5, lambda m: f"{100 * m['progress']:.0f} %"),
-    Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
-    Column("iter", 5, lambda m: f"{m['iteration']}", 3),
+    *PROGRESS_COLUMNS,
     Column("steps", 10, lambda m: f"{m['step']:,}", 1),
     Column("steps/s", 7, lambda m: f"{m['steps_per_second']:,.0f}"),
     Column("self-play", 9, lambda m: f"{100 * m['self_play_score']:.0f} %"),

@@ -54,6 +54,12 @@ class Column(NamedTuple):
     rank: int = 0
 
 
+#: First columns of every algorithm: how much of the run is done, minutes, iterations.
+PROGRESS_COLUMNS = (
+    Column("run", 5, lambda m: f"{100 * m['progress']:.0f} %"),
+    Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
+    Column("iter", 5, lambda m: f"{m['iteration']}", 3),
+)
 #: Estimated time left; printed after the columns of the algorithm.
 LEFT = Column("left", 7, lambda m: as_time(time_left(m["progress"], m["seconds"])), 1)
 #: Seconds between progress lines of a running task where the output is not a terminal.
