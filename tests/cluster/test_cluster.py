@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from ludarium.configs import apply_settings, load_config
 from ludarium.models import build_network
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
@@ -25,21 +24,18 @@ from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
+from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 pytest.importorskip("ray", reason='Ray is not installed: pip install "ludarium[cluster]"')
 
-TINY = [
-    "options={size: 3}",
-    "backend=eager",
+TINY = (
+    *ALPHAZERO,
     "device=cpu",
     "budget={iterations: 3, minutes: null}",
-    "network={channels: 8, blocks: 1}",
-    "self_play={games: 16, positions: 256, workers: 1, simulations: 8, opening_plies: 2}",
-    "bootstrap={positions: 0}",
+    "self_play.workers=1",
     "replay={first: 2000, last: 20000}",
-    "learner={batch: 64, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
-    "evaluation={every: 0}",
-]
+)
+RUNS = TinyRuns(AlphaZeroTrainer, "corso/demo", TINY)
 PATIENCE = 600.0  # seconds for what takes a few on an idle machine
 
 
@@ -57,7 +53,7 @@ class Run:
     """A run on a cluster, whose events a test may wait for."""
 
     def __init__(self, cluster, folder: Path, *settings: str) -> None:
-        config = apply_settings(load_config("corso/demo"), [*TINY, *settings])
+        config = RUNS.config(*settings)
         self.listener = Listener()
         self.cluster = Cluster(cluster.address)
         self.trainer = AlphaZeroTrainer(config, RunFolder(folder), self.listener, self.cluster)
@@ -158,11 +154,7 @@ def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
 
 def test_a_run_moves_to_a_cluster_and_back(new_cluster, begin, tmp_path):
     def on_one_machine(iterations: int) -> AlphaZeroTrainer:
-        config = apply_settings(load_config("corso/demo"), [*TINY, "cluster.staleness=3"])
-        trainer = AlphaZeroTrainer(config, RunFolder(tmp_path / "run"), Listener())
-        trainer.run(stop=lambda: trainer.iteration >= iterations)
-        trainer.close()
-        return trainer
+        return RUNS.trained(tmp_path / "run", "cluster.staleness=3", iterations=iterations)
 
     on_one_machine(1)
     run = begin(new_cluster(1), "cluster.staleness=1")
@@ -306,7 +298,7 @@ def test_a_driver_that_is_killed_goes_on_and_a_second_one_is_refused(new_cluster
 
 def test_a_cluster_that_is_not_there_is_an_error_in_one_line(tmp_path):
     folder = tmp_path / "run"
-    config = apply_settings(load_config("corso/demo"), TINY)
+    config = RUNS.config()
     cluster = Cluster("127.0.0.1:1")
     with pytest.raises(
         ValueError, match=r"cannot use the Ray cluster at 127\.0\.0\.1:1 .*ray start"

@@ -50,30 +50,10 @@ from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import GUMBEL, PUCT
 from ludarium.training.turns import join_results
+from tests.tiny_runs import ALPHAZERO, TinyRuns
 
-TINY = [
-    "options={size: 3}",
-    "backend=eager",
-    "budget={iterations: 3}",
-    "network={channels: 8, blocks: 1}",
-    "self_play={games: 16, positions: 256, workers: 2, simulations: 8, opening_plies: 2}",
-    "bootstrap={positions: 0}",
-    "learner={batch: 64, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
-    "evaluation={every: 0}",
-]
-
-
-def tiny_config(*settings: str):
-    return apply_settings(load_config("corso/demo"), [*TINY, *settings])
-
-
-def trained(folder, *settings: str, iterations: int | None = None) -> AlphaZeroTrainer:
-    """Run a tiny training, for so many iterations or to its end."""
-    trainer = AlphaZeroTrainer(tiny_config(*settings), RunFolder(folder), Reporter())
-    goal = iterations if iterations is not None else 10**9
-    trainer.run(stop=lambda: trainer.iteration >= goal)
-    trainer.close()
-    return trainer
+RUNS = TinyRuns(AlphaZeroTrainer, "corso/demo", ALPHAZERO)
+tiny_config, trained = RUNS.config, RUNS.trained
 
 
 def weights(trainer: AlphaZeroTrainer) -> dict[str, torch.Tensor]:
@@ -397,10 +377,7 @@ def test_training_learns_corso_3x3(tmp_path):
 
 
 def test_a_named_size_is_written_out_in_the_checkpoint(tmp_path):
-    config = tiny_config("budget={iterations: 1}", "network={size: tiny}")
-    trainer = AlphaZeroTrainer(config, RunFolder(tmp_path), Reporter())
-    trainer.run()
-    trainer.close()
+    trained(tmp_path, "budget={iterations: 1}", "network={size: tiny}")
     checkpoint = load_checkpoint(tmp_path / "agent.safetensors")
     size = SIZES[len(checkpoint.shape.observation)]["tiny"]
     assert tuple(checkpoint.architecture.options.values()) == size
@@ -815,7 +792,7 @@ def test_a_network_that_does_not_pass_the_gate_does_not_play(tmp_path):
     assert same_weights(open_gate.player, without.player)
     assert without.player is without.learner.ema_network
 
-    trainer = AlphaZeroTrainer(tiny_config(GATE % 1), RunFolder(tmp_path / "closed"), Reporter())
+    trainer = RUNS.begun(tmp_path / "closed", GATE % 1)
     first = copy.deepcopy(trainer.player)
     seen = []
 

@@ -11,7 +11,6 @@ import torch
 
 from ludarium.cli import main
 from ludarium.cli.play import _NoPageError, _own_variant
-from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import DescentSelfPlay
 from ludarium.envs import GAMES, Position, make_game
 from ludarium.envs.engine.compile import specialise
@@ -32,16 +31,15 @@ from ludarium.training.descent.settings import MinimaxSettings
 from ludarium.training.descent.tree import NO_STATE, NODE
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
-from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from tests.tictactoe import TicTacToe
+from tests.tiny_runs import TinyRuns
 
 from .random_tree import RandomTree
 from .test_search import exact_value, random_positions, states_of
 
 SEARCHES = pytest.mark.parametrize("to_end", [False, True], ids=["best-first", "descent"])
 
-TINY = [
+TINY = (
     "options={size: 3}",
     "backend=eager",
     "budget={iterations: 3, minutes: null}",
@@ -49,7 +47,9 @@ TINY = [
     "self_play={games: 16, positions: 400, workers: 2, expansions: 8, batch: 32, opening_plies: 2}",
     "learner={batch: 64, replay_ratio: 2, learning_rate: 0.01, warmup_steps: 5}",
     "evaluation={every: 0}",
-]
+)
+RUNS = TinyRuns(DescentTrainer, "corso/descent", TINY)
+tiny_config, trained = RUNS.config, RUNS.trained
 
 
 def made_up(seed: int):
@@ -62,19 +62,6 @@ def made_up(seed: int):
         return answers[:, 1:].astype(np.float32), (0.9 * answers[:, 0]).astype(np.float32)
 
     return evaluate
-
-
-def tiny_config(*settings: str):
-    return apply_settings(load_config("corso/descent"), [*TINY, *settings])
-
-
-def trained(folder, *settings: str, iterations: int | None = None) -> DescentTrainer:
-    """Run a tiny training, for so many iterations or to its end."""
-    trainer = DescentTrainer(tiny_config(*settings), RunFolder(folder), Reporter())
-    goal = iterations if iterations is not None else 10**9
-    trainer.run(stop=lambda: trainer.iteration >= goal)
-    trainer.close()
-    return trainer
 
 
 # The search.
@@ -405,8 +392,8 @@ def test_a_run_may_begin_with_playouts(tmp_path):
 
 
 def test_games_without_a_board_are_learnt_too(tmp_path):
-    config = apply_settings(load_config("obelisk/descent"), [*TINY[1:], "budget={iterations: 1}"])
-    trainer = DescentTrainer(config, RunFolder(tmp_path), Reporter())
+    runs = TinyRuns(DescentTrainer, "obelisk/descent", TINY[1:])
+    trainer = runs.begun(tmp_path, "budget={iterations: 1}")
     before = [weight.clone() for weight in trainer.network.parameters()]
     trainer.run()
     changed = [(a != b).any() for a, b in zip(before, trainer.network.parameters(), strict=True)]

@@ -6,41 +6,22 @@ import numpy as np
 import pytest
 
 import ludarium.training.agents.checkpoints as checkpoints
-from ludarium.configs import apply_settings, load_config
 from ludarium.envs import GAMES, make_game
 from ludarium.models import load_checkpoint
 from ludarium.training.agents import make_agent
 from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.alphazero.mixture import Mixture, games_of
 from ludarium.training.alphazero.samples import sample_dtype
-from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.resources import memory_of
+from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 VARIANTS = "variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]"
-TINY = [
-    "options={size: 3}",
-    "device=cpu",
-    "backend=onnx",
-    "budget={iterations: 3}",
-    "network={channels: 8, blocks: 2}",
-    "self_play={games: 16, positions: 256, workers: 2, simulations: 8, opening_plies: 2}",
-    "bootstrap={positions: 0}",
-    "learner={batch: 64, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
-    "evaluation={every: 0}",
-    VARIANTS,
-]
-
-
-def tiny_config(*settings):
-    return apply_settings(load_config("corso/demo"), [*TINY, *settings])
-
-
-def trained(folder, *settings, iterations=10**9):
-    trainer = AlphaZeroTrainer(tiny_config(*settings), RunFolder(folder), Reporter())
-    trainer.run(stop=lambda: trainer.iteration >= iterations)
-    trainer.close()
-    return trainer
+RUNS = TinyRuns(
+    AlphaZeroTrainer,
+    "corso/demo",
+    (*ALPHAZERO, "device=cpu", "backend=onnx", "network={channels: 8, blocks: 2}", VARIANTS),
+)
+tiny_config, trained = RUNS.config, RUNS.trained
 
 
 def test_shares_are_divided_between_the_combinations():

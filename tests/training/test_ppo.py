@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 from ludarium.cli import main
-from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Opponents as OpponentsConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.batch import BatchEnv
@@ -23,8 +22,6 @@ from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
-from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 
 pytest.importorskip("sb3_contrib")
 
@@ -35,8 +32,9 @@ from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.ppo.opponents import CURRENT, PastSelf, Pool
 from ludarium.training.ppo.policy import NetworkPolicy, measure_statistics
 from ludarium.training.ppo.view import View
+from tests.tiny_runs import TinyRuns
 
-TINY = [
+TINY = (
     "options={size: 3}",
     "budget={iterations: 4, minutes: null}",
     "network={channels: 8, blocks: 1}",
@@ -44,20 +42,9 @@ TINY = [
     "opponents={every: 1, pool: 2, current: 0.3}",
     "learner={batch: 64, epochs: 2, learning_rate: 0.003}",
     "evaluation={every: 0}",
-]
-
-
-def tiny_config(*settings: str):
-    return apply_settings(load_config("corso/ppo"), [*TINY, *settings])
-
-
-def trained(folder, *settings: str, iterations: int | None = None) -> PPOTrainer:
-    """Run a tiny training, for so many iterations or to its end."""
-    trainer = PPOTrainer(tiny_config(*settings), RunFolder(folder), Reporter())
-    goal = iterations if iterations is not None else 10**9
-    trainer.run(stop=lambda: trainer.iteration >= goal)
-    trainer.close()
-    return trainer
+)
+RUNS = TinyRuns(PPOTrainer, "corso/ppo", TINY)
+tiny_config, trained = RUNS.config, RUNS.trained
 
 
 class Favourite(nn.Module):
@@ -345,8 +332,8 @@ def test_a_saved_run_of_other_games_is_refused(tmp_path):
 
 
 def test_games_without_a_board_are_learnt_too(tmp_path):
-    config = apply_settings(load_config("obelisk/ppo"), [*TINY[2:], "budget={iterations: 1}"])
-    trainer = PPOTrainer(config, RunFolder(tmp_path), Reporter())
+    runs = TinyRuns(PPOTrainer, "obelisk/ppo", TINY[2:])
+    trainer = runs.begun(tmp_path, "budget={iterations: 1}")
     before = [weight.clone() for weight in trainer.network.parameters()]
     trainer.run()
     changed = [(a != b).any() for a, b in zip(before, trainer.network.parameters(), strict=True)]
