@@ -75,21 +75,16 @@ def draw_run(folder: Path) -> None:
     """What a run learnt, by time, and where the time of each iteration went."""
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     log: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    figure, (strength, losses, times) = plt.subplots(3, 1, figsize=(8, 9))
     rated = [each for each in log if "elo" in each]
-    minutes = [each["seconds"] / 60 for each in rated]
-    strength.fill_between(
-        minutes,
-        [each["elo_low"] for each in rated],
-        [each["elo_high"] for each in rated],
-        alpha=0.2,
-    )
-    strength.plot(minutes, [each["elo"] for each in rated], marker="o")
-    strength.set(xlabel="minutes", ylabel="Elo (95 % interval)")
-    all_minutes = [each["seconds"] / 60 for each in log]
+    panels = 3 if len(rated) > 1 else 2  # a run may have left out evaluations
+    figure, all_axes = plt.subplots(panels, 1, figsize=(8, 3 * panels))
+    losses, times = all_axes[-2:]
+    if len(rated) > 1:
+        _draw_strength(all_axes[0], rated)
+    minutes = [each["seconds"] / 60 for each in log]
     for name, words in (("policy_loss", "policy"), ("outcome_loss", "win, draw, loss")):
-        losses.plot(all_minutes, [each[name] for each in log], marker=".", label=words)
-    losses.set(xlabel="minutes", ylabel="loss, nats")
+        losses.plot(minutes, [each[name] for each in log], marker=".", label=words)
+    losses.set(xlabel="minutes", ylabel="loss, nats", ylim=(0, None))
     losses.legend()
     numbers = [each["iteration"] for each in log]
     ends = [each["seconds"] for each in log]
@@ -102,13 +97,22 @@ def draw_run(folder: Path) -> None:
         times.bar(numbers, part, bottom=below, label=words)
         below = [a + b for a, b in zip(below, part, strict=True)]
     times.set(xlabel="iteration", ylabel="seconds")
-    times.legend()
-    for each in (strength, losses, times):
-        each.grid(alpha=0.3)
+    times.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    for axes in all_axes:
+        axes.grid(alpha=0.3)
     _save(figure, "run.svg")
     total = sum(whole)
     shares = {name: sum(part) / total for name, part in (("play", play), ("learn", learn))}
     print(f"{total:.0f} s: " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
+
+
+def _draw_strength(axes: Any, rated: list[dict[str, Any]]) -> None:
+    """Elo by time, of the iterations that were evaluated."""
+    minutes = [each["seconds"] / 60 for each in rated]
+    low, high = ([each[name] for each in rated] for name in ("elo_low", "elo_high"))
+    axes.fill_between(minutes, low, high, alpha=0.2)
+    axes.plot(minutes, [each["elo"] for each in rated], marker="o")
+    axes.set(xlabel="minutes", ylabel="Elo (95 % interval)")
 
 
 def _save(figure: Any, name: str) -> None:
