@@ -46,6 +46,7 @@ def test_games_lists_every_option(capsys):
     assert [agent["command"] for agent in games["onyx"]["trained_agents"]] == [
         "ludarium play onyx --option size=6",
         "ludarium play onyx --option size=12",
+        "ludarium play onyx --option size=8",  # one for all boards
     ]
     assert main(["games"]) == 0
     assert "size=5" in capsys.readouterr().out
