@@ -47,6 +47,7 @@ _RECORDS = ("tables", "state", "view", "before")
 _NEEDED = ("init", "is_legal", "step", "observe")
 _MOST_ACTIONS = 2**15 - 1  # search trees store action numbers in two bytes
 _MOST_PLIES = 2**31 - 1
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # numba's messages have colours where colorama is there
 _WHOLE_NUMBERS = {
     "num_actions": (1, _MOST_ACTIONS),
     "max_plies": (1, _MOST_PLIES),
@@ -354,7 +355,7 @@ def _field(node: ast.expr, states: set[str]) -> str:
 
 def compile_error(game: Game, error: Exception) -> ValueError:
     """Shorten numba's error to two lines: which function, where, and what to do."""
-    text = str(error)
+    text = _COLOUR.sub("", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     reason = next(
         (line for line in lines if not line.startswith("Failed in")), type(error).__name__

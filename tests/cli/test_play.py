@@ -65,7 +65,10 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Variant]]:
         (["corso", "--simulations", "4"], "g=corso&o=corso&seat=1&opponent=network:4"),
         (["corso:4"], "g=corso&o=corso&seat=1&opponent=network:4"),
         (["corso", "--opponent", "random"], "g=corso&o=corso&seat=1&opponent=random"),
-        (["onyx", "--option", "size=8", "--no-browser"], "g=onyx&o=onyx-size=8"),
+        (
+            ["onyx", "--option", "size=8", "--no-browser"],
+            "g=onyx&o=onyx-size=8&seat=1&opponent=network:64",
+        ),
         (["tictactoe", "--port", "8000"], "g=tictactoe&o=tictactoe"),
     ],
 )

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from ludarium.envs import Game, check_game
-from ludarium.envs.engine.check import check_description, check_rules, check_view
+from ludarium.envs.engine.check import (
+    check_description,
+    check_rules,
+    check_view,
+    compile_error,
+)
 from tests import tictactoe
 from tests.games import ALL_GAMES
 from tests.oddity import Oddity
@@ -229,6 +234,17 @@ def test_what_the_compiler_refuses_is_told_in_two_lines(changed):
     assert first.startswith("the rules of tictactoe cannot be compiled (step")
     assert "NUMBA_DISABLE_JIT=1" in second
     assert position == game.start()
+
+
+def test_colours_of_the_compilers_message_are_left_out():
+    text = (
+        "\x1b[1m\x1b[1mFailed in nopython mode pipeline (step: nopython frontend)\n"
+        "\x1b[1mUntyped global name '_has_lines'\x1b[0m\nin <function step at 0x7f00>"
+    )
+    first = str(compile_error(TicTacToe(), TypeError(text))).splitlines()[0]
+    assert first == (
+        "the rules of tictactoe cannot be compiled (step): Untyped global name '_has_lines'"
+    )
 
 
 def test_a_view_that_the_compiler_refuses_is_told_in_two_lines(changed):
