@@ -132,7 +132,7 @@ def measure(
     from ludarium.training.networks import chosen_architecture, fresh_network
     from ludarium.training.random_positions import random_observations
     from ludarium.training.runs.resources import check_device
-    from ludarium.training.turns import join_results
+    from ludarium.training.search import join_results
 
     device = check_device(config.device)
     threads = choose_threads(config.self_play, device)

@@ -11,8 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -22,9 +21,6 @@ from ludarium.envs.engine.threads import split
 from ludarium.models.inference import torch_threads
 from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import Evaluator
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 
 class GroupOfGames(Protocol):
@@ -54,7 +50,6 @@ class GroupOfGames(Protocol):
 
 Group = TypeVar("Group", bound=GroupOfGames)
 Config = TypeVar("Config", SelfPlay, DescentSelfPlay)
-Result = TypeVar("Result", bound="DataclassInstance")
 
 
 class GroupedPlay(Generic[Group]):
@@ -116,23 +111,6 @@ def share_of_group(config: Config, threads: int) -> Config:
             "cache": config.cache / count,
         }
     )
-
-
-def join_results(results: Sequence[Result]) -> Result:
-    """Join the results of several groups or actors, dataclasses of one class.
-
-    Counts are added up, arrays are concatenated in the order of the results, and what is None in
-    the first is None.
-    """
-    joined: dict[str, Any] = {}
-    for each in fields(results[0]):
-        values = [getattr(result, each.name) for result in results]
-        if isinstance(values[0], np.ndarray):
-            # Without its dtype, np.concatenate would drop the padding between fields.
-            joined[each.name] = np.concatenate(values, dtype=values[0].dtype)
-        else:
-            joined[each.name] = None if values[0] is None else sum(values)
-    return type(results[0])(**joined)
 
 
 class Turns(Generic[Group]):

@@ -47,9 +47,8 @@ from ludarium.training.evaluation import (
 from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.search import Search, SearchSettings
+from ludarium.training.search import Search, SearchSettings, join_results
 from ludarium.training.search.settings import GUMBEL, PUCT
-from ludarium.training.turns import join_results
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 RUNS = TinyRuns(AlphaZeroTrainer, "corso/demo", ALPHAZERO)

@@ -19,8 +19,7 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.runs.state import flatten, unflatten
-from ludarium.training.search import SearchSettings
-from ludarium.training.turns import join_results
+from ludarium.training.search import SearchSettings, join_results
 
 from .actors import Actors, Advance, LocalActors, Weights
 from .samples import Batch, BatchMaker, sample_dtype

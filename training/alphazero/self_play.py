@@ -21,10 +21,11 @@ from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
 from ludarium.envs.engine.threads import available_cores
 from ludarium.training.search.cache import empty, new_cache, set_request
 from ludarium.training.search.gumbel import write_considered_visits
+from ludarium.training.search.results import join_results
 from ludarium.training.search.search import Evaluator
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import new_tree
-from ludarium.training.turns import GroupedPlay, join_results, share_of_group
+from ludarium.training.turns import GroupedPlay, share_of_group
 
 from .kernels import self_play as kernels
 from .kernels.self_play import (

@@ -26,8 +26,7 @@ from ludarium.models.backends import Backend
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.self_play import SelfPlayResult
-from ludarium.training.search import SearchSettings
-from ludarium.training.turns import join_results
+from ludarium.training.search import SearchSettings, join_results
 
 from .flow import Flow
 from .nodes import Node, Nodes, Say, only_on, room_on

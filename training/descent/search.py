@@ -10,7 +10,7 @@ import numpy as np
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.search import Evaluator
+from ludarium.training.search import Evaluator, join_results
 from ludarium.training.search.cache import empty, new_cache
 
 from . import minimax
@@ -127,18 +127,7 @@ class MinimaxSearch:
             self._run(states[start : start + self.batch], evaluate, go_on)
             for start in range(0, len(states), self.batch)
         ]
-        if len(portions) == 1:
-            return portions[0]
-        join = np.concatenate
-        return MinimaxResult(
-            actions=join([portion.actions for portion in portions]),
-            values=join([portion.values for portion in portions]),
-            visits=join([portion.visits for portion in portions]),
-            action_values=join([portion.action_values for portion in portions]),
-            resolved=join([portion.resolved for portion in portions]),
-            expansions=sum(portion.expansions for portion in portions),
-            evaluations=sum(portion.evaluations for portion in portions),
-        )
+        return portions[0] if len(portions) == 1 else join_results(portions)
 
     def _run(
         self, states: np.ndarray, evaluate: Evaluator, go_on: Callable[[], bool]

@@ -15,9 +15,9 @@ from ludarium.configs.schema import DescentSelfPlay as SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
-from ludarium.training.search import Evaluator
+from ludarium.training.search import Evaluator, join_results
 from ludarium.training.search.cache import empty, set_request
-from ludarium.training.turns import GroupedPlay, join_results, share_of_group
+from ludarium.training.turns import GroupedPlay, share_of_group
 
 from .kernels import self_play as kernels
 from .kernels.self_play import ENDED, EXPANSIONS, PLIES, POSITIONS, Games, Log

@@ -2,10 +2,12 @@
 
 The search knows nothing of networks: whoever runs it evaluates the leaves. Cut as in the
 literature: ``tree`` (storage), ``gumbel`` and ``puct`` (which action to try), ``proof``
-(exact values), ``simulate`` (the simulation loop), ``search`` (running it from Python).
+(exact values), ``simulate`` (the simulation loop), ``search`` (running it from Python),
+``results`` (joining what several found).
 ``leaves`` and ``tree_search`` use the same parts to search one position by all cores.
 """
 
+from .results import join_results
 from .search import Evaluator, Search, SearchResult
 from .settings import SearchSettings
 from .tree_search import TreeResult, TreeSearch
@@ -17,4 +19,5 @@ __all__ = [
     "SearchSettings",
     "TreeResult",
     "TreeSearch",
+    "join_results",
 ]

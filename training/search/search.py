@@ -14,6 +14,7 @@ from ludarium.envs.engine.rule import ONGOING, seed_rng
 from . import simulate
 from .cache import empty, new_cache
 from .gumbel import write_considered_visits
+from .results import join_results
 from .settings import SearchSettings
 from .tree import new_tree
 
@@ -127,19 +128,7 @@ class Search:
                 slice(start, start + self.batch) for start in range(0, len(states), self.batch)
             )
         ]
-        if len(portions) == 1:
-            return portions[0]
-        join = np.concatenate
-        return SearchResult(
-            actions=join([portion.actions for portion in portions]),
-            policies=join([portion.policies for portion in portions]),
-            values=join([portion.values for portion in portions]),
-            visits=join([portion.visits for portion in portions]),
-            action_values=join([portion.action_values for portion in portions]),
-            proven=join([portion.proven for portion in portions]),
-            simulations=sum(portion.simulations for portion in portions),
-            evaluations=sum(portion.evaluations for portion in portions),
-        )
+        return portions[0] if len(portions) == 1 else join_results(portions)
 
     def _run(
         self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None
