@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -89,10 +90,15 @@ def _section(name: str, kind: type[BaseModel]) -> str:
     text = explanations(kind)
     rows = [_row(key, field, text[key]) for key, field in kind.model_fields.items()]
     head = re.sub(r"``docs/guide/([\w-]+)\.md``", r"[\1](\1.md)", doc[0]).replace("``", "`")
-    return f"### `{name}`\n\n{head}\n\n{_TABLE}" + "\n".join(rows) + "\n"
+    return f"### `{name}`\n\n{head}\n\n{_table(_KEYS, rows)}"
 
 
-_TABLE = "| key | default | accepted | meaning |\n|---|---|---|---|\n"
+_KEYS = ("key", "default", "accepted", "meaning")
+
+
+def _table(columns: Sequence[str], rows: Sequence[str]) -> str:
+    head = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|\n"
+    return head + "\n".join(rows) + "\n"
 
 
 def configuration_page() -> str:
@@ -110,7 +116,7 @@ def configuration_page() -> str:
         for key, field in common.items()
         if not _is_section(field.annotation)
     ]
-    parts.append("## Of all algorithms\n\n" + _TABLE + "\n".join(rows) + "\n")
+    parts.append("## Of all algorithms\n\n" + _table(_KEYS, rows))
     parts += [
         _section(key, field.annotation)  # type: ignore[arg-type]
         for key, field in common.items()
@@ -123,9 +129,7 @@ def configuration_page() -> str:
         rows = [
             _row(k, field, text[k]) for k, field in own.items() if not _is_section(field.annotation)
         ]
-        parts.append(
-            f"## {titles[algorithm]}\n" + ("\n" + _TABLE + "\n".join(rows) + "\n" if rows else "")
-        )
+        parts.append(f"## {titles[algorithm]}\n" + ("\n" + _table(_KEYS, rows) if rows else ""))
         for key, field in own.items():
             kinds = [field.annotation, *get_args(field.annotation)]
             parts += [_section(key, kind) for kind in kinds if _is_section(kind)]
@@ -146,7 +150,7 @@ def metrics_page() -> str:
     ]
     for heading, metrics in GROUPS.items():
         rows = [f"| `{name}` | {meaning} |" for name, meaning in metrics.items()]
-        parts.append(f"## {heading}\n\n| metric | meaning |\n|---|---|\n" + "\n".join(rows) + "\n")
+        parts.append(f"## {heading}\n\n" + _table(("metric", "meaning"), rows))
     return "\n".join(parts)
 
 

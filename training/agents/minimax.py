@@ -19,9 +19,8 @@ from ludarium.training.descent.tree import NODE
 
 from .agent import Agent, Seed
 from .checkpoints import DEFAULT_SIMULATIONS
-from .settings import check_duration
+from .settings import MOST_SIMULATIONS, check_duration, check_simulations
 
-MOST_SIMULATIONS = 100_000
 _BATCH = 64
 _CACHE_MEGABYTES = 16.0
 _NODES_AT_ONCE = 1 << 22  # tree nodes of all positions searched together
@@ -63,8 +62,7 @@ class MinimaxAgent(Agent):
         backend: str = "auto",
         seconds: float | None = None,
     ) -> None:
-        if not 0 <= simulations <= MOST_SIMULATIONS:
-            raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {simulations!r}")
+        check_simulations(simulations)
         if seconds is not None:
             check_duration(seconds)
         super().__init__(game, name, seed)

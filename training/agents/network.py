@@ -17,10 +17,9 @@ from ludarium.training.search import Evaluator, Search, SearchResult, SearchSett
 from .agent import Agent, Seed
 from .checkpoints import DEFAULT_SIMULATIONS, network_name
 from .minimax import MinimaxAgent
-from .settings import duration_text
+from .settings import check_simulations, duration_text
 from .thinking import BOUND, ThinkingAgent, evaluator_with_draws, with_score
 
-MOST_SIMULATIONS = 100_000
 _BATCH = 128
 _CACHE_MEGABYTES = 16.0
 _NODES_AT_ONCE = 1 << 20  # tree nodes times actions of all positions searched together
@@ -61,8 +60,7 @@ class NetworkAgent(Agent):
         temperature: float = 0.0,
         score: float = 0.0,
     ) -> None:
-        if not 0 <= simulations <= MOST_SIMULATIONS:
-            raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {simulations!r}")
+        check_simulations(simulations)
         if not 0 <= temperature < np.inf:
             raise ValueError(f"temperature is a number from 0 on, not {temperature!r}")
         super().__init__(game, name, seed)

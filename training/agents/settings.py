@@ -9,12 +9,20 @@ from typing import Any
 
 from ludarium.envs.engine.messages import quoted
 
+MOST_SIMULATIONS = 100_000  #: for each move
+
 _MOST_DIGITS = 12
 _MOST_CHARACTERS = 30
 
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|min|h)", re.ASCII)
 _UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 _LEAST_SECONDS, _MOST_SECONDS = 0.001, 3600.0
+
+
+def check_simulations(simulations: int) -> None:
+    """Raise ``ValueError`` unless an agent can search with so many simulations; 0 is no search."""
+    if not 0 <= simulations <= MOST_SIMULATIONS:
+        raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {simulations!r}")
 
 
 def split_settings(spec: str) -> tuple[str, dict[str, str]]:

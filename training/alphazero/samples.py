@@ -112,18 +112,28 @@ class BatchMaker:
 
     def _outcomes(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
         """Mix of how the game ended and of what the search expected."""
-        result = (samples["outcome"] == PLAYER_0_WINS).astype(np.float32)
-        result -= samples["outcome"] == PLAYER_1_WINS
-        result *= view
+        result = view * results_of(samples)
         ended = np.stack([result > 0, result == 0, result < 0], axis=1).astype(np.float32)
         value = samples["search_value"]
-        # A value v stands for win and loss probabilities (1 + v) / 2 and (1 - v) / 2; where
-        # the game was drawn, what certainty v leaves goes to the draw.
-        undecided = np.where(result == 0, 1 - np.abs(value), 0)
-        expected = np.stack(
-            [(1 - undecided + value) / 2, undecided, (1 - undecided - value) / 2], axis=1
-        )
+        expected = outcomes_of(value, result == 0)
         return ((1 - self.search_value) * ended + self.search_value * expected).astype(np.float32)
+
+
+def results_of(samples: np.ndarray) -> np.ndarray:
+    """How the games of samples ended for player 0: 1, 0, -1; float32 [B]."""
+    result = (samples["outcome"] == PLAYER_0_WINS).astype(np.float32)
+    result -= samples["outcome"] == PLAYER_1_WINS
+    return result
+
+
+def outcomes_of(values: np.ndarray, is_draw: np.ndarray) -> np.ndarray:
+    """Probabilities of win, draw, loss [B, 3] that stand for values, float32 [B] in [-1, 1].
+
+    A value v is a win with (1 + v) / 2 and else a loss; where there is known to be a draw, what
+    certainty v leaves goes to it.
+    """
+    draw = np.where(is_draw, 1 - np.abs(values), 0)
+    return np.stack([(1 - draw + values) / 2, draw, (1 - draw - values) / 2], axis=1)
 
 
 def _ended(samples: np.ndarray) -> np.ndarray:

@@ -6,8 +6,7 @@ import numpy as np
 
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
-from ludarium.training.alphazero.samples import Batch
+from ludarium.training.alphazero.samples import Batch, outcomes_of, results_of
 
 
 def sample_dtype(game: Game) -> np.dtype:
@@ -28,12 +27,10 @@ def of_playouts(samples: np.ndarray, game: Game) -> np.ndarray:
     The value is the mean of the search's and of the game's result, the score that of the game's
     end.
     """
-    result = (samples["outcome"] == PLAYER_0_WINS).astype(np.float32)
-    result -= samples["outcome"] == PLAYER_1_WINS
     view = 1 - 2 * samples["state"]["mover"].astype(np.float32)
     own = np.zeros(len(samples), sample_dtype(game))
     own["state"] = samples["state"]
-    own["value"] = (result + view * samples["search_value"]) / 2
+    own["value"] = (results_of(samples) + view * samples["search_value"]) / 2
     if game.max_score:
         own["score"] = samples["score"] / game.max_score
     return own
@@ -58,18 +55,8 @@ class BatchMaker:
         return Batch(
             observations=encoded.observations,
             policies=np.zeros((count, self.game.num_actions), np.float32),
-            outcomes=_outcomes(view * samples["value"], samples["resolved"]),
+            outcomes=outcomes_of(view * samples["value"], samples["resolved"] == 1),
             scores=view * samples["score"],
             owners=np.zeros((count, 0), np.float32),
             ended=np.ones(count, np.float32),
         )
-
-
-def _outcomes(value: np.ndarray, resolved: np.ndarray) -> np.ndarray:
-    """Probabilities of win, draw, loss [B, 3] that stand for values in the mover's view.
-
-    A value v is a win with (1 + v) / 2 and else a loss; a resolved draw is a draw.
-    """
-    draw = np.where(resolved == 1, 1 - np.abs(value), 0)
-    outcomes = np.stack([(1 - draw + value) / 2, draw, (1 - draw - value) / 2], axis=1)
-    return outcomes.astype(np.float32)
