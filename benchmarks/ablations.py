@@ -86,23 +86,32 @@ def train(
 ) -> dict[str, Any]:
     """Train one variant; returns the last line of its log."""
     os.environ["OMP_NUM_THREADS"] = "1"
+    from ludarium.configs import apply_settings, load_config
+
+    settings = [*COMMON, *GAMES[game], f"budget.minutes={minutes}", *VARIANTS[variant], *extra]
+    lines = train_by_processor_time(
+        apply_settings(load_config(f"{game}/default"), settings), folder
+    )
+    return {"iterations": len(lines), "positions": lines[-1]["replay"], **lines[-1]}
+
+
+def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
+    """Train on one core, the clock being the processor's; the lines of the log.
+
+    The clock of the process stays like this: call it in a process of its own.
+    """
     import torch
 
-    from ludarium.configs import AlphaZeroConfig, apply_settings, load_config
-    from ludarium.training.alphazero.loop import AlphaZeroTrainer
+    from ludarium.cli.train import trainer_class_of
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.reporting import Reporter
 
     torch.set_num_threads(1)
-    settings = [*COMMON, *GAMES[game], f"budget.minutes={minutes}", *VARIANTS[variant], *extra]
-    config = apply_settings(load_config(f"{game}/default"), settings)
-    assert isinstance(config, AlphaZeroConfig)
-    time.perf_counter = time.process_time  # the run's clock
-    trainer = AlphaZeroTrainer(config, RunFolder(folder), Reporter())
+    time.perf_counter = time.process_time
+    trainer = trainer_class_of(config.algorithm)(config, RunFolder(folder), Reporter())
     trainer.run()
     trainer.close()
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return {"iterations": len(lines), "positions": lines[-1]["replay"], **lines[-1]}
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
 def exact_test(game_name: str, file: Path, most: int = 10_000) -> Any:

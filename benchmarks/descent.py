@@ -12,7 +12,6 @@ are there already are gone on with, so a killed run resumes.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -20,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ablations import COMMON, GAMES
+from ablations import COMMON, GAMES, train_by_processor_time
 
 SIMULATIONS = 32  # of AlphaZero's agent
 OPPONENT = "uct:1000"
@@ -47,25 +46,13 @@ def train(
 ) -> dict[str, Any]:
     """Train one agent; returns the last line of its log, and where the time went."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    import torch
-
     from ludarium.configs import apply_settings, load_config
-    from ludarium.training.alphazero.loop import AlphaZeroTrainer
-    from ludarium.training.descent.loop import DescentTrainer
-    from ludarium.training.runs.folder import RunFolder
-    from ludarium.training.runs.reporting import Reporter
 
-    torch.set_num_threads(1)
     name = f"{game}/{'default' if algorithm == 'alphazero' else algorithm}"
     config = apply_settings(
         load_config(name), [*settings_of(game, algorithm, minutes, seed), *extra]
     )
-    time.perf_counter = time.process_time  # the run's clock
-    trainer_class = AlphaZeroTrainer if algorithm == "alphazero" else DescentTrainer
-    trainer = trainer_class(config, RunFolder(folder), Reporter())
-    trainer.run()
-    trainer.close()
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    lines = train_by_processor_time(config, folder)
     evaluations = sum(line["evaluations_per_second"] * line["play_seconds"] for line in lines)
     played = sum(line["positions_per_second"] * line["play_seconds"] for line in lines)
     return lines[-1] | {

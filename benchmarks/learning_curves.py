@@ -15,10 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from ablations import train_by_processor_time
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "img"
 DATA = FOLDER / "learning-curves.json"
@@ -73,23 +74,13 @@ def measure(test_name: str, agent: str, simulations: tuple[int, ...]) -> list[di
 
 def train(minutes: float, folder: Path) -> None:
     """Train Corso from nothing for so many minutes of processor time on one core."""
-    import torch
+    from ludarium.configs import apply_settings, load_config
 
-    from ludarium.configs import AlphaZeroConfig, apply_settings, load_config
-    from ludarium.training.alphazero.loop import AlphaZeroTrainer
-    from ludarium.training.runs.folder import RunFolder
-    from ludarium.training.runs.reporting import Reporter
-
-    torch.set_num_threads(1)
     config = apply_settings(
         load_config("corso/default"),
         ["self_play.workers=1", "evaluation.every=0", f"budget.minutes={minutes}"],
     )
-    assert isinstance(config, AlphaZeroConfig)
-    time.perf_counter = time.process_time  # the run's clock
-    trainer = AlphaZeroTrainer(config, RunFolder(folder), Reporter())
-    trainer.run()
-    trainer.close()
+    train_by_processor_time(config, folder)
 
 
 def trained_rows(minutes: float) -> list[dict[str, Any]]:

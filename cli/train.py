@@ -152,7 +152,7 @@ def choose_config(
     return apply_settings(config, settings), label
 
 
-def _trainer_class(algorithm: str) -> type[Trainer]:
+def trainer_class_of(algorithm: str) -> type[Trainer]:
     """The trainer of an algorithm; imports only the libraries that it needs."""
     if algorithm == "ppo":
         from ludarium.training.ppo.loop import PPOTrainer
@@ -260,7 +260,7 @@ def train_run(
     try:
         from ludarium.training.runs.reporting import TerminalReporter
 
-        trainer_class = _trainer_class(config.algorithm)
+        trainer_class = trainer_class_of(config.algorithm)
     except ImportError as error:
         raise _needs_more(error) from error
     columns = trainer_class.columns
