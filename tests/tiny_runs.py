@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
@@ -24,6 +26,33 @@ ALPHAZERO = (
     "learner={batch: 64, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
     "evaluation={every: 0}",
 )
+
+
+#: Arguments of a tiny run of AlphaZero on Corso, for the command line.
+ARGUMENTS = (
+    "--option=size=3",
+    "--set=backend=eager",
+    "--set=network={channels: 8, blocks: 1}",
+    "--set=self_play={games: 8, positions: 64, workers: 1, simulations: 4}",
+    "--set=bootstrap={positions: 32, playouts: 20}",
+    "--set=learner={batch: 32}",
+    "--set=evaluation={every: 1, games: 2, against: random, simulations: 2}",
+)
+
+
+def run_by_command(folder: Path, algorithm: str, settings: Iterable[str]) -> Path:
+    """A run on Corso by the command line, with settings ``key=value``; its folder."""
+    arguments = ["train", "corso", "--algorithm", algorithm, "--folder", str(folder)]
+    assert main([*arguments, *(f"--set={setting}" for setting in settings)]) == 0
+    return folder
+
+
+def changes_weights(trainer: Trainer) -> bool:
+    """Train; whether that has changed any weight of the network."""
+    before = [weight.clone() for weight in trainer.network.parameters()]
+    trainer.run()
+    after = trainer.network.parameters()
+    return any((a != b).any() for a, b in zip(before, after, strict=True))
 
 
 @dataclass(frozen=True)

@@ -19,22 +19,13 @@ from ludarium.training.agents import read_agent
 from ludarium.training.agents.checkpoints import agents_of_many, telling_options
 from ludarium.training.evaluation import MatchResult, Tally
 from tests.tictactoe import TicTacToe
-
-TINY = [
-    "--option=size=3",
-    "--set=backend=eager",
-    "--set=network={channels: 8, blocks: 1}",
-    "--set=self_play={games: 8, positions: 64, workers: 1, simulations: 4}",
-    "--set=bootstrap={positions: 32, playouts: 20}",
-    "--set=learner={batch: 32}",
-    "--set=evaluation={every: 1, games: 2, against: random, simulations: 2}",
-]
+from tests.tiny_runs import ARGUMENTS
 
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "corso"
-    arguments = ["train", "corso", "--folder", str(folder), *TINY]
+    arguments = ["train", "corso", "--folder", str(folder), *ARGUMENTS]
     assert main([*arguments, "--set=budget={iterations: 2}"]) == 0
     return folder
 
@@ -146,7 +137,7 @@ def test_train_writes_what_it_promises(run_folder):
 
 def test_an_option_is_the_same_as_its_key(run_folder, capsys):
     """The run began with --option; nothing of it differs under --set, but for the budget."""
-    settings = [each for each in TINY if each.startswith("--set")]
+    settings = [each for each in ARGUMENTS if each.startswith("--set")]
     arguments = ["train", "corso", "--folder", str(run_folder), *settings]
     assert main([*arguments, "--set=options.size=3", "--set=budget={iterations: 3}"]) == 2
     assert "configuration (budget.iterations: 2 there, 3 now);" in capsys.readouterr().err
@@ -166,7 +157,7 @@ def test_an_option_is_the_same_as_its_key(run_folder, capsys):
 )
 def test_what_cannot_be_trained_leaves_no_folder(arguments, message, capsys, tmp_path):
     folder = tmp_path / "runs" / "corso"
-    assert main(["train", "corso", "--folder", str(folder), *TINY, *arguments]) == 2
+    assert main(["train", "corso", "--folder", str(folder), *ARGUMENTS, *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not folder.exists()
 
@@ -174,13 +165,13 @@ def test_what_cannot_be_trained_leaves_no_folder(arguments, message, capsys, tmp
 def test_a_failed_start_takes_no_other_files_away(capsys, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     bad = ["--set", "device=warp"]
-    assert main(["train", "corso", "--folder", str(tmp_path), *TINY, *bad]) == 2
+    assert main(["train", "corso", "--folder", str(tmp_path), *ARGUMENTS, *bad]) == 2
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_stopped_before_the_first_iteration_there_is_no_agent_to_use(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(StopFlag, "__call__", lambda flag: True)
-    arguments = ["train", "corso", "--folder", str(tmp_path / "run"), *TINY]
+    arguments = ["train", "corso", "--folder", str(tmp_path / "run"), *ARGUMENTS]
     assert main(arguments) == 0
     out = capsys.readouterr().out
     assert "stopped before the first iteration" in out
@@ -206,7 +197,7 @@ def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):
 
 def test_train_again_changes_nothing_when_finished(run_folder, capsys):
     before = (run_folder / "agent.safetensors").read_bytes()
-    arguments = ["train", "corso", "--folder", str(run_folder), *TINY, "--json"]
+    arguments = ["train", "corso", "--folder", str(run_folder), *ARGUMENTS, "--json"]
     assert main([*arguments, "--set=budget={iterations: 2}"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["finished"]
@@ -215,7 +206,7 @@ def test_train_again_changes_nothing_when_finished(run_folder, capsys):
 
 
 def test_train_under_another_configuration_is_refused(run_folder, capsys):
-    arguments = ["train", "corso", "--folder", str(run_folder), *TINY]
+    arguments = ["train", "corso", "--folder", str(run_folder), *ARGUMENTS]
     assert main([*arguments, "--set=budget={iterations: 3}"]) == 2
     assert "budget.iterations: 2 there, 3 now" in capsys.readouterr().err
 

@@ -32,7 +32,7 @@ from ludarium.training.descent.tree import NO_STATE, NODE
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.tictactoe import TicTacToe
-from tests.tiny_runs import TinyRuns
+from tests.tiny_runs import TinyRuns, changes_weights, run_by_command
 
 from .random_tree import RandomTree
 from .test_search import exact_value, random_positions, states_of
@@ -393,11 +393,7 @@ def test_a_run_may_begin_with_playouts(tmp_path):
 
 def test_games_without_a_board_are_learnt_too(tmp_path):
     runs = TinyRuns(DescentTrainer, "obelisk/descent", TINY[1:])
-    trainer = runs.begun(tmp_path, "budget={iterations: 1}")
-    before = [weight.clone() for weight in trainer.network.parameters()]
-    trainer.run()
-    changed = [(a != b).any() for a, b in zip(before, trainer.network.parameters(), strict=True)]
-    assert any(changed)
+    assert changes_weights(runs.begun(tmp_path, "budget={iterations: 1}"))
 
 
 # What is done with it.
@@ -405,12 +401,9 @@ def test_games_without_a_board_are_learnt_too(tmp_path):
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
+    evaluation = "evaluation={every: 2, against: random, games: 4, simulations: 4}"
     folder = tmp_path_factory.mktemp("descent") / "run"
-    settings = [f"--set={setting}" for setting in TINY]
-    evaluation = "--set=evaluation={every: 2, against: random, games: 4, simulations: 4}"
-    arguments = ["train", "corso", "--algorithm", "descent", "--folder", str(folder)]
-    assert main([*arguments, *settings, evaluation]) == 0
-    return folder
+    return run_by_command(folder, "descent", [*TINY, evaluation])
 
 
 def test_the_checkpoint_says_which_search_plays_it(run_folder):

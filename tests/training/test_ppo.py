@@ -32,7 +32,7 @@ from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.ppo.opponents import CURRENT, PastSelf, Pool
 from ludarium.training.ppo.policy import NetworkPolicy, measure_statistics
 from ludarium.training.ppo.view import View
-from tests.tiny_runs import TinyRuns
+from tests.tiny_runs import TinyRuns, changes_weights, run_by_command
 
 TINY = (
     "options={size: 3}",
@@ -333,11 +333,7 @@ def test_a_saved_run_of_other_games_is_refused(tmp_path):
 
 def test_games_without_a_board_are_learnt_too(tmp_path):
     runs = TinyRuns(PPOTrainer, "obelisk/ppo", TINY[2:])
-    trainer = runs.begun(tmp_path, "budget={iterations: 1}")
-    before = [weight.clone() for weight in trainer.network.parameters()]
-    trainer.run()
-    changed = [(a != b).any() for a, b in zip(before, trainer.network.parameters(), strict=True)]
-    assert any(changed)
+    assert changes_weights(runs.begun(tmp_path, "budget={iterations: 1}"))
 
 
 # What is done with it.
@@ -346,12 +342,9 @@ def test_games_without_a_board_are_learnt_too(tmp_path):
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     """A tiny run by the command line."""
+    evaluation = "evaluation={every: 2, against: random, games: 4, simulations: 0}"
     folder = tmp_path_factory.mktemp("runs") / "run"
-    settings = [f"--set={setting}" for setting in TINY[:-1]]
-    evaluation = "--set=evaluation={every: 2, against: random, games: 4, simulations: 0}"
-    arguments = ["train", "corso", "--algorithm", "ppo", "--folder", str(folder)]
-    assert main([*arguments, *settings, evaluation]) == 0
-    return folder
+    return run_by_command(folder, "ppo", [*TINY[:-1], evaluation])
 
 
 def test_a_run_leaves_a_checkpoint_and_nothing_pickled(run_folder):

@@ -14,6 +14,7 @@ from ludarium.training.runs.trainer import RunResult
 from ludarium.training.tuning.space import Choice, Range, Space, read_dimension
 from ludarium.training.tuning.standing import mean_interval, standings, student_t_95
 from ludarium.training.tuning.study import Plan, Study
+from tests.tiny_runs import ARGUMENTS
 
 CONFIG = apply_settings(load_config("corso/demo"), ["evaluation={every: 1, against: random}"])
 RATE = "learner.learning_rate=0.0001..0.01,log"
@@ -190,22 +191,11 @@ def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
     ]
 
 
-TINY = [
-    "--option=size=3",
-    "--set=backend=eager",
-    "--set=network={channels: 8, blocks: 1}",
-    "--set=self_play={games: 8, positions: 64, workers: 1, simulations: 4}",
-    "--set=bootstrap={positions: 32, playouts: 20}",
-    "--set=learner={batch: 32}",
-    "--set=evaluation={every: 1, games: 2, against: random, simulations: 2}",
-    "--set=budget={iterations: 2}",
-]
-
-
 def test_the_command_trains_runs_that_other_commands_read(tmp_path, capsys):
     folder = str(tmp_path / "study")
     search = ["--grid", "--search=learner.learning_rate=0.001,0.01", "--seeds=2"]
-    command = ["tune", "corso", *TINY, *search, "--folder", folder]
+    tiny = [*ARGUMENTS, "--set=budget={iterations: 2}"]
+    command = ["tune", "corso", *tiny, *search, "--folder", folder]
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["measure"] == "score"
