@@ -42,6 +42,7 @@ run after the current iteration. The same command resumes the run, also after a 
   ludarium train corso --config my.yaml --set seed=3     your own file, with one key changed
   ludarium train corso --option size=6 --folder runs/corso-6    a board of another size
   ludarium train corso --set budget.minutes=5            a shorter run
+  ludarium train corso --from corso                      go on from the shipped agent
   ludarium train corso --cluster auto                    on the Ray cluster of this machine
   tensorboard --logdir runs                              watch the curves
 
@@ -71,6 +72,13 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_configuration(parser)
+    parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="AGENT",
+        help="begin with the weights of a trained agent: a checkpoint, the folder of a run, or the "
+        "name of a shipped agent; the run has its network, and no first games of playouts",
+    )
     parser.add_argument(
         "--folder", metavar="DIR", help="folder of the run; default: runs/NAME_OF_CONFIG"
     )
@@ -212,6 +220,10 @@ def run(given: argparse.Namespace) -> int:
     settings = [f"options.{option}" for option in given.options] + given.settings
     config, label = choose_config(given.game, given.config, settings, given.algorithm)
     check_run(config)
+    if given.start is not None:
+        from ludarium.training.runs.start import start_settings
+
+        config = apply_settings(config, [*start_settings(given.start, config), *settings])
     try:
         from ludarium.training.runs.folder import RunFolder
     except ImportError as error:

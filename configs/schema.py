@@ -510,8 +510,11 @@ class TrainingConfig(Section):
     """The keys that the configurations of all algorithms share.
 
     ``game``: name of the game. ``options``: its options; those left out have their defaults.
-    ``algorithm``: ``alphazero`` or ``ppo``. ``seed``: of all randomness. ``device``: ``auto`` (a
-    GPU if torch finds one), ``cpu``, ``cuda`` and so on.
+    ``algorithm``: ``alphazero``, ``ppo`` or ``descent``. ``seed``: of all randomness. ``device``:
+    ``auto`` (a GPU if torch finds one), ``cpu``, ``cuda`` and so on.
+
+    ``start``: a trained agent, whose weights the network begins with: a checkpoint, the folder of a
+    run, or the name of a shipped agent; none: random weights.
     """
 
     game: Text
@@ -520,6 +523,7 @@ class TrainingConfig(Section):
     seed: Annotated[int, whole(0, 2**64 - 1)] = 1
     device: Text = "auto"
     budget: Budget = Budget()
+    start: Text | None = None
     network: Network = Network()
     evaluation: Evaluation = Evaluation()
 

@@ -7,6 +7,7 @@ symmetries. Observation, action mask and action numbers are always in the same f
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -99,7 +100,7 @@ class Codec:
         masks = np.empty((count, game.num_actions), np.int8)
         actions = np.empty((count, game.num_actions), np.int32)
         game.kernels.encode(game.tables, states, planes, masks, actions)
-        flat = planes.reshape(count, -1)
+        flat = planes.reshape(count, math.prod(game.planes_shape))
         if symmetries is not None:
             flat = np.take_along_axis(flat, self.symmetries.observation[symmetries], axis=1)
             table = self.symmetries.actions_of(states, symmetries)

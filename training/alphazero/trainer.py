@@ -15,7 +15,6 @@ import torch
 from ludarium.configs import AlphaZeroConfig, DescentConfig
 from ludarium.envs.engine.game import Game
 from ludarium.models import PolicyValueNetwork
-from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
 from ludarium.training.runs.reporting import Column
 from ludarium.training.runs.state import (
@@ -68,7 +67,7 @@ class ReplayTrainer(Trainer):
         config = self.config
         seeds = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        self.network = fresh_network(self.game, config.network, self.variants)
+        self.network = self.first_network(is_new=saved is None)
         self.rng = np.random.default_rng(seeds[1])
         if saved is None:
             self.workers = choose_threads(config.self_play, self.device)

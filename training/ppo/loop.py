@@ -25,7 +25,6 @@ from stable_baselines3.common.utils import set_random_seed
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import PolicyValueNetwork
-from ludarium.training.networks import fresh_network
 from ludarium.training.runs.reporting import PROGRESS_COLUMNS, Column, Reporter
 from ludarium.training.runs.state import (
     State,
@@ -68,7 +67,7 @@ class PPOTrainer(Trainer):
         device = torch.device(self.device)
         seeds = np.random.SeedSequence(config.seed).spawn(2)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        self.network = fresh_network(self.game, config.network)
+        self.network = self.first_network(is_new=saved is None)
         self.network.to(device).eval()
         if len(self.game.observation_shape) == 3:
             self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -77,7 +76,7 @@ class PPOTrainer(Trainer):
         self.pool = Pool(
             config.opponents, config.rollout.games, self.network, view, device, self.rng
         )
-        if saved is None:
+        if saved is None and config.start is None:
             self._measure_statistics()
         self.games = LearnerVecEnv(
             self.game, self.pool, view, config.rollout.opening_plies, self.rng

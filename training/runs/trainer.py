@@ -26,6 +26,7 @@ from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs
 from ludarium.training.networks import (
     chosen_architecture,
     family_shape,
+    fresh_network,
     member_network,
     network_shape,
 )
@@ -34,6 +35,7 @@ from .evaluation import Evaluation, Evaluator, LocalEvaluator
 from .folder import RunFolder, SavedRun
 from .reporting import Column, Reporter
 from .resources import check_device, check_resources
+from .start import take_weights
 from .state import State
 
 if TYPE_CHECKING:
@@ -167,6 +169,13 @@ class Trainer(ABC):
     @abstractmethod
     def player(self) -> PolicyValueNetwork:
         """The network that is evaluated and saved as the agent."""
+
+    def first_network(self, is_new: bool) -> PolicyValueNetwork:
+        """The network as `build` needs it: random weights, or of a new run those of ``start``."""
+        network = fresh_network(self.game, self.config.network, self.variants)
+        if is_new and self.config.start is not None:
+            take_weights(network, self.config, self.game, self.variants, self.search)
+        return network
 
     def network_of(self, game: Game) -> PolicyValueNetwork:
         """`player` as the network of a game; where there are variants, one of them."""

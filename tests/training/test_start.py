@@ -1,0 +1,124 @@
+"""Runs that start from a trained agent."""
+
+import shutil
+
+import pytest
+import torch
+
+from ludarium.cli import main
+from ludarium.configs import load_config
+from ludarium.models import load_checkpoint
+from ludarium.training.alphazero.loop import AlphaZeroTrainer
+from ludarium.training.descent.loop import DescentTrainer
+from ludarium.training.ppo.loop import PPOTrainer
+from tests.tiny_runs import ALPHAZERO, ARGUMENTS, TinyRuns
+
+VARIANTS = "variants=[{options: {size: [2, 3]}}]"
+PPO = (
+    "options={size: 3}",
+    "budget={iterations: 1}",
+    "network={channels: 8, blocks: 1}",
+    "rollout={games: 8, steps: 8}",
+    "learner={batch: 32}",
+    "evaluation={every: 0}",
+)
+DESCENT = (
+    "options={size: 3}",
+    "backend=eager",
+    "budget={iterations: 1}",
+    "network={channels: 8, blocks: 1}",
+    "self_play={games: 8, positions: 128, workers: 1, expansions: 8, batch: 64}",
+    "bootstrap={positions: 0}",
+    "learner={batch: 32}",
+    "evaluation={every: 0}",
+)
+RUNS = TinyRuns(AlphaZeroTrainer, "corso/demo", ALPHAZERO)
+OF_ALL = {
+    "alphazero": RUNS,
+    "ppo": TinyRuns(PPOTrainer, "corso/ppo", PPO),
+    "descent": TinyRuns(DescentTrainer, "corso/descent", DESCENT),
+}
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory):
+    """The folder of a run of AlphaZero that others start from."""
+    folder = tmp_path_factory.mktemp("teacher")
+    RUNS.trained(folder, "budget.iterations=1", "seed=5")
+    return folder
+
+
+def weights_in(folder):
+    return load_checkpoint(folder / "agent.safetensors").network.state_dict()
+
+
+def same(ours, theirs):
+    return all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+@pytest.mark.parametrize("algorithm", sorted(OF_ALL))
+def test_a_run_begins_with_the_agents_weights(tmp_path, teacher, algorithm):
+    trainer = OF_ALL[algorithm].begun(tmp_path, f"start={teacher}")
+    assert same(trainer.player.state_dict(), weights_in(teacher))
+    trainer.run()
+    assert not same(trainer.player.state_dict(), weights_in(teacher))
+    trainer.close()
+
+
+def test_a_run_resumes_where_it_was_and_not_where_it_started(tmp_path, teacher):
+    start = shutil.copy(teacher / "agent.safetensors", tmp_path / "start.safetensors")
+    folder = tmp_path / "run"
+    RUNS.trained(folder, f"start={start}", iterations=1)
+    (tmp_path / "start.safetensors").unlink()
+    trainer = RUNS.begun(folder, f"start={start}")
+    assert trainer.iteration == 1
+    assert same(trainer.player.state_dict(), weights_in(folder))
+    trainer.close()
+
+
+def test_one_network_for_many_boards_starts_from_another_that_learnt_them(tmp_path):
+    first = tmp_path / "first"
+    RUNS.trained(first, VARIANTS, "budget.iterations=1")
+    shares = "variants=[{options: {size: 2}, share: 9}, {options: {size: 3}}]"
+    trainer = RUNS.begun(tmp_path / "second", shares, f"start={first}")
+    assert same(trainer.player.state_dict(), weights_in(first))
+    trainer.close()
+    other = "variants=[{options: {size: [3, 4]}}]"
+    with pytest.raises(ValueError, match="learnt other values"):
+        RUNS.begun(tmp_path / "third", other, f"start={first}")
+    with pytest.raises(ValueError, match="the agent learns many sets of options"):
+        RUNS.begun(tmp_path / "third", f"start={first}")
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("start=uct:200", "no trained agent"),
+        ("start=osiron", "plays osiron"),
+        ("start=nowhere.safetensors", "no agent is called"),
+        ("network={channels: 4, blocks: 1}", "'channels': 8.*'channels': 4"),
+        ("options={size: 4}", "options"),
+        (VARIANTS, "the run learns many sets of options"),
+    ],
+)
+def test_an_agent_that_does_not_fit_is_refused_and_leaves_no_folder(
+    tmp_path, teacher, setting, told
+):
+    settings = [setting] if setting.startswith("start") else [setting, f"start={teacher}"]
+    with pytest.raises((ValueError, FileNotFoundError), match=told):
+        RUNS.begun(tmp_path / "run", *settings)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_command_takes_the_agents_network_and_plays_no_bootstrap(tmp_path, teacher, capsys):
+    folder = tmp_path / "run"
+    command = ["train", "corso", "--folder", str(folder), *ARGUMENTS, "--from", str(teacher)]
+    command = [argument for argument in command if not argument.startswith("--set=bootstrap")]
+    settings = ["--set=budget={iterations: 1}", "--set=network.blocks=1"]
+    assert main([*command, *settings]) == 0
+    config = load_config(folder / "config.yaml")
+    assert config.start == str(teacher)
+    assert (config.network.channels, config.network.blocks) == (8, 1)
+    assert config.bootstrap.positions == 0
+    assert main([*command, *settings]) == 0, "the same command resumes"
+    assert "1 iterations" in capsys.readouterr().out

@@ -1,0 +1,115 @@
+"""Starting from a trained agent: its weights in place of random ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ludarium.configs import TrainingConfig
+from ludarium.envs import make_game
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+from ludarium.models import Architecture, CheckpointHeader, load_header
+from ludarium.models.header import TREE_SEARCH
+from ludarium.models.options import option_features
+from ludarium.training.agents.checkpoints import TrainedAgent
+from ludarium.training.agents.names import read_agent
+from ludarium.training.networks import check_fits, chosen_architecture
+
+if TYPE_CHECKING:
+    from ludarium.models import PolicyValueNetwork
+
+
+def start_settings(name: str, config: TrainingConfig) -> list[str]:
+    """Settings that let a configuration start from an agent: its network, and no bootstrap.
+
+    Args:
+        name: of a trained agent.
+        config: of the run.
+
+    Raises:
+        ValueError: ``name`` means no trained agent.
+        FileNotFoundError: there is no such agent.
+    """
+    game = make_game(config.game, **config.options)
+    options = dict(load_header(_checkpoint_path(name, game)).architecture.described())
+    options.pop("features", None)
+    settings = [f"start={json.dumps(name)}", f"network={json.dumps(options)}"]
+    if hasattr(config, "bootstrap"):
+        settings.append("bootstrap.positions=0")
+    return settings
+
+
+def take_weights(
+    network: PolicyValueNetwork,
+    config: TrainingConfig,
+    game: Game,
+    variants: Sequence[Game],
+    search: str,
+) -> None:
+    """Give a network the weights of the agent that its run starts from.
+
+    Args:
+        network: the run's, as `ludarium.training.networks.fresh_network` made it.
+        config: of the run, with ``start``.
+        game: the rules.
+        variants: the game with each set of options that the network learns, if there are several.
+        search: by which search the run's agent plays, see `ludarium.models.header`.
+
+    Raises:
+        ValueError: the agent is none of the game, or has another network.
+        FileNotFoundError: there is no such agent.
+    """
+    from ludarium.models import load_checkpoint
+
+    name = config.start
+    assert name is not None, "the caller has looked"
+    checkpoint = load_checkpoint(_checkpoint_path(name, game))
+    architecture = chosen_architecture(game, config.network, variants)
+    _check(checkpoint, f"start: {quoted(name)}", game, variants, architecture, search)
+    network.load_state_dict(checkpoint.network.state_dict())
+
+
+def _checkpoint_path(name: str, game: Game) -> Path:
+    agent = read_agent(name, from_file=True)
+    if not isinstance(agent, TrainedAgent):
+        raise ValueError(
+            f"start: {quoted(name)} is no trained agent; name a checkpoint, the folder of a run, "
+            "or a game's shipped agent"
+        )
+    return agent.checkpoint_path(game.options)
+
+
+def _check(
+    checkpoint: CheckpointHeader,
+    name: str,
+    game: Game,
+    variants: Sequence[Game],
+    architecture: Architecture,
+    search: str,
+) -> None:
+    """Raise ``ValueError`` unless weights of a checkpoint mean the same to the run's network."""
+    check_fits(checkpoint, game, name, needs_policy=search == TREE_SEARCH)
+    if bool(checkpoint.variants) != bool(variants):
+        of_many, of_one = (
+            ("the agent", "the run") if checkpoint.variants else ("the run", "the agent")
+        )
+        raise ValueError(
+            f"{name}: {of_many} learns many sets of options, and {of_one} a single one; both must "
+            "have `variants`, or neither"
+        )
+    learnt, learns = checkpoint.variants, [variant.options for variant in variants]
+    if any(
+        option_features(learnt, options) != option_features(learns, options) for options in learns
+    ):
+        raise ValueError(
+            f"{name} learnt other values of the options than the run's `variants` have, so the "
+            f"network would take one for another; it learnt {json.dumps(learnt)}"[:600]
+        )
+    if checkpoint.architecture != architecture:
+        raise ValueError(
+            f"{name} has the network {checkpoint.architecture.described()}, and the configuration "
+            f"asks for {architecture.described()}: give it the agent's, or start from another one"
+        )
