@@ -12,6 +12,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -197,6 +198,28 @@ def test_an_actor_that_dies_is_replaced_and_so_is_a_node(new_cluster, begin):
     cluster.add_node(num_cpus=2, object_store_memory=100 * 2**20)
     until(lambda: len(run.processes()) == 3)
     assert run.iterate(2)[-1]["actors"] == 3
+
+
+def test_variants_are_played_by_their_shares(new_cluster, begin):
+    run = begin(
+        new_cluster(1),
+        "budget={iterations: 1000}",
+        "network={channels: 8, blocks: 2}",
+        "variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]",
+        "bootstrap={positions: 400, playouts: 8}",
+        "self_play.positions=800",
+    )
+    run.iterate(6)
+    trainer = run.trainer
+    records = trainer.replay[np.arange(len(trainer.replay))]
+    shares = np.bincount(records["game"], minlength=3) / len(records)
+    np.testing.assert_allclose(shares, [0.375, 0.375, 0.25], atol=0.1)
+    for game, samples in zip(trainer.games, trainer.mixture.unpack(records), strict=True):
+        assert samples["policy"].shape[1] == game.num_actions
+        np.testing.assert_allclose(samples["policy"].sum(axis=1, dtype=float), 1, atol=0.01)
+    before = {name: value.clone() for name, value in trainer.player.state_dict().items()}
+    run.iterate(1)
+    assert any((value != before[name]).any() for name, value in trainer.player.state_dict().items())
 
 
 def test_whoever_is_faster_waits_and_memory_is_bounded(new_cluster, begin, monkeypatch):

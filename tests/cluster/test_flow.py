@@ -7,7 +7,7 @@ import random
 import pytest
 
 from ludarium.configs.schema import Cluster as ClusterConfig
-from ludarium.training.cluster.flow import Flow
+from ludarium.training.cluster.flow import Flow, Turns
 from ludarium.training.cluster.nodes import Node, Room, difference, room_on
 
 
@@ -84,6 +84,22 @@ def test_room_on_a_node(cpus, gpus, settings, room):
 def test_the_learners_gpu_is_not_for_actors():
     assert room_on(Node("a", "a", 8, 1), ClusterConfig(), reserved_gpus=1) == Room(8, 1, 0)
     assert room_on(Node("a", "a", 8, 2), ClusterConfig(), reserved_gpus=1) == Room(1, 8, 1)
+
+
+def test_each_game_gets_its_share_whatever_becomes_of_its_orders():
+    rng = random.Random(1)
+    shares = [0.5, 0.3, 0.2]
+    turns = Turns(shares)
+    played = [0, 0, 0]
+    for _ in range(2000):
+        positions = rng.randrange(1, 500)
+        game = turns.take(positions)
+        done = rng.choice([0, positions // 2, positions])
+        turns.give_back(game, positions - done)
+        played[game] += done
+        if sum(played) > 2000:
+            for share, number in zip(shares, played, strict=True):
+                assert abs(number - share * sum(played)) <= 1000
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ludarium.training.alphazero.actors import Weights, search_settings
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.cluster import Cluster
-from ludarium.training.cluster.worker import Job, Order, PackedWeights, SelfPlayer
+from ludarium.training.cluster.worker import Job, Order, PackedWeights, Played, SelfPlayer
 from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
 
@@ -40,15 +40,16 @@ def test_an_actor_runs_the_network_that_the_driver_has_written(backend, monkeypa
         sent = pickle.loads(pickle.dumps(packed))
         assert packed.size >= sum(array.nbytes for array in sent.arrays.values())
         versions.append(sent)
-    player = SelfPlayer(Job(game, config, sample_dtype(game), 32, 0, network), 0, 1, "cpu")
-    order = Order(0, 32, search_settings(config, 0.0), NEVER_RESIGN, math.inf, measures=False)
-    player.play(order, versions[0])  # which makes the engine
+    played = Played(game, 1.0, sample_dtype(game), network)
+    player = SelfPlayer(Job((played,), config, 32, 0), 0, 1, "cpu")
+    order = Order(0, 0, 32, search_settings(config, 0.0), NEVER_RESIGN, math.inf)
+    player.play(order, [versions[0]])  # which makes the engine
 
     def refuse(*_):
         raise AssertionError("it is written again")
 
     monkeypatch.setattr(backends, "write_onnx", refuse)
-    delivery = player.play(order, versions[1])
+    delivery = player.play(order, [versions[1]])
     assert (delivery.version, delivery.backend) == (2, backend)
     assert delivery.result.positions == 32
     assert np.isfinite(delivery.result.samples["search_value"]).all()

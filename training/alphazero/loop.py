@@ -80,11 +80,9 @@ class AlphaZeroTrainer(ReplayTrainer):
 
     def check_config(self) -> None:
         """Refuse ownership training in games whose cells have no owners, and bad variants."""
+        self._shares = games_of(self.config)
         if self.config.variants:
-            self._shares = games_of(self.config)
             self.variants = [game for game, _ in self._shares]
-            if self.cluster is not None:
-                raise ValueError("variants are not played on a cluster: leave out --cluster")
         weight = self.config.learner.ownership_weight
         if weight and not self.game.has_owners:
             raise ValueError(
@@ -120,9 +118,9 @@ class AlphaZeroTrainer(ReplayTrainer):
         """Threads of this process, or processes on a cluster."""
         if self.cluster is not None:
             return self.cluster.actors(
-                self.game,
+                self._shares,
+                self.mixture,
                 self.config,
-                self.mixture.dtype,
                 self.device,
                 self._weights(),
                 self.iteration,

@@ -13,7 +13,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,12 +25,13 @@ from ludarium.envs.engine.messages import shortened
 from ludarium.models.backends import Backend
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
+from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.search import SearchSettings, join_results
 
-from .flow import Flow
+from .flow import Flow, Turns
 from .nodes import Node, Nodes, Say, only_on, room_on
-from .worker import Delivery, Job, Order, PackedWeights, SelfPlayer
+from .worker import Delivery, Job, Order, PackedWeights, Played, SelfPlayer
 
 _POLL = 0.1  # seconds that the dispatcher waits for a delivery at a time
 _REFRESH = 1.0  # seconds between two looks at the nodes
@@ -91,9 +92,9 @@ class ClusterActors(Actors):
 
     Args:
         nodes: of the cluster.
-        game: the rules.
+        games: and the share of the positions of each.
+        mixture: of their samples.
         config: of the run.
-        dtype: of the samples.
         device: of the learner, whose GPUs are not for actors.
         weights: of the first version.
         start: the iteration at which the run begins or goes on.
@@ -103,9 +104,9 @@ class ClusterActors(Actors):
     def __init__(
         self,
         nodes: Nodes,
-        game: Game,
+        games: Sequence[tuple[Game, float]],
+        mixture: Mixture,
         config: AlphaZeroConfig,
-        dtype: np.dtype,
         device: str,
         weights: Weights,
         start: int,
@@ -114,13 +115,20 @@ class ClusterActors(Actors):
         import ray
 
         self.config = config
+        self.mixture = mixture
         self._device = device
         self._nodes = nodes
         self._say = say
         positions = config.self_play.positions
         capacity = (positions + 1) // 2
-        network = copy.deepcopy(weights.network).cpu()
-        self._job = ray.put(Job(game, config, dtype, capacity, start, network))
+        played = tuple(
+            Played(game, share, dtype, copy.deepcopy(own.network).cpu())
+            for (game, share), dtype, own in zip(
+                games, mixture.dtypes, weights.of_games, strict=True
+            )
+        )
+        self._job = ray.put(Job(played, config, capacity, start))
+        self._turns = Turns([share for _, share in games])
         self._least = min(capacity, max(1, (config.cluster.games or 64) // 4))
         self._capacity = capacity
         self._home = ray.get_runtime_context().get_node_id()
@@ -196,7 +204,7 @@ class ClusterActors(Actors):
             self._is_playing = False
             self._flow = play
         advance(sum(delivery.result.positions for delivery in taken))
-        return join_results([delivery.result for delivery in taken])
+        return self._join(taken)
 
     def play(self, settings: SearchSettings, resign_at: float, advance: Advance) -> SelfPlayResult:
         """Take the positions of an iteration; the actors play on."""
@@ -213,9 +221,18 @@ class ClusterActors(Actors):
                 self._iteration_seconds = now - self._taken_at
         seconds = now - (self._taken_at or began)
         self._taken_at = now
-        result = join_results([delivery.result for delivery in taken])
+        result = self._join(taken)
         advance(result.positions)
         return replace(result, seconds=seconds)
+
+    def _join(self, taken: Sequence[Delivery]) -> SelfPlayResult:
+        """One result of deliveries of all games."""
+        return join_results(
+            [
+                replace(each.result, samples=self.mixture.pack(each.game, each.result.samples))
+                for each in taken
+            ]
+        )
 
     def _collect(self, is_enough: Callable[[], bool], most: float) -> list[Delivery]:
         """Wait for deliveries, and take them, the first that have come to ``most`` positions."""
@@ -277,11 +294,11 @@ class ClusterActors(Actors):
 
         with self._changed:
             backends = {each.backend for each in self._players.values() if each.backend}
-        packed = PackedWeights.pack(weights, backends)
+        packed = [PackedWeights.pack(own, backends) for own in weights.of_games]
         reference = ray.put(packed)
         with self._changed:
             self._version, self._weights = weights.version, reference
-        return packed.size
+        return sum(own.size for own in packed)
 
     def _give_orders(self) -> None:
         """An order for every actor that is free, while there is room."""
@@ -290,7 +307,8 @@ class ClusterActors(Actors):
         free = [player for player in self._players.values() if player.task is None]
         for player in free:
             count = sum(each.process > 0 for each in self._players.values())
-            positions = min(self._flow.chunk(count, self._least), self._capacity)
+            shared_by = count * self._turns.games
+            positions = min(self._flow.chunk(shared_by, self._least), self._capacity)
             if positions < 1:
                 break
             measures = self._settings is not None and self._measured != self._version
@@ -298,6 +316,7 @@ class ClusterActors(Actors):
                 self._measured = self._version
             order = Order(
                 number=self._next_order,
+                game=self._turns.take(positions),
                 positions=positions,
                 settings=self._settings,
                 resign_at=self._resign_at,
@@ -458,6 +477,7 @@ class ClusterActors(Actors):
                 self._failures = 0
                 self._pauses.pop(player.node.id, None)
                 self._flow.arrive(order.positions, delivery.result.positions)
+                self._turns.give_back(order.game, order.positions - delivery.result.positions)
                 self._deliveries.append(delivery)
                 player.backend = delivery.backend or player.backend
                 self._backend = player.backend or self._backend
@@ -486,6 +506,7 @@ class ClusterActors(Actors):
             self._players.pop(player.number, None)
             if player.order is not None:
                 self._flow.lose(player.order.positions)
+                self._turns.give_back(player.order.game, player.order.positions)
             self._counts.lost += 1
             pause = self._pauses.get(player.node.id, (0.0, 0.0))[1]
             self._pauses[player.node.id] = (

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.threads import available_cores
 from ludarium.training.alphazero.actors import Weights
+from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.runs.evaluation import Evaluator
 
 from .nodes import Nodes, Say
@@ -56,9 +56,9 @@ class Cluster:
 
     def actors(
         self,
-        game: Game,
+        games: Sequence[tuple[Game, float]],
+        mixture: Mixture,
         config: AlphaZeroConfig,
-        dtype: np.dtype,
         device: str,
         weights: Weights,
         start: int,
@@ -67,8 +67,8 @@ class Cluster:
         """Self-play actors on the cluster; see `ClusterActors`."""
         from .actors import ClusterActors
 
-        nodes = self.join(game, say)
-        return ClusterActors(nodes, game, config, dtype, device, weights, start, say)
+        nodes = self.join(games[0][0], say)
+        return ClusterActors(nodes, games, mixture, config, device, weights, start, say)
 
     def evaluator(self, game: Game, say: Say) -> Evaluator:
         """Plays evaluations on the cluster."""

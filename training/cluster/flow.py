@@ -8,6 +8,7 @@ into a limit. So memory is bounded, and so is the age of the weights that play.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _CHUNKS_AT_LEAST = 2  # of an actor in an iteration, so that it takes each version soon
@@ -76,3 +77,34 @@ class Flow:
     def is_stale(self, played_with: int, version: int) -> bool:
         """Whether positions that were played with one version are too old for another."""
         return version - played_with > self.staleness
+
+
+class Turns:
+    """Whose turn it is, of several games that have shares of the positions.
+
+    Args:
+        shares: of each game; they add up to 1.
+    """
+
+    def __init__(self, shares: Sequence[float]) -> None:
+        self._shares = shares
+        self._ordered = [0] * len(shares)
+
+    @property
+    def games(self) -> int:
+        """How many there are."""
+        return len(self._shares)
+
+    def take(self, positions: int) -> int:
+        """The number of the game that is furthest behind its share, which gets the positions."""
+        due = [
+            share * (sum(self._ordered) + positions) - ordered
+            for share, ordered in zip(self._shares, self._ordered, strict=True)
+        ]
+        chosen = due.index(max(due))
+        self._ordered[chosen] += positions
+        return chosen
+
+    def give_back(self, game: int, positions: int) -> None:
+        """Positions that a game got are not played after all."""
+        self._ordered[game] -= positions

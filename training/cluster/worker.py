@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -24,6 +24,24 @@ from ludarium.training.search import SearchSettings
 _PLIES_OF_A_GAME = 32  # about; so that the bootstrap has few positions more than asked for
 _GAMES_OF_A_CORE = 64
 _GAMES_OF_A_GPU = 1024
+_GAMES_OF_A_VARIANT = 16  # at least: fewer make batches that no network is fast in
+
+
+@dataclass(frozen=True)
+class Played:
+    """A game that actors play: the run's, or one of its variants.
+
+    Attributes:
+        game: the rules.
+        share: of the positions.
+        dtype: of the samples, from `sample_dtype`.
+        network: of the architecture that plays.
+    """
+
+    game: Game
+    share: float
+    dtype: np.dtype
+    network: PolicyValueNetwork
 
 
 @dataclass(frozen=True)
@@ -31,24 +49,20 @@ class Job:
     """What all actors of a run are told when they start.
 
     Attributes:
-        game: the rules.
+        games: that they play.
         config: of the run.
-        dtype: of the samples, from `sample_dtype`.
         capacity: most positions of an order.
         start: the iteration at which this process has begun or gone on; actors of another start
             play other games.
-        network: of the architecture that plays.
     """
 
-    game: Game
+    games: tuple[Played, ...]
     config: AlphaZeroConfig
-    dtype: np.dtype
     capacity: int
     start: int
-    network: PolicyValueNetwork
 
-    def games(self, cpus: int, device: str) -> int:
-        """Games that an actor plays in parallel."""
+    def parallel(self, cpus: int, device: str) -> int:
+        """Games that an actor plays in parallel, of all of `games` together."""
         given = self.config.cluster.games
         if given is not None:
             return given
@@ -58,7 +72,7 @@ class Job:
 
 @dataclass(frozen=True)
 class PackedWeights:
-    """A version of the weights as it travels: plain arrays, which processes of a node share.
+    """The weights for one game as they travel: plain arrays, which processes of a node share.
 
     Attributes:
         version: see `Weights`.
@@ -107,6 +121,7 @@ class Order:
 
     Attributes:
         number: of the order in this run.
+        game: which of the job's.
         positions: to search.
         settings: of the search; None for games of the bootstrap, which need no network.
         resign_at: see `Actors.play`.
@@ -115,6 +130,7 @@ class Order:
     """
 
     number: int
+    game: int
     positions: int
     settings: SearchSettings | None
     resign_at: float
@@ -127,6 +143,7 @@ class Delivery:
     """What an actor posts.
 
     Attributes:
+        game: which of the job's was played.
         result: positions of the games that have ended, and counts.
         version: of the weights.
         loading: seconds that it took to load the weights.
@@ -135,6 +152,7 @@ class Delivery:
         deviation: of the backend, for the log, if the order asked for it.
     """
 
+    game: int
     result: SelfPlayResult
     version: int
     loading: float
@@ -158,46 +176,42 @@ class SelfPlayer:
         self.job = job
         self.cpus = cpus
         self.device = device
-        games = job.games(cpus, device)
-        config, play = job.config, job.config.self_play
-        share = play.model_copy(
-            update={
-                "games": games,
-                "positions": job.capacity,
-                "cache": play.cache * min(1.0, games / play.games),
-                "workers": cpus if device == "cpu" else None,
-            }
-        )
-        self.config = config.model_copy(update={"self_play": share})
-        self._seed = np.random.SeedSequence([config.seed, job.start, number])
-        self._network = job.network
-        self._actors: LocalActors | None = None
-        self._version: int | None = None
+        self._seed = np.random.SeedSequence([job.config.seed, job.start, number])
+        self._actors: dict[int, LocalActors] = {}
+        self._versions: dict[int, int] = {}
 
     def ready(self) -> int:
         """Compile the game, unless that is done on this machine; the process number."""
-        play = self.config.self_play.model_copy(update={"games": 1, "positions": 1, "cache": 0.0})
-        game, settings = self.job.game, largest_search(self.config)._replace(simulations=1)
-        seed = np.random.SeedSequence(0)
-        SelfPlay(game, play, settings, 1, seed, self.job.dtype).play(settings, self._know_nothing)
+        config = self.job.config
+        play = config.self_play.model_copy(update={"games": 1, "positions": 1, "cache": 0.0})
+        settings, seed = largest_search(config)._replace(simulations=1), np.random.SeedSequence(0)
+        first = self.job.games[0]
+
+        def know_nothing(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """Answers of a network that knows nothing."""
+            count = len(observations)
+            answers = np.zeros((count, first.game.num_actions), np.float32)
+            return answers, np.zeros(count, np.float32)
+
+        SelfPlay(first.game, play, settings, 1, seed, first.dtype).play(settings, know_nothing)
         return os.getpid()
 
-    def _know_nothing(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Answers of a network that knows nothing."""
-        count = len(observations)
-        answers = np.zeros((count, self.job.game.num_actions), np.float32)
-        return answers, np.zeros(count, np.float32)
+    def play(self, order: Order, weights: Sequence[PackedWeights]) -> Delivery:
+        """Play a chunk.
 
-    def play(self, order: Order, weights: PackedWeights) -> Delivery:
-        """Play a chunk."""
+        Args:
+            order: of the driver.
+            weights: a version, for each of the job's games.
+        """
         began = time.perf_counter()
+        packed = weights[order.game]
         with one_core() if self.cpus == 1 else nullcontext():
             if order.settings is None:
                 loaded, deviation, backend = began, {}, None
                 result = self._bootstrap(order)
             else:
-                actors = self._loaded(weights)
-                deviation = actors.deviation(weights.examples) if order.measures else {}
+                actors = self._loaded(order.game, packed)
+                deviation = actors.deviation(packed.examples) if order.measures else {}
                 backend = actors.backend
                 loaded = time.perf_counter()
                 result = actors.self_play.play(
@@ -206,44 +220,64 @@ class SelfPlayer:
                     resign_at=order.resign_at,
                     positions=order.positions,
                     seconds=order.seconds,
-                    version=weights.version,
+                    version=packed.version,
                 )
         playing = time.perf_counter() - loaded
-        return Delivery(result, weights.version, loaded - began, playing, backend, deviation)
+        return Delivery(
+            order.game, result, packed.version, loaded - began, playing, backend, deviation
+        )
 
     def _bootstrap(self, order: Order) -> SelfPlayResult:
         """Games of UCT."""
-        config = self.config.bootstrap.model_copy(update={"positions": order.positions})
-        seed = np.random.SeedSequence([self.config.seed, self.job.start, order.number])
+        played, config = self.job.games[order.game], self.job.config
+        wanted = config.bootstrap.model_copy(update={"positions": order.positions})
+        seed = np.random.SeedSequence([config.seed, self.job.start, order.number])
         samples = bootstrap_samples(
-            self.job.game,
-            config,
-            self.config.self_play.opening_plies,
+            played.game,
+            wanted,
+            config.self_play.opening_plies,
             seed,
-            self.job.dtype,
+            played.dtype,
             games=max(1, min(GAMES, order.positions // _PLIES_OF_A_GAME)),
         )
-        return SelfPlayResult.of_playouts(samples, config.playouts)
+        return SelfPlayResult.of_playouts(samples, wanted.playouts)
 
-    def _loaded(self, packed: PackedWeights) -> LocalActors:
-        """The games, with this version of the weights."""
-        if self._actors is not None and packed.version == self._version:
-            return self._actors
-        weights = packed.unpack(self._network)
-        if self._actors is None:
-            workers = choose_threads(self.config.self_play, self.device)
+    def _loaded(self, number: int, packed: PackedWeights) -> LocalActors:
+        """One of the games, with this version of the weights."""
+        actors = self._actors.get(number)
+        if actors is not None and packed.version == self._versions[number]:
+            return actors
+        played = self.job.games[number]
+        weights = packed.unpack(played.network)
+        if actors is None:
+            config = self._config_of(played)
             bootstrap_seed, seed = self._seed.spawn(2)
-            self._actors = LocalActors(
-                self.job.game,
-                self.config,
-                workers,
-                self.job.dtype,
+            actors = self._actors[number] = LocalActors(
+                played.game,
+                config,
+                choose_threads(config.self_play, self.device),
+                played.dtype,
                 self.device,
                 weights,
                 bootstrap_seed,
                 seed,
             )
         else:
-            self._actors.load(weights)
-        self._version = packed.version
-        return self._actors
+            actors.load(weights)
+        self._versions[number] = packed.version
+        return actors
+
+    def _config_of(self, played: Played) -> AlphaZeroConfig:
+        """The run's configuration with this actor's part of one of the games."""
+        config, job = self.job.config, self.job
+        play = config.self_play
+        games = job.parallel(self.cpus, self.device)
+        if len(job.games) > 1:
+            games = max(min(games, _GAMES_OF_A_VARIANT), round(games * played.share))
+        own = {
+            "games": games,
+            "positions": job.capacity,
+            "cache": play.cache * min(1.0, games / play.games),
+            "workers": self.cpus if self.device == "cpu" else None,
+        }
+        return config.model_copy(update={"self_play": play.model_copy(update=own)})
