@@ -401,7 +401,7 @@ def measure(game: str, settings: list[str], seconds: float) -> Rates:
     from ludarium.training.alphazero.learner import Learner, Losses
     from ludarium.training.alphazero.replay import Replay
     from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
-    from ludarium.training.cluster.worker import Job, Order, PackedWeights, SelfPlayer
+    from ludarium.training.cluster.worker import Job, Order, PackedWeights, Played, SelfPlayer
     from ludarium.training.networks import fresh_network
     from ludarium.training.random_positions import random_observations
 
@@ -413,7 +413,8 @@ def measure(game: str, settings: list[str], seconds: float) -> Rates:
     capacity = (config.self_play.positions + 1) // 2
     time.perf_counter = time.process_time  # the clock of what is measured
     torch.set_num_threads(1)
-    player = SelfPlayer(Job(rules, config, dtype, capacity, 0, network), 0, 1, "cpu")
+    job = Job((Played(rules, 1.0, dtype, network),), config, capacity, start=0)
+    player = SelfPlayer(job, 0, 1, "cpu")
     player.ready()
     examples = random_observations(rules, 512, 1)
     samples = []
@@ -427,8 +428,8 @@ def measure(game: str, settings: list[str], seconds: float) -> Rates:
         began = time.perf_counter()
         packed = PackedWeights.pack(Weights(version, network, examples), backends)
         publishing.append(time.perf_counter() - began)
-        order = Order(0, capacity, search_settings(config, 0.0), NEVER_RESIGN, math.inf)
-        delivery = player.play(order, packed)
+        order = Order(0, 0, capacity, search_settings(config, 0.0), NEVER_RESIGN, math.inf)
+        delivery = player.play(order, [packed])
         backends = {delivery.backend or ""}
         samples.append(delivery.result.samples)
         if version > 1:  # the first one measures backends

@@ -441,7 +441,7 @@ class ClusterActors(Actors):
 
         number = self._next_player
         self._next_player += 1
-        handle = (
+        handle: Any = (
             ray.remote(SelfPlayer)
             .options(
                 num_cpus=cpus,
@@ -539,7 +539,7 @@ class ClusterActors(Actors):
         import ray
 
         where, gpus = only_on(self._home), self.config.cluster.learner_gpus
-        seat = (
+        seat: Any = (
             ray.remote(_Seat).options(num_gpus=gpus, num_cpus=0, scheduling_strategy=where).remote()
         )
         try:
