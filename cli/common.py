@@ -6,14 +6,11 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents import Agent, read_agent
-from ludarium.training.agents.checkpoints import TrainedAgent
-from ludarium.training.agents.outside import ExportedAgent
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +31,8 @@ An AGENT is one of: random, greedy, uct:PLAYOUTS, alphabeta:DEPTH, perfect (in s
 name of a game (its shipped agent), a checkpoint, or the folder of a run. The last three take
 :SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1; ?time=1s in place of a number
 thinks so long about each move, uct:time=1s too. level:1 and up, level:hard and level:auto are of a
-chosen strength. onnx:FILE is an exported network, python:MODULE:OBJECT your own function or torch
-module; see `ludarium agents`."""
+chosen strength. endgame:AGENT also searches late positions to the end of the game. onnx:FILE is an
+exported network, python:MODULE:OBJECT your own function or torch module; see `ludarium agents`."""
 
 
 def warn(text: str) -> None:
@@ -107,9 +104,7 @@ def game_and_agent(
     Raises:
         ValueError, FileNotFoundError: there is no such agent, or it does not fit the game.
     """
-    factory = read_agent(name)
-    if isinstance(factory, TrainedAgent | ExportedAgent) and factory.simulations is None:
-        factory = replace(factory, simulations=simulations)
+    factory = read_agent(name).with_simulations(simulations)
     game = game_of([name], options, game_name)
     return game, factory.make(game)
 

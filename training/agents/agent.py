@@ -54,6 +54,18 @@ class Agent(ABC):
             ValueError: ``states`` is not such an array.
         """
 
+    def preferences(self, states: np.ndarray) -> np.ndarray:
+        """How much the agent would like each action, for callers that rule out its choice.
+
+        Args:
+            states: as for `actions`, of unfinished games.
+
+        Returns:
+            float [N, A]; only the order within a row has a meaning, and actions that are not legal
+            have none. By default all are equal.
+        """
+        return np.zeros((len(self._check(states)), self.game.num_actions))
+
     def begin(self, games: Sequence[GameInPlay]) -> None:  # noqa: B027
         """Called before the first decision of these games."""
 
@@ -136,6 +148,13 @@ class AgentFactory(ABC):
             ValueError: there is no such game or option.
         """
         return make_game(name, **options)
+
+    def with_simulations(self, simulations: int | None) -> AgentFactory:
+        """The same with so many simulations for each move, where its name does not say.
+
+        Agents that search otherwise, and ``None``, change nothing.
+        """
+        return self
 
     @abstractmethod
     def make(self, game: Game, seed: Seed = None) -> Agent:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,10 @@ class TrainedAgent(AgentFactory):
         """The game that it was trained for; see `AgentFactory.choose_game`."""
         trained = load_header(self.checkpoint_path(options))
         return make_stored_game(trained.game, trained.options, **options)
+
+    def with_simulations(self, simulations: int | None) -> TrainedAgent:
+        """See `AgentFactory.with_simulations`."""
+        return replace(self, simulations=simulations) if self.simulations is None else self
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""

@@ -130,6 +130,12 @@ class NetworkAgent(Agent):
             raise ValueError(f"agent {self.name} plays without search")
         return self._search.run(self._check(states), self._evaluator)
 
+    def preferences(self, states: np.ndarray) -> np.ndarray:
+        """The policy of the search, or the network's; see `Agent.preferences`."""
+        if self._search is None:
+            return self.evaluate(states)[0]
+        return self.search(states).policies
+
     def evaluator(self) -> Evaluator:
         """What a `TreeSearch` with the agent's network asks."""
         if self._tree_evaluator is None:

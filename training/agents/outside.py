@@ -10,7 +10,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -97,6 +97,10 @@ class ExportedAgent(AgentFactory):
 
         metadata = load_exported(self.path).metadata
         return make_stored_game(metadata["game"], metadata["options"], **options)
+
+    def with_simulations(self, simulations: int | None) -> ExportedAgent:
+        """See `AgentFactory.with_simulations`."""
+        return replace(self, simulations=simulations) if self.simulations is None else self
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores, take_turns
@@ -115,6 +116,12 @@ class ThinkingAgent(Agent):
 
         chosen[unfinished] = self._think(len(unfinished), search_in)
         return chosen
+
+    def preferences(self, states: np.ndarray) -> np.ndarray:
+        """The network's policy; see `Agent.preferences`."""
+        encoded = Codec(self.game).encode(self._check(states))
+        logits, _ = self._evaluator(encoded.observations)
+        return encoded.decode_policies(logits[:, : self.game.num_actions])
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Share out the memory."""

@@ -1,0 +1,214 @@
+"""``endgame:AGENT``: an agent that also searches late positions to the end of the game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.rule import ONGOING
+from ludarium.training.agents import Agent, AgentFactory, AgentKind, GameInPlay, Seed, read_agent
+from ludarium.training.agents.settings import read_flag, read_number, read_settings
+
+from .answer import Answer
+from .probing import solver_of
+from .solutions import table_of
+from .solver import Solver, after
+
+#: Positions that are searched for a move unless told otherwise: 5 to 40 ms where it is in vain.
+POSITIONS = 100_000
+
+_MOST_POSITIONS = 1_000_000_000
+_MEMORY = 1 << 24  # bytes of the table of a search
+_KIND = "endgame"
+
+
+class EndgameAgent(Agent):
+    """Plays another agent's moves, unless a search to the end of the game knows better.
+
+    Before each move the position is searched with exact values (`ludarium.analysis.probing`):
+
+    - If its value is found, the player's own choice is played where it keeps the value, else the
+      action that keeps it and that the player prefers most.
+    - If not, an action that is proven to lose is not played: the next of the player's preference
+      is tried, as long as there are positions left to search.
+
+    What the search has found is kept from move to move. In games whose values are all in a table
+    the agent plays perfectly.
+
+    Args:
+        player: whose moves it plays.
+        positions: that are searched at most for a move, 1 to 10^9; half of them for the value of
+            the position itself.
+        points: where a value is found, keep the lead at the end too, not only who wins.
+        seed: the player is restarted with it.
+
+    Raises:
+        ValueError: ``positions`` is out of range, or the game counts no points.
+    """
+
+    def __init__(
+        self,
+        player: Agent,
+        positions: int = POSITIONS,
+        points: bool = False,
+        seed: Seed = None,
+    ) -> None:
+        if not 1 <= positions <= _MOST_POSITIONS:
+            raise ValueError(f"positions are 1 to {_MOST_POSITIONS:,}, not {positions!r}")
+        if points and not player.game.max_score:
+            raise ValueError(f"{player.game} counts no points to play for: leave out points")
+        self.player = player
+        self.positions = positions
+        self.points = points
+        game = player.game
+        self._table = table_of(game)
+        self._solver: Solver | None = None
+        settings = {"positions": str(positions)} if positions != POSITIONS else {}
+        settings |= {"points": "true"} if points else {}
+        super().__init__(game, f"{_KIND}:{_with_settings(player.name, settings)}", seed)
+
+    def restart(self, seed: Seed = None) -> None:
+        """Restart the player, and forget what was searched; see `Agent.restart`."""
+        super().restart(seed)
+        self.player.restart(seed)
+        if self._table is None:
+            self._solver = solver_of(self.game, _MEMORY)
+
+    def actions(self, states: np.ndarray) -> np.ndarray:
+        """An action for each position; see `Agent.actions`."""
+        states = self._check(states)
+        return self._checked(states, self.player.actions(states))
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        """Tell the player; see `Agent.begin`."""
+        self.player.begin(games)
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+        """An action for each game; see `Agent.play`."""
+        states = self._check(states)
+        return self._checked(states, self.player.play(games, states))
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        """Tell the player; see `Agent.finish`."""
+        self.player.finish(games)
+
+    def preferences(self, states: np.ndarray) -> np.ndarray:
+        """Those of the player; see `Agent.preferences`."""
+        return self.player.preferences(states)
+
+    def _checked(self, states: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """The player's choices, but for those that the search knows to be worse than others."""
+        actions = np.array(chosen)
+        for number in np.flatnonzero(states["outcome"] == ONGOING):
+            position = Position.of_state(self.game, states[number])
+            actions[number] = self._choose(position, int(actions[number]))
+        return actions
+
+    def _choose(self, position: Position, choice: int) -> int:
+        """The first action of the player's preference that the search has nothing against."""
+        if self._table is not None:
+            values = self._table.actions(position)
+            best = max(values.values())
+            return next(a for a in self._ranked(position, choice) if values[a] == best)
+        assert self._solver is not None
+        begin = self._solver.nodes
+        known = self._solver.answer(position, (self.positions + 1) // 2, leads=self.points)
+        is_found = known.low == known.high
+        if is_found and known.low.outcome < 0 and not self.points:
+            return choice  # all actions lose
+        for action in self._ranked(position, choice):
+            left = self.positions - (self._solver.nodes - begin)
+            if left <= 0:
+                break
+            worth = self._worth(position, action, left if is_found else (left + 1) // 2)
+            if worth.low >= known.low if is_found else worth.high.outcome >= 0:
+                return action
+        return choice
+
+    def _worth(self, position: Position, action: int, limit: int) -> Answer:
+        """What is found about an action, for the player to move."""
+        assert self._solver is not None
+        child = after(position, action)
+        answer = self._solver.answer(child, limit, leads=self.points)
+        return answer if child.mover == position.mover else answer.reversed()
+
+    def _ranked(self, position: Position, choice: int) -> Iterator[int]:
+        """The legal actions by the player's preference, its choice first.
+
+        The player is asked for the others only when they are needed.
+        """
+        yield choice
+        legal = position.legal_actions
+        preferred = self.player.preferences(position.states)[0, legal]
+        for action in legal[np.argsort(-preferred, kind="stable")].tolist():
+            if action != choice:
+                yield action
+
+
+@dataclass(frozen=True)
+class EndgameFactory(AgentFactory):
+    """Makes an `EndgameAgent` of the agent that another factory makes.
+
+    Attributes:
+        player: makes the player.
+        positions, points: see `EndgameAgent`.
+    """
+
+    player: AgentFactory
+    positions: int = POSITIONS
+    points: bool = False
+
+    def choose_game(self, options: dict[str, Any]) -> Game | None:
+        """The player's game; see `AgentFactory.choose_game`."""
+        return self.player.choose_game(options)
+
+    def usual_game(self, name: str, options: dict[str, Any]) -> Game:
+        """That of the player; see `AgentFactory.usual_game`."""
+        return self.player.usual_game(name, options)
+
+    def with_simulations(self, simulations: int | None) -> EndgameFactory:
+        """Those of the player; see `AgentFactory.with_simulations`."""
+        return replace(self, player=self.player.with_simulations(simulations))
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """The agent for ``game``; see `AgentFactory.make`."""
+        return EndgameAgent(self.player.make(game, seed), self.positions, self.points, seed)
+
+
+_OWN_SETTINGS = {"positions": read_number, "points": read_flag}
+
+
+def _read(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
+    if not argument:
+        raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
+    if argument.partition(":")[0] == _KIND:
+        raise ValueError("endgame: once is enough")
+    own = read_settings(
+        {key: settings[key] for key in _OWN_SETTINGS if key in settings}, _OWN_SETTINGS
+    )
+    rest = {key: value for key, value in settings.items() if key not in own}
+    # As from a file: a name within a name may not run code either.
+    return EndgameFactory(read_agent(_with_settings(argument, rest), from_file=True), **own)
+
+
+def _with_settings(name: str, settings: Mapping[str, str]) -> str:
+    """An agent's name with further settings."""
+    if not settings:
+        return name
+    texts = "&".join(f"{key}={value}" for key, value in settings.items())
+    return name + ("&" if "?" in name else "?") + texts
+
+
+#: The kind of agents ``endgame:...``, an entry point of this package.
+ENDGAME = AgentKind(
+    "endgame:AGENT",
+    "any agent, which also searches late positions to the end of the game, plays what is proven "
+    f"best, and nothing that is proven to lose; ?positions={POSITIONS} for each move; "
+    "?points=true keeps the lead too; all other settings are the agent's",
+    _read,
+)

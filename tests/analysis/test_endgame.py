@@ -1,0 +1,166 @@
+"""`EndgameAgent`: the player's moves, but for what a search to the end of the game knows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ludarium.analysis import ILLEGAL, PerfectAgent
+from ludarium.analysis.accuracy import moves_that_keep, points_lost
+from ludarium.analysis.endgame import EndgameAgent, EndgameFactory
+from ludarium.analysis.exact_tests import make_exact_test
+from ludarium.cli import main
+from ludarium.envs import Position, make_game
+from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
+from ludarium.training.evaluation import play_match
+from tests.tictactoe import TicTacToe
+
+
+class Stubborn(Agent):
+    """Prefers actions by a fixed order, and counts how often it is asked for that."""
+
+    def __init__(self, game, order):
+        super().__init__(game, "stubborn")
+        self.order = np.asarray(order, float)
+        self.asked = 0
+
+    def preferences(self, states):
+        self.asked += 1
+        return np.tile(self.order, (len(states), 1))
+
+    def actions(self, states):
+        masks = np.array([Position.of_state(self.game, state).mask for state in states])
+        return np.where(masks == 1, self.order, -np.inf).argmax(axis=1)
+
+
+@pytest.fixture(scope="module")
+def corso_test():
+    return make_exact_test(make_game("corso", size=3), 60, seed=2, leads=True)
+
+
+def test_what_keeps_the_value_is_played_in_the_players_order(corso_test):
+    order = np.random.default_rng(1).permutation(9)
+    player = Stubborn(corso_test.game, order)
+    chosen = EndgameAgent(player).actions(corso_test.states)
+    assert moves_that_keep(chosen, corso_test).all()
+    assert not moves_that_keep(player.actions(corso_test.states), corso_test).all()
+    best = corso_test.results.max(axis=1, keepdims=True)
+    keeps = (corso_test.results == best) & (corso_test.results != ILLEGAL)
+    np.testing.assert_array_equal(chosen, np.where(keeps, order, -np.inf).argmax(axis=1))
+
+
+def test_the_player_is_asked_for_other_actions_only_where_its_choice_loses_value(corso_test):
+    player = Stubborn(corso_test.game, np.random.default_rng(1).permutation(9))
+    wrong = ~moves_that_keep(player.actions(corso_test.states), corso_test)
+    EndgameAgent(player).actions(corso_test.states)
+    assert player.asked == wrong.sum()
+
+
+def test_with_points_the_lead_is_kept_too(corso_test):
+    player = RandomAgent(corso_test.game, 1)
+    without = points_lost(EndgameAgent(player, seed=1).actions(corso_test.states), corso_test)
+    with_points = EndgameAgent(player, points=True, seed=1).actions(corso_test.states)
+    assert without.any()
+    assert not points_lost(with_points, corso_test).any()
+    assert moves_that_keep(with_points, corso_test).all()
+
+
+def test_an_action_that_is_proven_to_lose_is_not_played():
+    game = TicTacToe()
+    position = game.start()
+    for action in (0, 4, 1):  # the next player must stop three in a row at 2
+        position.play(action)
+    blind = Stubborn(game, [0, 0, 1, 9, 0, 8, 7, 6, 5])
+    assert blind.choose(position) == 3
+    for limit in (200, 100_000):  # too few for the value of the position, and enough
+        assert EndgameAgent(blind, limit).choose(position) == 2
+    assert EndgameAgent(blind, 1).choose(position) == 3
+
+
+def test_it_never_loses_what_it_can_search():
+    game = TicTacToe()
+    agent = EndgameAgent(RandomAgent(game), seed=1)
+    match = play_match(game, agent, "uct:200", 40, seed=1, opening_plies=0)
+    assert match.total.losses == 0
+
+
+@pytest.mark.slow
+def test_games_with_a_table_are_played_perfectly():
+    game = make_game("osiron")
+    test = make_exact_test(game, 100, seed=3)
+    agent = EndgameAgent(RandomAgent(game, 1))
+    assert moves_that_keep(agent.actions(test.states), test).all()
+    best = PerfectAgent(game).solution.best_actions(test.states)
+    assert best[np.arange(100), agent.actions(test.states)].all()
+
+
+def test_the_same_seed_gives_the_same_games():
+    game = make_game("onyx", size=6)
+    for_both = {"opening_plies": 8, "seed": 3}
+    first, again = (
+        play_match(game, make_agent("endgame:uct:20?positions=2000", game), "uct:20", 6, **for_both)
+        for _ in range(2)
+    )
+    assert [each.actions for each in first.played] == [each.actions for each in again.played]
+
+
+def test_games_that_a_player_remembers_are_handed_on():
+    game = make_game("corso", size=3)
+    agent = make_agent("endgame:corso?time=2ms", game, seed=1)
+    match = play_match(game, agent, "random", 10, seed=1)
+    assert match.total.wins >= 8
+    assert agent.player._in_play == 0
+    start = game.start().states
+    assert agent.preferences(start).shape == (1, 9)
+
+
+def test_names_are_read_and_given_back():
+    game = make_game("corso", size=3)
+    for name in (
+        "endgame:uct:50",
+        "endgame:uct:50?positions=1000",
+        "endgame:uct:50?positions=1000&points=true",
+        "endgame:corso:16",
+        "endgame:corso:16?temperature=0.5&positions=1000",
+    ):
+        assert make_agent(name, game).name == name
+    factory = read_agent("endgame:corso:16?positions=7&score=0.1")
+    assert isinstance(factory, EndgameFactory)
+    assert (factory.positions, factory.points) == (7, False)
+    assert factory.player == read_agent("corso:16?score=0.1")
+    assert factory.choose_game({"size": 6}) == make_game("corso", size=6)
+    assert read_agent("endgame:random").choose_game({}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("endgame", "endgame needs an agent"),
+        ("endgame:", "endgame needs an agent"),
+        ("endgame:endgame:uct", "once is enough"),
+        ("endgame:nobody", "nobody"),
+        ("endgame:uct:50?positions=many", "is not a whole number"),
+        ("endgame:uct:50?positions=0", "positions are 1 to 1,000,000,000, not 0"),
+        ("endgame:uct:50?points=yes", "is neither true nor false"),
+        ("endgame:uct:50?temperature=1", "there is no setting 'temperature'"),
+        ("endgame:python:os:getcwd", "runs code"),
+    ],
+)
+def test_wrong_names_are_refused(name, reason):
+    with pytest.raises(ValueError, match=reason):
+        make_agent(name, make_game("corso", size=3))
+
+
+def test_points_need_a_game_that_counts_them():
+    game = make_game("onyx", size=6)
+    with pytest.raises(ValueError, match="counts no points to play for: leave out points"):
+        make_agent("endgame:random?points=true", game)
+
+
+def test_the_command_line_takes_it(capsys):
+    command = ["accuracy", "endgame:corso", "--option", "size=3", "--positions", "20"]
+    assert main([*command, "--simulations", "4,8"]) == 0
+    out = capsys.readouterr().out
+    assert "20/20 100.0 %" in out
+    assert "endgame:corso:4" in out
+    assert "endgame:corso:8" in out
