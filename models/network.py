@@ -204,6 +204,8 @@ class BoardNetwork(PolicyValueNetwork):
     """Convolutional trunk for observations (planes, height, width).
 
     Attributes:
+        channels: of the trunk.
+        pooled: whether the value's head sees pooled features only.
         stem, blocks: the trunk; all other modules are of the heads.
     """
 
@@ -212,7 +214,7 @@ class BoardNetwork(PolicyValueNetwork):
     ) -> None:
         super().__init__()
         planes, height, width = shape.observation
-        self.channels = channels
+        self.channels, self.pooled = channels, pooled
         self.stem = _Convolution(planes, channels, nn.ReLU())
         self.blocks = nn.Sequential(
             *[Block(channels, pooled=index % 2 == 1) for index in range(blocks)]

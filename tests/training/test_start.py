@@ -65,6 +65,25 @@ def test_a_run_begins_with_the_agents_weights(tmp_path, teacher, algorithm):
     trainer.close()
 
 
+@pytest.mark.parametrize("algorithm", sorted(OF_ALL))
+def test_a_larger_network_begins_as_the_agents(tmp_path, teacher, algorithm):
+    larger = "network={channels: 12, blocks: 2}"
+    trainer = OF_ALL[algorithm].begun(tmp_path / "run", f"start={teacher}", larger)
+    small = load_checkpoint(teacher / "agent.safetensors").network.eval()
+    observations = torch.rand(16, 5, 3, 3)
+    with torch.no_grad():
+        for ours, theirs in zip(
+            trainer.player.eval()(observations), small(observations), strict=True
+        ):
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+    trainer.run()
+    trainer.close()
+    assert load_checkpoint(tmp_path / "run" / "agent.safetensors").architecture.options == {
+        "channels": 12,
+        "blocks": 2,
+    }
+
+
 def test_a_run_resumes_where_it_was_and_not_where_it_started(tmp_path, teacher):
     start = shutil.copy(teacher / "agent.safetensors", tmp_path / "start.safetensors")
     folder = tmp_path / "run"
@@ -93,6 +112,7 @@ def test_one_network_for_many_boards_starts_from_another_that_learnt_them(tmp_pa
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
+        ("network={channels: 8, blocks: 0}", "does not shrink"),
         ("start=uct:200", "no trained agent"),
         ("start=osiron", "plays osiron"),
         ("start=nowhere.safetensors", "no agent is called"),

@@ -1,4 +1,4 @@
-"""Starting from a trained agent: its weights in place of random ones."""
+"""Starting from a trained agent: its weights, or a larger network that begins as it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
-from ludarium.models import Architecture, CheckpointHeader, load_header
+from ludarium.models import CheckpointHeader, load_header
 from ludarium.models.header import TREE_SEARCH
 from ludarium.models.options import option_features
 from ludarium.training.agents.checkpoints import TrainedAgent
@@ -49,7 +49,7 @@ def take_weights(
     variants: Sequence[Game],
     search: str,
 ) -> None:
-    """Give a network the weights of the agent that its run starts from.
+    """Give a network the weights of the agent that its run starts from, or make it begin as that.
 
     Args:
         network: the run's, as `ludarium.training.networks.fresh_network` made it.
@@ -59,17 +59,28 @@ def take_weights(
         search: by which search the run's agent plays, see `ludarium.models.header`.
 
     Raises:
-        ValueError: the agent is none of the game, or has another network.
+        ValueError: the agent is none of the game, or has a network that cannot grow into this one.
         FileNotFoundError: there is no such agent.
     """
     from ludarium.models import load_checkpoint
+    from ludarium.models.growth import grow
 
     name = config.start
     assert name is not None, "the caller has looked"
     checkpoint = load_checkpoint(_checkpoint_path(name, game))
     architecture = chosen_architecture(game, config.network, variants)
-    _check(checkpoint, f"start: {quoted(name)}", game, variants, architecture, search)
-    network.load_state_dict(checkpoint.network.state_dict())
+    _check(checkpoint, f"start: {quoted(name)}", game, variants, search)
+    if checkpoint.architecture == architecture:
+        network.load_state_dict(checkpoint.network.state_dict())
+        return
+    try:
+        grow(checkpoint.network, network)
+    except ValueError as error:
+        raise ValueError(
+            f"start: {quoted(name)} has the network {checkpoint.architecture.described()}, and "
+            f"the configuration asks for {architecture.described()} ({error}): give it the "
+            "agent's or a larger one, or start from another agent"
+        ) from None
 
 
 def _checkpoint_path(name: str, game: Game) -> Path:
@@ -87,10 +98,9 @@ def _check(
     name: str,
     game: Game,
     variants: Sequence[Game],
-    architecture: Architecture,
     search: str,
 ) -> None:
-    """Raise ``ValueError`` unless weights of a checkpoint mean the same to the run's network."""
+    """Raise ``ValueError`` unless weights of a checkpoint mean the same to a run's network."""
     check_fits(checkpoint, game, name, needs_policy=search == TREE_SEARCH)
     if bool(checkpoint.variants) != bool(variants):
         of_many, of_one = (
@@ -107,9 +117,4 @@ def _check(
         raise ValueError(
             f"{name} learnt other values of the options than the run's `variants` have, so the "
             f"network would take one for another; it learnt {json.dumps(learnt)}"[:600]
-        )
-    if checkpoint.architecture != architecture:
-        raise ValueError(
-            f"{name} has the network {checkpoint.architecture.described()}, and the configuration "
-            f"asks for {architecture.described()}: give it the agent's, or start from another one"
         )
