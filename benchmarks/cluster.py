@@ -45,9 +45,6 @@ from ludarium.training.evaluation import play_match
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 
-# Ray gives its processes a low priority: unfair to them where others work on the machine too.
-os.environ.setdefault("RAY_worker_niceness", "0")
-
 PARTS = ("throughput", "weights", "recovery", "memory", "strength")
 #: What is measured is self-play and learning in their steady state.
 COMMON = [
@@ -59,7 +56,6 @@ COMMON = [
     "evaluation.every=0",
 ]
 _WARM_UP = 2  # iterations
-_AS_MANY_AS_THERE_IS_ROOM = 0  # actors: the default of a run
 _BOOTSTRAP = ["bootstrap={positions: 20000, playouts: 200, replay_ratio: 3}"]  # from nothing
 _MATCH = {"games": 400, "simulations": 64}
 
@@ -75,7 +71,7 @@ def config_of(game: str, settings: list[str]) -> AlphaZeroConfig:
 def training(config: AlphaZeroConfig, actors: int | None, cores: int) -> Iterator[AlphaZeroTrainer]:
     """A run in a folder of its own; with so many actors of a cluster, or in the local loop."""
     cluster = None if actors is None else Cluster(cores=max(cores, actors))
-    if actors:
+    if actors is not None:
         config = apply_settings(config, [f"cluster.actors={actors}"])  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         trainer = AlphaZeroTrainer(config, RunFolder(Path(folder) / "run"), Reporter(), cluster)
@@ -144,7 +140,7 @@ def throughput(
 
 def weights(config: AlphaZeroConfig, seconds: float, cores: int) -> dict[str, Any]:
     """What a version of the weights costs."""
-    with training(config, _AS_MANY_AS_THERE_IS_ROOM, cores) as trainer:
+    with training(config, cores, cores) as trainer:
         iterate(trainer, lambda: trainer.iteration >= _WARM_UP)
         end = time.perf_counter() + seconds
         lines = iterate(trainer, lambda: time.perf_counter() >= end)
@@ -189,7 +185,7 @@ def recovery(config: AlphaZeroConfig, cores: int, kills: int = 3) -> dict[str, A
 def memory(config: AlphaZeroConfig, minutes: float, cores: int) -> dict[str, Any]:
     """Megabytes of the driver in the first and in the last quarter of the time."""
     sizes: list[float] = []
-    with training(config, _AS_MANY_AS_THERE_IS_ROOM, cores) as trainer:
+    with training(config, cores, cores) as trainer:
         # The replay buffer fills; that is no growth.
         iterate(trainer, lambda: len(trainer.replay) >= config.replay.last)
         end = time.monotonic() + 60 * minutes
@@ -214,7 +210,7 @@ def strength(config: AlphaZeroConfig, minutes: float, seed: int, cores: int) -> 
     assert isinstance(small, AlphaZeroConfig)
     with training(small, None, cores) as trainer:  # what is compiled once is not counted
         iterate(trainer, lambda: trainer.iteration >= _WARM_UP)
-    for name, actors in (("machine", None), ("cluster", _AS_MANY_AS_THERE_IS_ROOM)):
+    for name, actors in (("machine", None), ("cluster", cores)):
         with training(own, actors, cores) as trainer:
             began, spent = time.perf_counter(), processor_seconds()
 

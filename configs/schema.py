@@ -401,8 +401,7 @@ class Cluster(Section):
     These keys say who computes, not what is learnt: they may change when a run is resumed, and
     without ``--cluster`` they have no effect.
 
-    ``actors``: the most self-play actors; none: as many as there is room for, with a core of the
-    driver's machine left to a learner without a GPU. ``actor_cpus``: cores
+    ``actors``: the most self-play actors; none: as many as there is room for. ``actor_cpus``: cores
     of an actor. ``actor_gpus``: its share of a GPU; none: on nodes with GPUs an actor has one GPU
     and its share of the cores, elsewhere actors have cores only. ``games``: games that an actor
     plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most ``self_play.games``.

@@ -102,22 +102,6 @@ def test_each_game_gets_its_share_whatever_becomes_of_its_orders():
                 assert abs(number - share * sum(played)) <= 1000
 
 
-@pytest.mark.parametrize(
-    ("cpus", "settings", "room"),
-    [
-        (8, {}, Room(7, 1, 0)),
-        (2, {}, Room(1, 1, 0)),
-        (1, {}, Room(1, 1, 0)),  # shared
-        (0, {}, Room(0, 1, 0)),
-        (8, {"actor_cpus": 2}, Room(3, 2, 0)),
-        (2, {"actor_cpus": 2}, Room(1, 2, 0)),
-    ],
-)
-def test_the_learners_core_is_not_for_actors_unless_it_is_the_last(cpus, settings, room):
-    node = Node("a", "a", cpus, 0)
-    assert room_on(node, ClusterConfig(**settings), reserved_cpus=1) == room
-
-
 def test_what_differs_is_named():
     here = {"ludarium": "0.1.0", "rules of corso": "version 0 (abc)"}
     assert difference(here, here) is None

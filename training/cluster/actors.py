@@ -411,7 +411,9 @@ class ClusterActors(Actors):
             if player.node.id not in alive and player.task is None:
                 self._lose(player, "its node is gone")
         for node in nodes:
-            room = room_on(node, self.config.cluster, *self._reserved_on(node))
+            learns_there = self._seat is not None and node.id == self._home
+            reserved = self.config.cluster.learner_gpus if learns_there else 0
+            room = room_on(node, self.config.cluster, reserved)
             there = [each for each in self._players.values() if each.node.id == node.id]
             # The first one of a node compiles, if need be, and the others find it done.
             wanted = room.actors if any(each.process for each in there) else min(1, room.actors)
@@ -422,18 +424,6 @@ class ClusterActors(Actors):
             for _ in range(len(there), wanted):
                 if len(self._players) < most:
                     self._start(node, room.cpus, room.gpus)
-
-    def _reserved_on(self, node: Node) -> tuple[int, int]:
-        """GPUs and cores of a node that the learner has: its GPUs, or a core where it has none.
-
-        Whoever says how many actors there are has shared out the cores already.
-        """
-        config = self.config.cluster
-        if node.id != self._home:
-            return 0, 0
-        if self._seat is not None:
-            return config.learner_gpus, 0
-        return 0, 1 if config.actors is None else 0
 
     def _start(self, node: Node, cpus: int, gpus: float) -> None:
         """Start an actor on a node."""

@@ -42,15 +42,9 @@ class Room:
     gpus: float
 
 
-def room_on(
-    node: Node, config: ClusterConfig, reserved_gpus: int = 0, reserved_cpus: int = 0
-) -> Room:
-    """The room on a node, of which the learner has reserved some GPUs or cores.
-
-    An actor comes before a core for the learner: on a single core they share it.
-    """
-    cpus = max(min(node.cpus, config.actor_cpus), node.cpus - reserved_cpus)
-    gpus = node.gpus - reserved_gpus
+def room_on(node: Node, config: ClusterConfig, reserved_gpus: int = 0) -> Room:
+    """The room on a node, of which the learner has reserved some GPUs."""
+    cpus, gpus = node.cpus, node.gpus - reserved_gpus
     each = config.actor_gpus
     if each is None:
         count = min(int(gpus), cpus // config.actor_cpus)
