@@ -13,7 +13,8 @@
 - ``recovery``: seconds from the kill of an actor until another one plays in its place.
 - ``memory``: resident memory of the driver, from the first quarter of ``--minutes`` to the last.
 - ``strength``: a run of each kind from nothing, for ``--minutes`` of processor time of all its
-  processes together, then a match of what they have learnt; once for each of ``--seeds``.
+  processes together, once they have started, then a match of what they have learnt; for each of
+  ``--seeds``.
 
 Needs ``ludarium[cluster]``. Linux only.
 """
@@ -198,6 +199,12 @@ def memory(config: AlphaZeroConfig, minutes: float, cores: int) -> dict[str, Any
     return {"first": first, "last": last, "growth": last / first - 1, "iterations": len(sizes)}
 
 
+def wait_for_actors(actors: ClusterActors, count: int) -> None:
+    """Until so many actors have started; a run begins with fewer."""
+    while sum(each.process > 0 for each in list(actors._players.values())) < count:
+        time.sleep(0.1)
+
+
 def strength(config: AlphaZeroConfig, minutes: float, seed: int, cores: int) -> dict[str, Any]:
     """The score of what a cluster has learnt against what one machine has."""
     agents: dict[str, NetworkAgent] = {}
@@ -212,6 +219,8 @@ def strength(config: AlphaZeroConfig, minutes: float, seed: int, cores: int) -> 
         iterate(trainer, lambda: trainer.iteration >= _WARM_UP)
     for name, actors in (("machine", None), ("cluster", cores)):
         with training(own, actors, cores) as trainer:
+            if isinstance(trainer.actors, ClusterActors):
+                wait_for_actors(trainer.actors, cores)
             began, spent = time.perf_counter(), processor_seconds()
 
             def is_over(spent: float = spent) -> bool:

@@ -34,6 +34,7 @@ GPUS = (1, 2, 4, 8)
 _WARM_UP = 3  # iterations that do not count
 _SHARE_OF_AN_ITERATION = 0.5  # as in the dispatcher
 _SHORTEST_CHUNK = 1.0
+_ACTOR_WEIGHT = 36 / 1024  # of niceness 15, which Ray gives its processes, in Linux's scheduler
 
 
 @dataclass(frozen=True)
@@ -133,15 +134,19 @@ class Line:
 
 @dataclass
 class Task:
-    """Work on shared cores: ``left`` core-seconds, on at most ``width`` cores at a time."""
+    """Work on shared cores: ``left`` core-seconds, on at most ``width`` cores at a time.
+
+    Where there are too few cores, each thread gets them in proportion to its ``weight``.
+    """
 
     left: float
     width: int
+    weight: float
     done: Callable[[], None]
 
 
 class Cores:
-    """Cores that are shared evenly among the tasks on them."""
+    """Cores that are shared among the tasks on them, by their weights."""
 
     def __init__(self, clock: Clock, count: int) -> None:
         self.clock, self.count = clock, count
@@ -150,19 +155,26 @@ class Cores:
         self._since = 0.0
         self._stamp = 0
 
-    def run(self, work: float, width: int, done: Callable[[], None]) -> None:
+    def run(self, work: float, width: int, weight: float, done: Callable[[], None]) -> None:
         """Begin a task of so many core-seconds."""
         self._advance()
-        self.tasks.append(Task(work, width, done))
+        self.tasks.append(Task(work, width, weight, done))
         self._plan()
 
-    def _speed(self, task: Task) -> float:
-        asked = sum(each.width for each in self.tasks)
-        return task.width * min(1.0, self.count / asked)
+    def _speeds(self) -> list[float]:
+        """Cores that each task has: what a heavier one leaves, as it fills its width, is shared."""
+        left, asked = float(self.count), sum(each.width * each.weight for each in self.tasks)
+        speeds = [0.0] * len(self.tasks)
+        for number in sorted(range(len(self.tasks)), key=lambda n: -self.tasks[n].weight):
+            task = self.tasks[number]
+            speeds[number] = task.width * min(1.0, task.weight * left / asked)
+            left -= speeds[number]
+            asked -= task.width * task.weight
+        return speeds
 
     def _advance(self) -> None:
         passed, self._since = self.clock.now - self._since, self.clock.now
-        speeds = [self._speed(task) for task in self.tasks]
+        speeds = self._speeds()
         for task, speed in zip(self.tasks, speeds, strict=True):
             task.left -= passed * speed
         self.busy += passed * sum(speeds)
@@ -171,7 +183,8 @@ class Cores:
         self._stamp += 1
         stamp = self._stamp
         if self.tasks:
-            soonest = min(task.left / self._speed(task) for task in self.tasks)
+            speeds = zip(self.tasks, self._speeds(), strict=True)
+            soonest = min(task.left / speed for task, speed in speeds)
             self.clock.after(max(0.0, soonest), lambda: self._finish(stamp))
 
     def _finish(self, stamp: int) -> None:
@@ -298,7 +311,7 @@ class Simulation:
             self.clock.at(start + work, done)
         else:
             cores = self.cores
-            self.clock.at(start, lambda: cores.run(work, 1, done))
+            self.clock.at(start, lambda: cores.run(work, 1, _ACTOR_WEIGHT, done))
 
     def _deliver(self, actor: int, version: int, ordered: int, played: int) -> None:
         """A delivery goes through the network card and the dispatcher."""
@@ -370,7 +383,7 @@ class Simulation:
         if self.cores is None:
             self.clock.after(seconds, done)
         else:
-            self.cores.run(seconds * width, width, done)
+            self.cores.run(seconds * width, width, 1.0, done)
 
 
 def one_machine(rates: Rates, plan: Plan, cores: int) -> tuple[float, float]:

@@ -77,7 +77,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         dest="start",
         metavar="AGENT",
         help="begin with the weights of a trained agent: a checkpoint, the folder of a run, or the "
-        "name of a shipped agent; the run has its network, and no first games of playouts",
+        "name of a shipped agent; the run has its network, unless --set network= asks for a "
+        "larger one, which begins as it; there are no first games of playouts",
     )
     parser.add_argument(
         "--folder", metavar="DIR", help="folder of the run; default: runs/NAME_OF_CONFIG"

@@ -60,7 +60,7 @@ def _grow_board_network(small: BoardNetwork, large: BoardNetwork) -> None:
             inputs = pooled.get(name.removesuffix(".weight"), torch.arange(old.shape[1]))
             state[name][: len(old)] = 0
             state[name][: len(old), inputs] = old
-    for block in large.blocks[len(small.blocks) :]:
+    for block in list(large.blocks)[len(small.blocks) :]:
         assert isinstance(block, Block)
         _, normalisation = block.second.parts
         nn.init.zeros_(normalisation.weight)
