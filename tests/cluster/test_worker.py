@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections import deque
 
 import numpy as np
 import pytest
@@ -14,8 +15,18 @@ from ludarium.models import backends
 from ludarium.training.alphazero.actors import Weights, search_settings
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.samples import sample_dtype
+from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.cluster import Cluster
-from ludarium.training.cluster.worker import Job, Order, PackedWeights, Played, SelfPlayer
+from ludarium.training.cluster.actors import ClusterActors, _Counts
+from ludarium.training.cluster.flow import Flow
+from ludarium.training.cluster.worker import (
+    Delivery,
+    Job,
+    Order,
+    PackedWeights,
+    Played,
+    SelfPlayer,
+)
 from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
 
@@ -53,6 +64,24 @@ def test_an_actor_runs_the_network_that_the_driver_has_written(backend, monkeypa
     assert (delivery.version, delivery.backend) == (2, backend)
     assert delivery.result.positions == 32
     assert np.isfinite(delivery.result.samples["search_value"]).all()
+
+
+def test_stale_deliveries_are_dropped_wherever_they_wait():
+    dtype = sample_dtype(make_game("corso", size=3))
+    deliveries = [
+        Delivery(0, SelfPlayResult.of_playouts(np.zeros(count, dtype), 1), version, 0, 0, None, {})
+        for count, version in ((3, 5), (4, 1), (5, 1), (6, 3))
+    ]
+    actors = object.__new__(ClusterActors)  # without Ray
+    actors._version, actors._counts, actors._flow = 5, _Counts(), Flow(32, staleness=2)
+    actors._deliveries = deque(deliveries)
+    actors._flow.order(18)
+    for delivery in deliveries:
+        actors._flow.arrive(delivery.result.positions, delivery.result.positions)
+    actors._drop_stale()
+    assert list(map(id, actors._deliveries)) == [id(deliveries[0]), id(deliveries[3])]
+    assert actors._counts.dropped == 9
+    assert actors._flow.arrived == 9
 
 
 def test_a_cluster_that_does_not_start_is_an_error_in_one_line(monkeypatch):

@@ -342,11 +342,14 @@ class ClusterActors(Actors):
 
     def _drop_stale(self) -> None:
         """Throw away deliveries that are too old for the learner."""
-        for delivery in list(self._deliveries):
+        kept: deque[Delivery] = deque()
+        for delivery in self._deliveries:
             if self._flow.is_stale(delivery.version, self._version):
-                self._deliveries.remove(delivery)
                 self._flow.take(delivery.result.positions)
                 self._counts.dropped += delivery.result.positions
+            else:
+                kept.append(delivery)
+        self._deliveries = kept
 
     def _count(self, delivery: Delivery) -> None:
         """Count what the learner takes."""
