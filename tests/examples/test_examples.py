@@ -23,7 +23,7 @@ LEARNERS = {
     "sb3_maskable_ppo.py": (["sb3_contrib"], ["--steps", "6000"], 75),
     "torchrl_ppo.py": (["torchrl"], ["--frames", "4000"], 75),
     "tianshou_dqn.py": (["tianshou"], ["--steps", "8000"], 78),
-    "rllib_ppo.py": (["ray.rllib"], ["--iterations", "2"], 75),
+    "rllib_ppo.py": (["ray.rllib", "tree"], ["--iterations", "2"], 75),
 }
 
 
