@@ -258,16 +258,20 @@ def fitting_agent(game: Game) -> Path | None:
 def agents_of_many(game: str) -> dict[Path, dict[str, Any]]:
     """The shipped agents that learnt many sets of options, and options that select each.
 
-    These are those of the first set for which no other agent is taken, without the game's defaults.
+    These are those that it was evaluated with, or else those of the first set that it learnt, for
+    which no other agent is taken; without the game's defaults that the default agent has too.
     """
     headers = {path: load_header(path) for path in shipped_agents(game)}
     defaults = {option.name: option.default for option in GAMES[game].option_list}
+    usual = next(iter(headers.values())).options if headers else {}
     found = {}
     for path, header in headers.items():
-        for options in header.variants:
+        for options in [header.options, *header.variants] if header.variants else []:
             if shipped_agent(game, options) == path:
                 found[path] = {
-                    name: value for name, value in options.items() if value != defaults[name]
+                    name: value
+                    for name, value in options.items()
+                    if value != defaults[name] or value != usual.get(name, value)
                 }
                 break
     return found
