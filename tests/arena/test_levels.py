@@ -491,8 +491,9 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
         assert 0.6 <= step.score <= 0.7
     against_random = next(each for each in ladder.meetings if (each.upper, each.lower) == (1, 0))
     assert 0.55 <= against_random.score <= 0.9
-    assert all(level.knobs.sees_wins >= 0.7 for level in ladder.levels[3:])
-    assert all(level.knobs.sees_wins == 1 for level in ladder.levels[5:])
+    low = len(ladder.levels) // 5  # of a long ladder more levels are low
+    assert all(level.knobs.sees_wins >= 0.7 for level in ladder.levels[max(3, low) :])
+    assert all(level.knobs.sees_wins == 1 for level in ladder.levels[max(5, low + 1) :])
 
 
 def test_levels_ship() -> None:
