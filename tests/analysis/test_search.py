@@ -253,15 +253,16 @@ def test_who_wins_takes_less_than_by_how_much() -> None:
 
 
 def test_a_search_that_is_told_to_stop_says_what_it_knows() -> None:
-    solver = EndgameSolver(SMALL, memory=MEMORY, threads=2)
-    known = solver.actions(SMALL.start(), show=lambda progress: progress.nodes > 0)
-    assert set(known) == set(SMALL.start().legal_actions)
+    game = make_game("corso", size=5)  # takes this search hours, so the word comes in time
+    solver = EndgameSolver(game, memory=MEMORY, threads=2)
+    known = solver.actions(game.start(), show=lambda progress: progress.nodes > 0)
+    assert set(known) == set(game.start().legal_actions)
     assert not any(answer.is_decided for answer in known.values())
-    assert solver.answer(played(SMALL, 1)[-1]).is_decided  # and can be asked again
+    assert solver.answer(played(game, 1)[-1]).is_decided  # and can be asked again
 
 
 def test_an_interrupt_ends_the_search_and_leaves_the_solver_usable() -> None:
-    game = SMALL
+    game = make_game("corso", size=5)
     solver = EndgameSolver(game, memory=MEMORY, threads=2)
 
     def interrupt(progress: Progress) -> None:
