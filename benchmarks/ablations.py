@@ -1,12 +1,14 @@
 """Which parts of the AlphaZero loop earn their time: each left out or changed, at equal time.
 
     python benchmarks/ablations.py corso --minutes 1.5
-    python benchmarks/ablations.py onyx --minutes 1.5 --only base PUCT "no bootstrap"
+    python benchmarks/ablations.py onyx --seeds 1 2 --only base PUCT "no bootstrap"
 
 Every variant trains from nothing on one core for the same processor time (not wall time, so that
-other work on the machine is fair to all). Then each plays `base` and fixed opponents, and chooses
-moves in positions with exact results (`ludarium.analysis.accuracy`) where some move loses value.
-Prints a Markdown table; folders that are there already are gone on with, so a killed run resumes.
+other work on the machine is fair to all). Then each plays `base` of its seed and fixed opponents,
+and chooses moves in positions with exact results (`ludarium.analysis.accuracy`) where some move
+loses value. `base` of each further seed plays `base` of the first: so far do two runs of the same
+thing differ. Prints a Markdown table; folders that are there already are gone on with, so a killed
+run resumes.
 """
 
 from __future__ import annotations
@@ -51,7 +53,6 @@ GAMES: dict[str, list[str]] = {
 #: Name of each variant, and what it changes.
 VARIANTS: dict[str, list[str]] = {
     "base": [],
-    "base, seed 2": ["seed=2"],
     "PUCT": ["self_play.algorithm=puct"],
     "16 simulations": ["self_play.simulations=16"],
     "64 simulations": ["self_play.simulations=64"],
@@ -62,7 +63,9 @@ VARIANTS: dict[str, list[str]] = {
     "value target: outcome only": ["learner.search_value=0"],
     "replay ratio 2": ["learner.replay_ratio=2"],
     "replay ratio 8": ["learner.replay_ratio=8"],
+    "constant learning rate": ["learner.final_learning_rate=0.002"],
     "network 48x4": ["network={channels: 48, blocks: 4}"],
+    "grows from 32x3 to 48x4": ["network={channels: 48, blocks: 4}"],
     "network 384x3": ["network={channels: 384, blocks: 3}"],  # this one and the next two:
     "network 512x3": ["network={channels: 512, blocks: 3}"],  # perceptrons, for Obelisk
     "network 512x4": ["network={channels: 512, blocks: 4}"],
@@ -70,6 +73,10 @@ VARIANTS: dict[str, list[str]] = {
     "no weight averaging": ["learner.ema_decay=0"],
     "resignation": ["self_play.resign=0.05"],
     "ownership": ["learner.ownership_weight=0.25"],
+}
+#: Variants that begin with another network: for which part of their time, and with which settings.
+BEGINNINGS: dict[str, tuple[float, list[str]]] = {
+    "grows from 32x3 to 48x4": (0.4, ["network={channels: 32, blocks: 3}"]),
 }
 OPPONENTS = {
     "corso": ("uct:1000", "uct:10000"),
@@ -82,16 +89,26 @@ SIMULATIONS = 32  # of the agents that are compared
 
 
 def train(
-    game: str, variant: str, minutes: float, folder: Path, extra: list[str]
+    game: str, variant: str, seed: int, minutes: float, folder: Path, extra: list[str]
 ) -> dict[str, Any]:
     """Train one variant; returns the last line of its log."""
     os.environ["OMP_NUM_THREADS"] = "1"
     from ludarium.configs import apply_settings, load_config
 
-    settings = [*COMMON, *GAMES[game], f"budget.minutes={minutes}", *VARIANTS[variant], *extra]
-    lines = train_by_processor_time(
-        apply_settings(load_config(f"{game}/default"), settings), folder
+    config = apply_settings(
+        load_config(f"{game}/default"), [*COMMON, *GAMES[game], f"seed={seed}", *extra]
     )
+    begun: list[str] = []
+    lines: list[dict[str, Any]] = []
+    if variant in BEGINNINGS:
+        share, settings = BEGINNINGS[variant]
+        first = folder.with_name(f"{folder.name}-first")
+        settings = [*settings, f"budget.minutes={share * minutes}"]
+        lines += train_by_processor_time(apply_settings(config, settings), first)
+        begun = [f"start={first}", "bootstrap.positions=0"]
+        minutes *= 1 - share
+    settings = [f"budget.minutes={minutes}", *VARIANTS[variant], *begun]
+    lines += train_by_processor_time(apply_settings(config, settings), folder)
     return {"iterations": len(lines), "positions": lines[-1]["replay"], **lines[-1]}
 
 
@@ -140,9 +157,9 @@ def game_of(name: str) -> Any:
 
 
 def measure(
-    game_name: str, agent_folder: Path, base: Path, test_file: Path, games: int
+    game_name: str, agent_folder: Path, base: Path | None, test_file: Path, games: int
 ) -> dict[str, Any]:
-    """Matches of so many ``games`` and accuracy of one variant."""
+    """Matches of so many ``games`` and accuracy of one run; none with itself, or without a base."""
     os.environ["OMP_NUM_THREADS"] = "1"
     import torch
 
@@ -154,7 +171,7 @@ def measure(
     game = game_of(game_name)
     agent = make_agent(f"{agent_folder}:{SIMULATIONS}", game)
     found: dict[str, Any] = {}
-    if agent_folder != base:
+    if base not in (agent_folder, None):
         other = make_agent(f"{base}:{SIMULATIONS}", game)
         found["base"] = play_match(game, agent, other, 2 * games, seed=1).score
     for opponent in OPPONENTS[game_name]:
@@ -173,6 +190,7 @@ def main() -> None:
     )
     parser.add_argument("game", choices=sorted(GAMES))
     parser.add_argument("--minutes", type=float, default=1.5, help="processor time of each variant")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
@@ -180,51 +198,64 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     given = parser.parse_args()
     if given.quick:
-        given.minutes, given.only, given.jobs = 0.02, ["base", "no bootstrap"], 1
+        given.minutes, given.only, given.jobs = 0.02, ["base", "grows from 32x3 to 48x4"], 1
         given.settings += ["bootstrap.positions=0", "self_play.positions=256"]
     root = given.folder / given.game
     root.mkdir(parents=True, exist_ok=True)
-    folders = {name: root / name.replace(" ", "-").replace(":", "") for name in given.only}
+    folders = {
+        (name, seed): root / f"{name.replace(' ', '-').replace(':', '')}-{seed}"
+        for name in given.only
+        for seed in given.seeds
+    }
+    bases = {seed: folders["base", seed] for seed in given.seeds if "base" in given.only}
     with (
         ProcessPoolExecutor(given.jobs, get_context("spawn"), max_tasks_per_child=1) as pool,
         TemporaryDirectory() as scratch,
     ):
         # What is compiled once for this machine is nobody's time.
         tiny = ["bootstrap.positions=0", "self_play.positions=256"]
-        pool.submit(train, given.game, "base", 0.001, Path(scratch), tiny).result()
+        pool.submit(train, given.game, "base", 1, 0.001, Path(scratch), tiny).result()
         runs = {
-            pool.submit(train, given.game, name, given.minutes, folder, given.settings): name
-            for name, folder in folders.items()
+            pool.submit(train, given.game, *run, given.minutes, folder, given.settings): run
+            for run, folder in folders.items()
         }
         logs = {}
-        for run in as_completed(runs):
-            logs[runs[run]] = run.result()
-            print(f"trained {runs[run]}: {logs[runs[run]]['iterations']} iterations", flush=True)
+        for done in as_completed(runs):
+            name, seed = runs[done]
+            logs[name, seed] = done.result()
+            print(
+                f"trained {name}, seed {seed}: {logs[name, seed]['iterations']} iterations",
+                flush=True,
+            )
         test_file = root / "exact.test.jsonl"
         exact_test(given.game, test_file, 20 if given.quick else 10_000)
-        base = root / "base"
         matches = {
-            name: pool.submit(
-                measure, given.game, folder, base, test_file, 2 if given.quick else 200
+            (name, seed): pool.submit(
+                measure,
+                given.game,
+                folder,
+                bases.get(given.seeds[0] if name == "base" else seed),
+                test_file,
+                2 if given.quick else 200,
             )
-            for name, folder in folders.items()
+            for (name, seed), folder in folders.items()
         }
         print(heading(given.game))
-        for name, match in matches.items():
-            print(row(name, logs[name], match.result()), flush=True)
+        for (name, seed), match in matches.items():
+            print(row(name, seed, logs[name, seed], match.result()), flush=True)
 
 
 def heading(game: str) -> str:
     """Head of the table."""
-    names = ["variant", "iterations", "simulations/s", "against base"]
+    names = ["variant", "seed", "iterations", "simulations/s", "against base"]
     names += [f"against {opponent}" for opponent in OPPONENTS[game]]
     names += ["policy keeps", "search keeps"]
     return f"| {' | '.join(names)} |\n|{'---|' * len(names)}"
 
 
-def row(name: str, log: dict[str, Any], found: dict[str, Any]) -> str:
-    """One variant's row."""
-    cells = [name, str(log["iterations"]), f"{log['simulations_per_second']:,.0f}"]
+def row(name: str, seed: int, log: dict[str, Any], found: dict[str, Any]) -> str:
+    """One run's row."""
+    cells = [name, str(seed), str(log["iterations"]), f"{log['simulations_per_second']:,.0f}"]
     cells.append(f"{100 * found['base']:.1f}" if "base" in found else "")
     cells += [f"{100 * score:.1f}" for key, score in found.items() if key != "base"]
     return f"| {' | '.join(cells)} |"
