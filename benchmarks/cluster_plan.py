@@ -18,12 +18,14 @@ import argparse
 import heapq
 import json
 import math
+import os
 import random
 import statistics
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,8 @@ class Rates:
         dispatch: seconds of the driver for an order and its delivery.
         latency: seconds from a delivery to the start of the next chunk, beside these.
         saving: seconds of the driver to save an iteration.
+        sharing: what is left of the speed of a process that has half of a core, per second that it
+            has it, because another one has the other half and the caches in turn with it.
     """
 
     actor: float
@@ -64,6 +68,7 @@ class Rates:
     dispatch: float = 0.002
     latency: float = 0.005
     saving: float = 0.05
+    sharing: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -146,10 +151,14 @@ class Task:
 
 
 class Cores:
-    """Cores that are shared among the tasks on them, by their weights."""
+    """Cores that are shared among the tasks on them, by their weights.
 
-    def __init__(self, clock: Clock, count: int) -> None:
-        self.clock, self.count = clock, count
+    A task whose cores others have half of the time or more does only a share ``sharing`` of the
+    work that it would do in its time alone; with others there for less, it loses less.
+    """
+
+    def __init__(self, clock: Clock, count: int, sharing: float) -> None:
+        self.clock, self.count, self.sharing = clock, count, sharing
         self.tasks: list[Task] = []
         self.busy = 0.0
         self._since = 0.0
@@ -172,19 +181,26 @@ class Cores:
             asked -= task.width * task.weight
         return speeds
 
+    def _progress(self) -> list[float]:
+        """Core-seconds of work that each task does in a second."""
+        found = []
+        for task, speed in zip(self.tasks, self._speeds(), strict=True):
+            of_others = 1 - speed / task.width
+            found.append(speed * (1 - (1 - self.sharing) * min(1.0, 2 * of_others)))
+        return found
+
     def _advance(self) -> None:
         passed, self._since = self.clock.now - self._since, self.clock.now
-        speeds = self._speeds()
-        for task, speed in zip(self.tasks, speeds, strict=True):
-            task.left -= passed * speed
-        self.busy += passed * sum(speeds)
+        for task, progress in zip(self.tasks, self._progress(), strict=True):
+            task.left -= passed * progress
+        self.busy += passed * sum(self._speeds())
 
     def _plan(self) -> None:
         self._stamp += 1
         stamp = self._stamp
         if self.tasks:
-            speeds = zip(self.tasks, self._speeds(), strict=True)
-            soonest = min(task.left / speed for task, speed in speeds)
+            progress = zip(self.tasks, self._progress(), strict=True)
+            soonest = min(task.left / speed for task, speed in progress)
             self.clock.after(max(0.0, soonest), lambda: self._finish(stamp))
 
     def _finish(self, stamp: int) -> None:
@@ -228,7 +244,9 @@ class Simulation:
         self.rates, self.plan = rates, plan
         self.random = random.Random(seed)
         self.clock = Clock()
-        self.cores = Cores(self.clock, plan.shared_cores) if plan.shared_cores else None
+        self.cores = (
+            Cores(self.clock, plan.shared_cores, rates.sharing) if plan.shared_cores else None
+        )
         self.flow = Flow(plan.iteration, plan.staleness, collecting=True)
         self.incoming, self.outgoing, self.driver = Line(), Line(), Line()
         self.version = 0
@@ -397,6 +415,79 @@ def one_machine(rates: Rates, plan: Plan, cores: int) -> tuple[float, float]:
     )
 
 
+class Actor:
+    """An actor of this process, as Ray's are: one core, whose seconds are of the processor."""
+
+    def __init__(self, game: str, settings: list[str]) -> None:
+        import torch
+
+        from ludarium.configs import AlphaZeroConfig, apply_settings, load_config
+        from ludarium.envs import make_game
+        from ludarium.training.alphazero.samples import sample_dtype
+        from ludarium.training.cluster.worker import Job, Played, SelfPlayer
+        from ludarium.training.networks import fresh_network
+        from ludarium.training.random_positions import random_observations
+
+        config = apply_settings(load_config(f"{game}/default"), settings)
+        assert isinstance(config, AlphaZeroConfig)
+        time.perf_counter = time.process_time  # the clock of what is measured
+        torch.set_num_threads(1)
+        self.config = config
+        self.rules = make_game(config.game, **config.options)
+        self.dtype = sample_dtype(self.rules)
+        self.network = fresh_network(self.rules, config.network)
+        self.capacity = (config.self_play.positions + 1) // 2
+        played = Played(self.rules, 1.0, self.dtype, self.network)
+        self.player = SelfPlayer(Job((played,), config, self.capacity, start=0), 0, 1, "cpu")
+        self.player.ready()
+        self.examples = random_observations(self.rules, 512, 1)
+        self.samples: list[Any] = []
+        self.loading: list[float] = []
+        self.publishing: list[float] = []
+        self.size = 0
+
+    def play(self, seconds: float) -> float:
+        """Play so long or longer, each chunk with new weights; positions a second."""
+        from ludarium.training.alphazero.actors import Weights, search_settings
+        from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
+        from ludarium.training.cluster.worker import Order, PackedWeights
+
+        backends: set[str] = set()
+        playing = positions = 0.0
+        end = time.perf_counter() + seconds
+        version = 0
+        while time.perf_counter() < end or version < 3:
+            version += 1
+            began = time.perf_counter()
+            packed = PackedWeights.pack(Weights(version, self.network, self.examples), backends)
+            settings = search_settings(self.config, 0.0)
+            order = Order(0, 0, self.capacity, settings, NEVER_RESIGN, math.inf)
+            self.publishing.append(time.perf_counter() - began)
+            delivery = self.player.play(order, [packed])
+            backends, self.size = {delivery.backend or ""}, packed.size
+            self.samples.append(delivery.result.samples)
+            if version > 1:  # the first one measures backends
+                self.loading.append(delivery.loading)
+                playing += delivery.playing
+                positions += delivery.result.positions
+        return positions / playing
+
+
+def _rate_of_an_actor(game: str, settings: list[str], seconds: float) -> float:
+    return Actor(game, settings).play(seconds)
+
+
+def measure_sharing(game: str, settings: list[str], seconds: float) -> float:
+    """Positions per processor second of actors that share a core, of those of one that has it."""
+    core = min(os.sched_getaffinity(0))
+    rates = []
+    for count in (1, 2):
+        with get_context("spawn").Pool(count, os.sched_setaffinity, (0, {core})) as pool:
+            jobs = [(game, settings, seconds)] * count
+            rates.append(statistics.mean(pool.starmap(_rate_of_an_actor, jobs, chunksize=1)))
+    return rates[1] / rates[0]
+
+
 def measure(game: str, settings: list[str], seconds: float) -> Rates:
     """The rates of this machine: an actor on one core, the learner on all.
 
@@ -404,53 +495,19 @@ def measure(game: str, settings: list[str], seconds: float) -> Rates:
     learner uses all of them alike.
     """
     import numpy as np
-    import torch
 
-    from ludarium.configs import AlphaZeroConfig, apply_settings, load_config
-    from ludarium.envs import make_game
     from ludarium.envs.engine.threads import available_cores
-    from ludarium.training.alphazero.actors import Weights, search_settings
-    from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
     from ludarium.training.alphazero.learner import Learner, Losses
     from ludarium.training.alphazero.replay import Replay
-    from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
-    from ludarium.training.cluster.worker import Job, Order, PackedWeights, Played, SelfPlayer
-    from ludarium.training.networks import fresh_network
-    from ludarium.training.random_positions import random_observations
+    from ludarium.training.alphazero.samples import BatchMaker
 
-    config = apply_settings(load_config(f"{game}/default"), settings)
-    assert isinstance(config, AlphaZeroConfig)
-    rules = make_game(config.game, **config.options)
-    network = fresh_network(rules, config.network)
-    dtype = sample_dtype(rules)
-    capacity = (config.self_play.positions + 1) // 2
-    time.perf_counter = time.process_time  # the clock of what is measured
-    torch.set_num_threads(1)
-    job = Job((Played(rules, 1.0, dtype, network),), config, capacity, start=0)
-    player = SelfPlayer(job, 0, 1, "cpu")
-    player.ready()
-    examples = random_observations(rules, 512, 1)
-    samples = []
-    loading, publishing = [], []
-    backends: set[str] = set()
-    playing = positions = 0.0
-    end = time.perf_counter() + seconds
-    version = 0
-    while time.perf_counter() < end or version < 3:
-        version += 1
-        began = time.perf_counter()
-        packed = PackedWeights.pack(Weights(version, network, examples), backends)
-        publishing.append(time.perf_counter() - began)
-        order = Order(0, 0, capacity, search_settings(config, 0.0), NEVER_RESIGN, math.inf)
-        delivery = player.play(order, [packed])
-        backends = {delivery.backend or ""}
-        samples.append(delivery.result.samples)
-        if version > 1:  # the first one measures backends
-            loading.append(delivery.loading)
-            playing += delivery.playing
-            positions += delivery.result.positions
-    learner = Learner(network, config.learner, rules.max_score > 0, "cpu", available_cores())
-    replay = Replay(dtype, sum(map(len, samples)))
+    sharing = measure_sharing(game, settings, seconds)
+    actor = Actor(game, settings)
+    rate_of_actor = actor.play(seconds)
+    rules, config, samples = actor.rules, actor.config, actor.samples
+    has_score = rules.max_score > 0
+    learner = Learner(actor.network, config.learner, has_score, "cpu", available_cores())
+    replay = Replay(actor.dtype, sum(map(len, samples)))
     for number, chunk in enumerate(samples):
         replay.add(number, chunk, sum(map(len, samples)))
     make, rng, losses = BatchMaker(rules, 0.5), np.random.default_rng(1), Losses()
@@ -463,13 +520,14 @@ def measure(game: str, settings: list[str], seconds: float) -> Rates:
     rate = (steps - 2) / (time.perf_counter() - began) * available_cores()
     learner.close()
     return Rates(
-        actor=positions / playing,
+        actor=rate_of_actor,
         learner=rate,
         batch=config.learner.batch,
-        sample_bytes=dtype.itemsize + 8,
-        weights_bytes=packed.size,
-        loading=statistics.median(loading),
-        publishing=statistics.median(publishing[1:]),
+        sample_bytes=actor.dtype.itemsize + 8,
+        weights_bytes=actor.size,
+        loading=statistics.median(actor.loading),
+        publishing=statistics.median(actor.publishing[1:]),
+        sharing=sharing,
     )
 
 
