@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
-from ludarium.envs.registry import GAMES, find_game
+from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import (
     DEFAULT_SIMULATIONS,
@@ -19,7 +19,7 @@ from ludarium.training.agents.checkpoints import (
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
 from ludarium.training.networks import learnt_values
 
-from .common import add_json, print_json
+from .common import add_json, options_as_text, print_json
 from .games import play_command
 from .modules import program
 
@@ -84,8 +84,9 @@ def run(given: argparse.Namespace) -> int:
             soft_wrap=True,
         )
         if agent["levels"]:
+            board = options_as_text(agent["level_options"])
             console.print(
-                f"      opponents level:1 to level:{agent['levels']}, "
+                f"      {' '.join(['opponents', *board])} level:1 to level:{agent['levels']}, "
                 f"{', '.join(f'level:{word}' for word in WORDS)}, level:auto",
                 markup=False,
                 soft_wrap=True,
@@ -98,7 +99,9 @@ def run(given: argparse.Namespace) -> int:
 def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
     """A shipped agent, which ``options`` select."""
     checkpoint = load_header(path)
-    ladder = ladder_beside(path)
+    file = ladder_beside(path)
+    ladder = load_ladder(file) if file.is_file() else None
+    game_with = make_game(game, **options)
     return {
         "name": game,
         "options": options,
@@ -108,5 +111,11 @@ def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
         "step": checkpoint.step,
         "bytes": path.stat().st_size,
         "simulations": DEFAULT_SIMULATIONS,
-        "levels": len(load_ladder(ladder).levels) if ladder.is_file() else 0,
+        "levels": len(ladder.levels) if ladder else 0,
+        # Where an agent of many boards has levels, if not with the options above.
+        "level_options": {
+            name: value
+            for name, value in (ladder.options if ladder else {}).items()
+            if checkpoint.variants and value != game_with.options[name]
+        },
     }

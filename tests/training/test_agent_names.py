@@ -146,7 +146,7 @@ def test_a_game_means_its_trained_agent_wherever_agents_are_asked_for(
 def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:
     agent = read_agent("obsidio")
     assert isinstance(agent, ShippedAgent)
-    for size, file in ((7, "obsidio"), (9, "obsidio-9"), (11, "obsidio-all")):
+    for size, file in ((7, "obsidio"), (9, "obsidio-all"), (11, "obsidio-all")):
         options = make_game("obsidio", size=size).options
         assert agent.checkpoint_path(options).stem == file
 
