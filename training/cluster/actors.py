@@ -411,7 +411,8 @@ class ClusterActors(Actors):
         """Start actors where there is room; forget those of nodes that are gone."""
         alive = {node.id for node in nodes}
         for player in list(self._players.values()):
-            if player.node.id not in alive and player.task is None:
+            # Ray says whether an order failed; a start on a dead node may wait for long.
+            if player.node.id not in alive and player.order is None:
                 self._lose(player, "its node is gone")
         for node in nodes:
             learns_there = self._seat is not None and node.id == self._home
