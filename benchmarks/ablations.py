@@ -63,7 +63,7 @@ VARIANTS: dict[str, list[str]] = {
     "value target: outcome only": ["learner.search_value=0"],
     "replay ratio 2": ["learner.replay_ratio=2"],
     "replay ratio 8": ["learner.replay_ratio=8"],
-    "constant learning rate": ["learner.final_learning_rate=0.002"],
+    "constant learning rate": ["learner.final_learning_rate=0.002"],  # Obelisk begins with 0.001
     "network 48x4": ["network={channels: 48, blocks: 4}"],
     "grows from 32x3 to 48x4": ["network={channels: 48, blocks: 4}"],
     "network 384x3": ["network={channels: 384, blocks: 3}"],  # this one and the next two:
@@ -95,19 +95,17 @@ def train(
     os.environ["OMP_NUM_THREADS"] = "1"
     from ludarium.configs import apply_settings, load_config
 
-    config = apply_settings(
-        load_config(f"{game}/default"), [*COMMON, *GAMES[game], f"seed={seed}", *extra]
-    )
+    config = apply_settings(load_config(f"{game}/default"), [*COMMON, *GAMES[game], f"seed={seed}"])
     begun: list[str] = []
     lines: list[dict[str, Any]] = []
     if variant in BEGINNINGS:
         share, settings = BEGINNINGS[variant]
         first = folder.with_name(f"{folder.name}-first")
-        settings = [*settings, f"budget.minutes={share * minutes}"]
+        settings = [f"budget.minutes={share * minutes}", *settings, *extra]
         lines += train_by_processor_time(apply_settings(config, settings), first)
         begun = [f"start={first}", "bootstrap.positions=0"]
         minutes *= 1 - share
-    settings = [f"budget.minutes={minutes}", *VARIANTS[variant], *begun]
+    settings = [f"budget.minutes={minutes}", *VARIANTS[variant], *extra, *begun]
     lines += train_by_processor_time(apply_settings(config, settings), folder)
     return {"iterations": len(lines), "positions": lines[-1]["replay"], **lines[-1]}
 

@@ -181,25 +181,26 @@ class Cores:
             asked -= task.width * task.weight
         return speeds
 
-    def _progress(self) -> list[float]:
-        """Core-seconds of work that each task does in a second."""
+    def _progress(self, speeds: list[float]) -> list[float]:
+        """Core-seconds of work that each task does in a second, with so many cores each."""
         found = []
-        for task, speed in zip(self.tasks, self._speeds(), strict=True):
+        for task, speed in zip(self.tasks, speeds, strict=True):
             of_others = 1 - speed / task.width
             found.append(speed * (1 - (1 - self.sharing) * min(1.0, 2 * of_others)))
         return found
 
     def _advance(self) -> None:
         passed, self._since = self.clock.now - self._since, self.clock.now
-        for task, progress in zip(self.tasks, self._progress(), strict=True):
+        speeds = self._speeds()
+        for task, progress in zip(self.tasks, self._progress(speeds), strict=True):
             task.left -= passed * progress
-        self.busy += passed * sum(self._speeds())
+        self.busy += passed * sum(speeds)
 
     def _plan(self) -> None:
         self._stamp += 1
         stamp = self._stamp
         if self.tasks:
-            progress = zip(self.tasks, self._progress(), strict=True)
+            progress = zip(self.tasks, self._progress(self._speeds()), strict=True)
             soonest = min(task.left / speed for task, speed in progress)
             self.clock.after(max(0.0, soonest), lambda: self._finish(stamp))
 
