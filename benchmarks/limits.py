@@ -1,0 +1,176 @@
+"""What keeps a network from perfect play: its games, its targets, or what it makes of them?
+
+    python benchmarks/limits.py runs/corso
+    python benchmarks/limits.py runs/corso --learn 32x3@128 64x5@128 64x5@512 64x10@128 --seconds 150
+
+Takes positions of the replay of a run of AlphaZero for one board, finds what their actions are
+worth, and keeps those in which some action loses value. Of these it counts how often the most
+probable action of the policy target keeps the value, and how often that of the run's own network,
+which has learnt from these very targets. Where the targets are right and the network is not, more
+games of the same kind will not help it much.
+
+With ``--learn``, networks with fresh weights (CHANNELSxBLOCKS@BATCH) learn from the same replay,
+each for the same processor time. They are asked about the same positions, and their losses are
+those on the replay's latest chunk, which they do not learn from. Prints Markdown tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from ludarium.analysis.accuracy import accuracy, moves_that_keep
+from ludarium.analysis.exact_tests import ExactTest
+from ludarium.analysis.exact_tests.positions import ExactPosition, Origin
+from ludarium.analysis.probing import prober_of
+from ludarium.configs import AlphaZeroConfig, load_config
+from ludarium.configs.schema import Learner as LearnerConfig
+from ludarium.envs import make_game
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.models import build_network
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.alphazero.learner import Learner, Losses
+from ludarium.training.alphazero.objective import Objective
+from ludarium.training.alphazero.samples import Batch, BatchMaker, join_samples, sample_dtype
+from ludarium.training.agents import make_agent
+from ludarium.training.networks import network_shape
+
+_LIMIT = 200_000  # positions that are searched for the values of one
+_PARTS = 4  # of the positions, by ply
+_AGAIN = re.compile(r"(\d{1,4})x(\d{1,3})@(\d{1,5})")
+
+
+def main() -> None:
+    """Solve, ask, and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, help="folder of a run")
+    parser.add_argument("--positions", type=int, default=4000, help="of the replay to solve")
+    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--learn", nargs="+", default=[], metavar="CHANNELSxBLOCKS@BATCH")
+    parser.add_argument("--seconds", type=float, default=150, help="of learning, for each network")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    again = [_AGAIN.fullmatch(text) for text in given.learn]
+    if None in again:
+        parser.error(f"--learn takes CHANNELSxBLOCKS@BATCH, such as 64x5@128, not {given.learn}")
+    config = load_config(given.run / "config.yaml")
+    if not isinstance(config, AlphaZeroConfig) or config.variants:
+        parser.error(f"{given.run} is no run of AlphaZero for one board")
+    game = make_game(config.game, **config.options)
+    files = sorted((given.run / "replay").glob("*.npy"))
+    if len(files) < 2:
+        parser.error(f"{given.run} has {len(files)} chunks in its replay: 2 or more are needed")
+    *chunks, latest = (_chunk(file, game) for file in files)
+    samples = join_samples(chunks)
+    test, targets = critical(game, samples, given.positions, given.seed)
+    agent = make_agent(f"{given.run}:0", game)
+    print_kept(test, {"target": targets, "the run's network": agent.actions(test.states)})
+    if again:
+        print("\n| network | batch | positions learnt | policy loss | result loss | keeps |")
+        print("|---|---|---|---|---|---|")
+    for match in filter(None, again):
+        channels, blocks, batch = map(int, match.groups())
+        print(learnt(game, samples, latest, test, (channels, blocks), batch, given.seconds))
+
+
+def _chunk(file: Path, game: Game) -> np.ndarray:
+    """The samples of a chunk of the replay, in the layout of today's samples."""
+    stored = np.load(file, allow_pickle=False)
+    samples = np.zeros(len(stored), sample_dtype(game))
+    for name in samples.dtype.names or ():
+        samples[name] = stored[name]
+    return samples
+
+
+def critical(
+    game: Game, samples: np.ndarray, count: int, seed: int
+) -> tuple[ExactTest, np.ndarray]:
+    """Those of ``count`` samples in which some action loses value, by ply, and their targets.
+
+    Samples whose values are not found within `_LIMIT` positions are left out.
+
+    Returns:
+        The positions, and int64 [N], the most probable action of each one's policy target.
+    """
+    prober = prober_of(game)
+    found: list[tuple[ExactPosition, int]] = []
+    drawn = np.random.default_rng(seed).permutation(len(samples))[:count]
+    for number, row in enumerate(drawn):
+        position = Position.of_state(game, samples["state"][row])
+        answers = prober.actions(position, _LIMIT, leads=False)
+        values = {action: answer.outcome for action, answer in answers.items()}
+        results = {action: value for action, value in values.items() if value is not None}
+        if len(results) == len(values) and len(set(results.values())) > 1:
+            exact = ExactPosition(position, Origin(0, ()), results, None)
+            found.append((exact, int(samples["policy"][row].argmax())))
+        if number % 100 == 0:
+            print(f"solving {number:,} of {count:,}", end="\r", file=sys.stderr)
+    found.sort(key=lambda each: each[0].position.ply)
+    test = ExactTest.of(game, [exact for exact, _ in found], {"replay": len(samples)})
+    return test, np.array([target for _, target in found], np.int64)
+
+
+def print_kept(test: ExactTest, chosen: dict[str, np.ndarray]) -> None:
+    """A table of how many choices keep the value, for each part of the plies and for all."""
+    plies = test.states["ply"]
+    print(f"| plies | positions | {' | '.join(chosen)} |\n|---|---|{'---|' * len(chosen)}")
+    parts = [*np.array_split(np.arange(len(test)), _PARTS), np.arange(len(test))]
+    for part in parts:
+        cells = [f"{plies[part].min()} to {plies[part].max()}", f"{len(part):,}"]
+        for actions in chosen.values():
+            cells.append(f"{100 * moves_that_keep(actions, test)[part].mean():.1f} %")
+        print(f"| {' | '.join(cells)} |")
+
+
+def learnt(
+    game: Game,
+    samples: np.ndarray,
+    latest: np.ndarray,
+    test: ExactTest,
+    size: tuple[int, int],
+    batch: int,
+    seconds: float,
+) -> str:
+    """Let a network learn; the row of what has become of it."""
+    torch.manual_seed(0)
+    config = LearnerConfig(batch=batch)
+    learner = Learner(build_network(network_shape(game), *size), config, game.max_score > 0)
+    make, rng, losses = BatchMaker(game, config.search_value), np.random.default_rng(0), Losses()
+    started = time.process_time()
+    while (spent := time.process_time() - started) < seconds:
+        drawn = samples[rng.integers(len(samples), size=batch)]
+        learner.learn([make(drawn, rng)], spent / seconds, losses)
+    network = learner.ema_network
+    policy, result = held_out(network, make(latest, rng), config, game)
+    kept = accuracy(
+        moves_that_keep(NetworkAgent(game, network, 0, "learnt").actions(test.states), test)
+    )
+    learner.close()
+    return (
+        f"| {size[0]} x {size[1]} | {batch} | {learner.step * batch:,} | {policy:.3f} | "
+        f"{result:.3f} | {100 * kept.share:.1f} % |"
+    )
+
+
+@torch.inference_mode()
+def held_out(
+    network: torch.nn.Module, batch: Batch, config: LearnerConfig, game: Game
+) -> tuple[float, float]:
+    """Losses of the policy, above the target's entropy, and of the outcome."""
+    targets = [torch.from_numpy(array) for array in batch]
+    objective = Objective(config, game.max_score > 0)
+    _, policy, outcome, *_ = objective.losses(network(targets[0]), *targets[1:])
+    return float(policy), float(outcome)
+
+
+if __name__ == "__main__":
+    main()
