@@ -1,7 +1,7 @@
 """What keeps a network from perfect play: its games, its targets, or what it makes of them?
 
     python benchmarks/limits.py runs/corso
-    python benchmarks/limits.py runs/corso --learn 32x3@128 64x5@128 64x5@512 64x10@128 --seconds 150
+    python benchmarks/limits.py runs/corso --learn 32x3@128 64x5@128 64x5@512 --seconds 150
 
 Takes positions of the replay of a run of AlphaZero for one board, finds what their actions are
 worth, and keeps those in which some action loses value. Of these it counts how often the most
@@ -35,11 +35,11 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.models import build_network
+from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.objective import Objective
 from ludarium.training.alphazero.samples import Batch, BatchMaker, join_samples, sample_dtype
-from ludarium.training.agents import make_agent
 from ludarium.training.networks import network_shape
 
 _LIMIT = 200_000  # positions that are searched for the values of one
@@ -126,8 +126,10 @@ def print_kept(test: ExactTest, chosen: dict[str, np.ndarray]) -> None:
     parts = [*np.array_split(np.arange(len(test)), _PARTS), np.arange(len(test))]
     for part in parts:
         cells = [f"{plies[part].min()} to {plies[part].max()}", f"{len(part):,}"]
-        for actions in chosen.values():
-            cells.append(f"{100 * moves_that_keep(actions, test)[part].mean():.1f} %")
+        cells += [
+            f"{100 * moves_that_keep(actions, test)[part].mean():.1f} %"
+            for actions in chosen.values()
+        ]
         print(f"| {' | '.join(cells)} |")
 
 
