@@ -43,9 +43,9 @@ def rows_by_weight(weights: np.ndarray, share: float) -> np.ndarray:
     """Which samples to keep, and how often, so that there is more of those with large weights.
 
     Every sample is kept ``1 - share + share * weight / mean weight`` times: rounded down or up, in
-    such a way that sums of successive samples are right (systematic resampling). Wu, "Accelerating
-    Self-Play Learning in Go" (2019), weighs the samples of KataGo so, by how much the search
-    surprised the network's policy.
+    such a way that sums of successive samples are right (systematic resampling). KataGo weighs its
+    samples so, by how much the search surprised the network's policy (Wu, "Other methods
+    implemented in KataGo", policy surprise weighting).
 
     Args:
         weights: float [N], 0 or more; if all are 0, every sample is kept once.
