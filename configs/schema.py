@@ -221,10 +221,6 @@ class SelfPlay(Section):
     ``temperature_plies``: from this ply on, self-play plays the best action found and does not use
     ``temperature`` or root noise in the final choice; none: never.
 
-    ``surprise``: share of the samples that goes to positions in proportion to how far the search's
-    policy is from the network's (KL divergence): they are learnt from more often, and others less.
-    0: every position once.
-
     ``resign``: players resign lost games. The threshold is chosen so that at most this fraction of
     the resignations is wrong, that is, of games that the player would not have lost; none: no
     resignation. ``resign_disabled_fraction``: fraction of the games in which resignation is
@@ -248,7 +244,6 @@ class SelfPlay(Section):
     opening_plies: OpeningPlies = 4
     cache: Annotated[float, real(0, 1_000_000)] = 64.0
     temperature_plies: Plies | None = None
-    surprise: Fraction = 0.0
     resign: Annotated[float, real(0.0001, 0.9999)] | None = None
     resign_disabled_fraction: Annotated[float, real(0.0001, 0.9999)] = 0.1
 

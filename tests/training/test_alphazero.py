@@ -14,8 +14,6 @@ from typing import get_args
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Bootstrap
@@ -25,7 +23,6 @@ from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.batch import BatchEnv
-from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.threads import available_cores
 from ludarium.models import InferenceEngine, NetworkShape, build_network, load_checkpoint
@@ -34,11 +31,11 @@ from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
-from ludarium.training.alphazero.kernels.self_play import ENDED, NEVER_RESIGN
+from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer, peer_devices
 from ludarium.training.alphazero.resignation import TRIAL, Calibration, false_positive_rate
-from ludarium.training.alphazero.samples import Batch, BatchMaker, rows_by_weight, sample_dtype
+from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
 from ludarium.training.evaluation import (
     load_ratings,
@@ -135,71 +132,14 @@ def network(observations):
 
 
 def new_group(
-    settings: SearchSettings,
-    positions: int = 400,
-    cache: float = 0.0,
-    surprise: float = 0.0,
-    **stored: bool,
+    settings: SearchSettings, positions: int = 400, cache: float = 0.0, **stored: bool
 ) -> Group:
     game = make_game("corso", size=3)
     dtype = sample_dtype(game, **stored)
     config = SelfPlayConfig(
-        games=8,
-        positions=positions,
-        opening_plies=2,
-        cache=cache,
-        surprise=surprise,
-        resign_disabled_fraction=0.5,
+        games=8, positions=positions, opening_plies=2, cache=cache, resign_disabled_fraction=0.5
     )
     return Group(game, config, settings, np.random.SeedSequence(3), dtype)
-
-
-@given(
-    st.lists(st.floats(0, 100, width=32), max_size=50),
-    st.sampled_from([0.0, 0.25, 0.5, 1.0]),
-)
-def test_samples_are_there_as_often_as_their_weights_say(weights, share):
-    weights = np.array(weights, np.float32)
-    rows = rows_by_weight(weights, share)
-    assert len(rows) == len(weights)
-    assert (np.diff(rows) >= 0).all()
-    wanted = np.ones(len(weights))
-    if weights.sum() > 0:
-        wanted = 1 - share + share * weights.astype(float) / weights.astype(float).mean()
-    kept = np.bincount(rows, minlength=len(weights))
-    # Of any samples in a row there are as many as there should be, to within one.
-    assert (np.abs(kept.cumsum() - wanted.cumsum()) <= 0.5 + 1e-6).all()
-
-
-def test_how_much_a_search_surprises_is_the_divergence_of_its_policy(group):
-    play(group, SearchSettings(simulations=8, noise=1.0), network)
-    game, log = group.game, group.log
-    codec = Codec(game)
-    masks = np.zeros((400, 9), np.int8)
-    game.kernels.legal_actions(game.tables, log.states, masks)
-    logits = np.where(masks, network(codec.encode(log.states).observations)[0], -np.inf)
-    priors = np.exp(logits - logits.max(axis=1, keepdims=True))
-    priors /= priors.sum(axis=1, keepdims=True)
-    ratios = np.where(log.policies > 0, log.policies / np.where(masks, priors, 1), 1)
-    np.testing.assert_allclose(
-        log.surprises, (log.policies * np.log(ratios)).sum(axis=1), rtol=1e-3, atol=1e-4
-    )
-    assert log.surprises.max() > 0.5
-
-
-def test_surprising_positions_come_more_often_and_stay_what_they_are():
-    settings = SearchSettings(simulations=8, noise=1.0)
-    plain, weighed = new_group(settings), new_group(settings, surprise=0.75)
-    once = play(plain, settings, network).samples
-    found = play(weighed, settings, network)
-    finished = np.isin(plain.log.games, plain.log.ended_games[: int(plain.log.counts[ENDED])])
-    surprises = plain.log.surprises[finished]
-    rows = rows_by_weight(surprises, 0.75)
-    assert found.positions == 400
-    assert len(rows) == len(once) == len(found.samples)
-    for name in once.dtype.names:
-        np.testing.assert_array_equal(found.samples[name], once[name][rows])
-    assert surprises[rows].mean() > 1.2 * surprises.mean()
 
 
 def self_play_of(threads: int) -> tuple[SelfPlay, SearchSettings]:

@@ -39,31 +39,6 @@ def join_samples(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(parts, dtype=parts[0].dtype)
 
 
-def rows_by_weight(weights: np.ndarray, share: float) -> np.ndarray:
-    """Which samples to keep, and how often, so that there is more of those with large weights.
-
-    Every sample is kept ``1 - share + share * weight / mean weight`` times: rounded down or up, in
-    such a way that sums of successive samples are right (systematic resampling). KataGo weighs its
-    samples so, by how much the search surprised the network's policy (Wu, "Other methods
-    implemented in KataGo", policy surprise weighting).
-
-    Args:
-        weights: float [N], 0 or more; if all are 0, every sample is kept once.
-        share: of the copies that goes by weight, 0 to 1.
-
-    Returns:
-        int64 [N], indices of samples in ascending order.
-    """
-    count = len(weights)
-    total = weights.sum(dtype=np.float64)
-    times = np.ones(count)
-    if total > 0:
-        times = 1 - share + share * count * (weights / total)
-    ends = np.floor(times.cumsum() + 0.5).astype(np.int64)
-    ends[-1:] = count  # whatever the sum was rounded to
-    return np.repeat(np.arange(count), np.diff(ends, prepend=0))
-
-
 class Batch(NamedTuple):
     """Inputs and targets of B positions, from the side of each position's player to move.
 

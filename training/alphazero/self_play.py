@@ -42,7 +42,7 @@ from .kernels.self_play import (
     Resignation,
 )
 from .resignation import TRIAL
-from .samples import join_samples, rows_by_weight, sample_dtype
+from .samples import join_samples, sample_dtype
 
 _LEAST_BATCH_OF_A_GPU = 64  # smaller batches are not faster
 
@@ -61,8 +61,7 @@ class SelfPlayResult:
     """The result of one iteration of self-play.
 
     Attributes:
-        samples: structured array (``samples.sample_dtype``) of positions of ended games, some of
-            them more than once and some not at all where ``self_play.surprise`` is above 0.
+        samples: structured array (``samples.sample_dtype``) of positions of ended games.
         games: games ended.
         plies: plies of these games, openings included.
         positions: positions searched, and so recorded.
@@ -144,8 +143,6 @@ class Group:
         self.pending = np.zeros(0, self.dtype)
         self.pending_games = np.zeros(0, np.int64)
         self.pending_versions = np.zeros(0, np.int64)
-        self.pending_surprises = np.zeros(0, np.float32)
-        self.surprise = config.surprise
         self.settings = settings
         self.is_full = False
         self._whole_log = self.games.log
@@ -208,7 +205,6 @@ class Group:
         games = np.concatenate([self.pending_games, log.games[:positions]])
         version = 0 if self._version is None else self._version
         versions = np.concatenate([self.pending_versions, np.full(positions, version)])
-        surprises = np.concatenate([self.pending_surprises, log.surprises[:positions]])
         ended = int(log.counts[ENDED])
         order = np.argsort(log.ended_games[:ended])
         serials = log.ended_games[:ended][order]
@@ -227,11 +223,6 @@ class Group:
                 finished[unknown][finished["resigned"]] = 0
         self.pending, self.pending_games = samples[~known], games[~known]
         self.pending_versions = versions[~known]
-        self.pending_surprises = surprises[~known]
-        versions = versions[known]
-        if self.surprise:
-            chosen = rows_by_weight(surprises[known], self.surprise)
-            finished, versions = finished[chosen], versions[chosen]
         return SelfPlayResult(
             samples=finished,
             games=ended,
@@ -242,7 +233,7 @@ class Group:
             hits=int(log.counts[HITS]),
             resigned=int(log.ended_resigned[:ended].sum()),
             trials=self._trials(ended),
-            versions=versions[slice(0) if self._version is None else slice(None)],
+            versions=versions[known if self._version is not None else slice(0)],
         )
 
     def _trials(self, ended: int) -> np.ndarray:
@@ -264,7 +255,6 @@ class Group:
             "observations": self.observations,
             "pending": self.pending,
             "pending_games": self.pending_games,
-            "pending_surprises": self.pending_surprises,
         }
         if self.resigns:
             resignation = self.games.resignation
@@ -278,15 +268,14 @@ class Group:
             ValueError: the state is of another game or other settings.
         """
         for name, array in self.state().items():
-            fits = array.shape == arrays[name].shape or name.startswith("pending")
+            fits = array.shape == arrays[name].shape or name in ("pending", "pending_games")
             if not fits or array.dtype != arrays[name].dtype or array.ndim != arrays[name].ndim:
                 raise ValueError(f"the saved self-play does not fit this run: {name}")
         for name, array in self.state().items():
-            if not name.startswith("pending"):
+            if name not in ("pending", "pending_games"):
                 array[...] = arrays[name]
         self.pending = arrays["pending"]
         self.pending_games = arrays["pending_games"]
-        self.pending_surprises = arrays["pending_surprises"]
         self.pending_versions = np.zeros(len(self.pending), np.int64)
         for search in range(len(self.games.serials)):
             set_request(self.games.cache, search)
@@ -298,7 +287,6 @@ def _new_log(game: Game, positions: int) -> Log:
         states=np.zeros(positions, game.state_dtype),
         policies=np.zeros((positions, game.num_actions), np.float32),
         values=np.zeros(positions, np.float32),
-        surprises=np.zeros(positions, np.float32),
         games=np.zeros(positions, np.int64),
         ended_games=np.zeros(positions, np.int64),
         ended_states=np.zeros(positions, game.state_dtype),

@@ -60,7 +60,7 @@ from .state import (
 
 _STATE = "state-"
 _KEPT_STATES = 2
-_FORMAT = 2
+_FORMAT = 1
 _NOT_COMPARED = "cluster"  # section of a configuration that says who computes, and not what
 _LARGEST_MANIFEST = 1 << 26  # bytes
 _LARGEST_FILE = 1 << 33  # bytes of any other file

@@ -134,7 +134,7 @@ def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Par
     sample = sample_dtype(
         game, config.learner.ownership_weight > 0, play.resign is not None
     ).itemsize
-    logged = 2 * game.state_dtype.itemsize + (actions + 2) * _FLOAT + _OF_A_LOGGED_GAME
+    logged = 2 * game.state_dtype.itemsize + (actions + 1) * _FLOAT + _OF_A_LOGGED_GAME
     yield Part(
         "new positions",
         play.positions * (logged + _COPIES_OF_RESULTS * sample),

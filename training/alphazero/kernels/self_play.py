@@ -6,7 +6,6 @@ Games do not wait for each other: each continues with its next simulation, move 
 needs the network, so every batch for the network is full.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +36,6 @@ class Log(NamedTuple):
         states: structured [C], positions as they were searched.
         policies: float32 [C, A], policy targets.
         values: float32 [C], root values in the mover's view.
-        surprises: float32 [C], the KL divergence of the policy target from the network's policy.
         games: int64 [C], serial number of the position's game.
         ended_games: int64 [C], serial numbers of games that ended.
         ended_states: structured [C], their last positions.
@@ -53,7 +51,6 @@ class Log(NamedTuple):
     states: np.ndarray
     policies: np.ndarray
     values: np.ndarray
-    surprises: np.ndarray
     games: np.ndarray
     ended_games: np.ndarray
     ended_states: np.ndarray
@@ -106,7 +103,6 @@ class Games(NamedTuple):
 
 
 NEVER_RESIGN = -2.0  # a threshold below all values
-LEAST_PRIOR = 1e-12  # stands for smaller ones, of which the logarithm is no number
 
 POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES, EVALUATIONS, HITS = range(7)
 
@@ -165,19 +161,8 @@ def end_game(table, games, b, resigned):
 
 
 @part
-def surprise(root, node, edges):
-    """The KL divergence of ``root.policy`` from the network's policy, in nats."""
-    total = 0.0
-    for edge in range(node.first, node.end):
-        target = root.policy[edges[edge].action]
-        if target > 0:
-            total += target * math.log(target / max(edges[edge].prior, LEAST_PRIOR))
-    return max(0.0, total)
-
-
-@part
 def record(games, settings, b):
-    """Log the root of search ``b``, its policy target, how surprising that is, and its value."""
+    """Log the root of search ``b``, its policy target and its value."""
     log, root, nodes = games.log, games.tree.roots[b], games.tree.nodes[b]
     row = log.counts[POSITIONS]
     log.states[row] = games.tree.states[b, 0]
@@ -185,7 +170,6 @@ def record(games, settings, b):
     log.games[row] = games.serials[b]
     for action in range(len(root.policy)):
         log.policies[row, action] = root.policy[action]
-    log.surprises[row] = surprise(root, nodes[0], games.tree.edges[b])
     log.counts[POSITIONS] += 1
 
 
