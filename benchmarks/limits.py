@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import torch
+from rich.console import Console
+from rich.progress import track
 
 from ludarium.analysis.accuracy import accuracy, moves_that_keep
 from ludarium.analysis.exact_tests import ExactTest
@@ -62,6 +63,8 @@ def main() -> None:
     again = [_AGAIN.fullmatch(text) for text in given.learn]
     if None in again:
         parser.error(f"--learn takes CHANNELSxBLOCKS@BATCH, such as 64x5@128, not {given.learn}")
+    if not (given.run / "config.yaml").is_file():
+        parser.error(f"{given.run} is no folder of a run: it has no config.yaml")
     config = load_config(given.run / "config.yaml")
     if not isinstance(config, AlphaZeroConfig) or config.variants:
         parser.error(f"{given.run} is no run of AlphaZero for one board")
@@ -72,6 +75,9 @@ def main() -> None:
     *chunks, latest = (_chunk(file, game) for file in files)
     samples = join_samples(chunks)
     test, targets = critical(game, samples, given.positions, given.seed)
+    if not len(test):
+        print(f"in none of {given.positions:,} positions an action is known to lose value")
+        return
     agent = make_agent(f"{given.run}:0", game)
     print_kept(test, {"target": targets, "the run's network": agent.actions(test.states)})
     if again:
@@ -104,7 +110,7 @@ def critical(
     prober = prober_of(game)
     found: list[tuple[ExactPosition, int]] = []
     drawn = np.random.default_rng(seed).permutation(len(samples))[:count]
-    for number, row in enumerate(drawn):
+    for row in track(drawn, "solving", console=Console(stderr=True)):
         position = Position.of_state(game, samples["state"][row])
         answers = prober.actions(position, _LIMIT, leads=False)
         values = {action: answer.outcome for action, answer in answers.items()}
@@ -112,8 +118,6 @@ def critical(
         if len(results) == len(values) and len(set(results.values())) > 1:
             exact = ExactPosition(position, Origin(0, ()), results, None)
             found.append((exact, int(samples["policy"][row].argmax())))
-        if number % 100 == 0:
-            print(f"solving {number:,} of {count:,}", end="\r", file=sys.stderr)
     found.sort(key=lambda each: each[0].position.ply)
     test = ExactTest.of(game, [exact for exact, _ in found], {"replay": len(samples)})
     return test, np.array([target for _, target in found], np.int64)
@@ -124,7 +128,7 @@ def print_kept(test: ExactTest, chosen: dict[str, np.ndarray]) -> None:
     plies = test.states["ply"]
     print(f"| plies | positions | {' | '.join(chosen)} |\n|---|---|{'---|' * len(chosen)}")
     parts = [*np.array_split(np.arange(len(test)), _PARTS), np.arange(len(test))]
-    for part in parts:
+    for part in filter(len, parts):
         cells = [f"{plies[part].min()} to {plies[part].max()}", f"{len(part):,}"]
         cells += [
             f"{100 * moves_that_keep(actions, test)[part].mean():.1f} %"
