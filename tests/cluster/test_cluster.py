@@ -125,7 +125,9 @@ def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
         "bootstrap={positions: 300, playouts: 8}",
         "evaluation={every: 3, against: 'uct:20', games: 4, simulations: 2}",
     )
-    log = run.iterate(12)
+    run.iterate(2)
+    until(lambda: len(run.processes()) == 2)
+    log = run.iterate(10)
     trainer = run.trainer
     assert [line["iteration"] for line in log] == list(range(1, 13))
     assert {line["actors"] for line in log[2:]} == {2}

@@ -168,14 +168,14 @@ class ClusterActors(Actors):
                 self._count_idle(player)
             counts, self._counts = self._counts, _Counts()
             self._give_orders()
-            players = len(self._players)
+            started = [player for player in self._players.values() if player.process]
             ahead = self._flow.ordered + self._flow.arrived
-        actors_waited = counts.idle / max(1, players)
+        actors_waited = counts.idle / max(1, len(started))
         return {
             "backend": self.backend,
             **counts.deviation,
-            "actors": players,
-            "nodes": len({player.node.id for player in self._players.values()}),
+            "actors": len(started),
+            "nodes": len({player.node.id for player in started}),
             "actors_lost": counts.lost,
             "positions_per_actor_second": counts.positions / max(1e-9, counts.playing),
             "staleness": counts.staleness / max(1, counts.samples),

@@ -74,8 +74,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "clip_fraction": "share of the samples whose probability ratio was clipped",
     },
     "On a cluster": {
-        "actors": "actors now",
-        "nodes": "nodes that have actors now",
+        "actors": "actors that have started, and play",
+        "nodes": "nodes with such actors",
         "actors_lost": "actors that died since the iteration before",
         "positions_per_actor_second": "positions per second of an actor's play, without waiting",
         "staleness": "mean age, in versions, of the weights that searched what was learnt from",
