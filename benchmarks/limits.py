@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import argparse
 import re
-import time
 from pathlib import Path
 
 import numpy as np
 import torch
+from networks import Data, learn
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress, track
 
 from ludarium.analysis.accuracy import accuracy, moves_that_keep
 from ludarium.analysis.exact_tests import ExactTest
@@ -38,9 +38,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.models import build_network
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.alphazero.learner import Learner, Losses
-from ludarium.training.alphazero.objective import Objective
-from ludarium.training.alphazero.samples import Batch, BatchMaker, join_samples, sample_dtype
+from ludarium.training.alphazero.samples import BatchMaker, join_samples
 from ludarium.training.networks import network_shape
 
 _LIMIT = 200_000  # positions that are searched for the values of one
@@ -72,7 +70,7 @@ def main() -> None:
     files = sorted((given.run / "replay").glob("*.npy"))
     if len(files) < 2:
         parser.error(f"{given.run} has {len(files)} chunks in its replay: 2 or more are needed")
-    *chunks, latest = (_chunk(file, game) for file in files)
+    *chunks, latest = (np.load(file, allow_pickle=False) for file in files)
     samples = join_samples(chunks)
     test, targets = critical(game, samples, given.positions, given.seed)
     if not len(test):
@@ -80,21 +78,14 @@ def main() -> None:
         return
     agent = make_agent(f"{given.run}:0", game)
     print_kept(test, {"target": targets, "the run's network": agent.actions(test.states)})
+    batches = BatchMaker(game, LearnerConfig().search_value)
+    data = Data(game, samples, batches, batches(latest, np.random.default_rng(0)))
     if again:
         print("\n| network | batch | positions learnt | policy loss | result loss | keeps |")
         print("|---|---|---|---|---|---|")
     for match in filter(None, again):
         channels, blocks, batch = map(int, match.groups())
-        print(learnt(game, samples, latest, test, (channels, blocks), batch, given.seconds))
-
-
-def _chunk(file: Path, game: Game) -> np.ndarray:
-    """The samples of a chunk of the replay, in the layout of today's samples."""
-    stored = np.load(file, allow_pickle=False)
-    samples = np.zeros(len(stored), sample_dtype(game))
-    for name in samples.dtype.names or ():
-        samples[name] = stored[name]
-    return samples
+        print(learn_again(data, test, channels, blocks, batch, given.seconds), flush=True)
 
 
 def critical(
@@ -115,8 +106,8 @@ def critical(
         answers = prober.actions(position, _LIMIT, leads=False)
         values = {action: answer.outcome for action, answer in answers.items()}
         results = {action: value for action, value in values.items() if value is not None}
-        if len(results) == len(values) and len(set(results.values())) > 1:
-            exact = ExactPosition(position, Origin(0, ()), results, None)
+        exact = ExactPosition(position, Origin(0, ()), results, None)
+        if len(results) == len(values) and exact.has_choice:
             found.append((exact, int(samples["policy"][row].argmax())))
     found.sort(key=lambda each: each[0].position.ply)
     test = ExactTest.of(game, [exact for exact, _ in found], {"replay": len(samples)})
@@ -126,56 +117,31 @@ def critical(
 def print_kept(test: ExactTest, chosen: dict[str, np.ndarray]) -> None:
     """A table of how many choices keep the value, for each part of the plies and for all."""
     plies = test.states["ply"]
+    kept = [moves_that_keep(actions, test) for actions in chosen.values()]
     print(f"| plies | positions | {' | '.join(chosen)} |\n|---|---|{'---|' * len(chosen)}")
     parts = [*np.array_split(np.arange(len(test)), _PARTS), np.arange(len(test))]
     for part in filter(len, parts):
         cells = [f"{plies[part].min()} to {plies[part].max()}", f"{len(part):,}"]
-        cells += [
-            f"{100 * moves_that_keep(actions, test)[part].mean():.1f} %"
-            for actions in chosen.values()
-        ]
+        cells += [f"{100 * each[part].mean():.1f} %" for each in kept]
         print(f"| {' | '.join(cells)} |")
 
 
-def learnt(
-    game: Game,
-    samples: np.ndarray,
-    latest: np.ndarray,
-    test: ExactTest,
-    size: tuple[int, int],
-    batch: int,
-    seconds: float,
+def learn_again(
+    data: Data, test: ExactTest, channels: int, blocks: int, batch: int, seconds: float
 ) -> str:
     """Let a network learn; the row of what has become of it."""
     torch.manual_seed(0)
+    network = build_network(network_shape(data.game), channels, blocks)
     config = LearnerConfig(batch=batch)
-    learner = Learner(build_network(network_shape(game), *size), config, game.max_score > 0)
-    make, rng, losses = BatchMaker(game, config.search_value), np.random.default_rng(0), Losses()
-    started = time.process_time()
-    while (spent := time.process_time() - started) < seconds:
-        drawn = samples[rng.integers(len(samples), size=batch)]
-        learner.learn([make(drawn, rng)], spent / seconds, losses)
-    network = learner.ema_network
-    policy, result = held_out(network, make(latest, rng), config, game)
-    kept = accuracy(
-        moves_that_keep(NetworkAgent(game, network, 0, "learnt").actions(test.states), test)
-    )
-    learner.close()
+    name = f"{channels} x {blocks}"
+    with Progress(console=Console(stderr=True)) as progress:
+        found = learn(network, data, config, seconds, 0, progress, name)
+    agent = NetworkAgent(data.game, network, 0, name)
+    kept = accuracy(moves_that_keep(agent.actions(test.states), test)).share
     return (
-        f"| {size[0]} x {size[1]} | {batch} | {learner.step * batch:,} | {policy:.3f} | "
-        f"{result:.3f} | {100 * kept.share:.1f} % |"
+        f"| {name} | {batch} | {found['steps'] * batch:,} | {found['policy loss']:.3f} | "
+        f"{found['result loss']:.3f} | {100 * kept:.1f} % |"
     )
-
-
-@torch.inference_mode()
-def held_out(
-    network: torch.nn.Module, batch: Batch, config: LearnerConfig, game: Game
-) -> tuple[float, float]:
-    """Losses of the policy, above the target's entropy, and of the outcome."""
-    targets = [torch.from_numpy(array) for array in batch]
-    objective = Objective(config, game.max_score > 0)
-    _, policy, outcome, *_ = objective.losses(network(targets[0]), *targets[1:])
-    return float(policy), float(outcome)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ from ludarium.models import InferenceEngine, PolicyValueNetwork, build_network
 from ludarium.models.network import SIZES, network_size
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.learner import Learner, Losses
-from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
+from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
 from ludarium.training.networks import network_shape
 from ludarium.training.random_positions import random_observations
 
@@ -52,7 +53,7 @@ from ludarium.training.random_positions import random_observations
 OPTIONS: dict[str, dict[str, Any]] = {"onyx": {"size": 6}, "obsidio": {"size": 7}}
 BACKENDS = ("onnx", "onnx-int8")
 BATCH = 128  # of inference
-_LEARNER_BATCH = 256
+_LEARNER = LearnerConfig(batch=256)
 _OPENING_PLIES = 4
 _CHANNELS = {3: 48, 1: 256}  # of the present kinds, with three blocks, by axes of observations
 _SAME_TIME = 1.25  # another trunk may take up to so much of the present one's time
@@ -180,7 +181,7 @@ def compare(
     kinds = candidates(game)
     console = Console(stderr=True)
     with Progress(console=console) as progress:
-        data = Data(game, positions, playouts, progress)
+        data = searched(game, positions, playouts, progress)
         channels = choose_widths(game, kinds, timing)
         networks = [make(channels[kind]) for kind, (make, _) in kinds.items()]
         speeds = backend_speeds(game, timing, *networks)
@@ -190,7 +191,7 @@ def compare(
             for kind, (make, _) in kinds.items():
                 torch.manual_seed(seed)
                 network = make(channels[kind])
-                found[kind].append(learn(network, data, seconds, seed, progress, kind))
+                found[kind].append(learn(network, data, _LEARNER, seconds, seed, progress, kind))
                 console.print(f"{kind}, seed {seed}: {found[kind][-1]}")
     return [
         {
@@ -230,10 +231,12 @@ def width_of_equal_time(game: Game, make: Make, present: PolicyValueNetwork, tim
     return 8 * low
 
 
+@dataclass(frozen=True)
 class Data:
     """Positions to learn from, and others to be asked about.
 
     Attributes:
+        game: the rules.
         train: structured array of `sample_dtype`.
         batches: makes batches of them.
         held_out: a batch of positions of other games, none of which is in ``train``.
@@ -241,31 +244,42 @@ class Data:
         legal: float32 [N, A], 1 for their legal actions, numbered as in ``held_out``.
     """
 
-    def __init__(self, game: Game, positions: int, playouts: int, progress: Progress) -> None:
-        self.game = game
-        self.batches = BatchMaker(game, search_value=0.0)
-        exact = game.name == "osiron"
-        self.train, held_out = (
-            _samples(game, count, playouts, seed, exact, progress)
-            for seed, count in enumerate((positions, positions // 5))
-        )
-        self.matters: np.ndarray | None = None
-        self.legal: np.ndarray | None = None
-        held_out = held_out[~np.isin(self._keys(held_out), self._keys(self.train))]
-        self.held_out = self.batches(held_out, np.random.default_rng(0))
-        if exact:
-            legal = held_out.copy()
-            masks = np.empty((len(legal), game.num_actions), np.int8)
-            game.kernels.legal_actions(game.tables, np.ascontiguousarray(legal["state"]), masks)
-            legal["policy"] = masks
-            self.matters = ((masks > 0) & (held_out["policy"] == 0)).any(axis=1)
-            self.legal = self.batches(legal, np.random.default_rng(0)).policies > 0
+    game: Game
+    train: np.ndarray
+    batches: BatchMaker
+    held_out: Batch
+    matters: np.ndarray | None = None
+    legal: np.ndarray | None = None
 
-    def _keys(self, samples: np.ndarray) -> np.ndarray:
-        """What the network sees of each position, as bytes."""
-        seen = Codec(self.game).encode(np.ascontiguousarray(samples["state"])).observations
-        bits = np.packbits(seen.reshape(len(seen), -1) > 0, axis=1)
-        return bits.view(f"V{bits.shape[1]}").ravel()
+
+def searched(game: Game, positions: int, playouts: int, progress: Progress) -> Data:
+    """So many positions to learn from, and a fifth as many to be asked about."""
+    batches = BatchMaker(game, search_value=0.0)
+    exact = game.name == "osiron"
+    train, held_out = (
+        _samples(game, count, playouts, seed, exact, progress)
+        for seed, count in enumerate((positions, positions // 5))
+    )
+    held_out = held_out[~np.isin(_keys(game, held_out), _keys(game, train))]
+    data = Data(game, train, batches, batches(held_out, np.random.default_rng(0)))
+    if not exact:
+        return data
+    legal = held_out.copy()
+    masks = np.empty((len(legal), game.num_actions), np.int8)
+    game.kernels.legal_actions(game.tables, np.ascontiguousarray(legal["state"]), masks)
+    legal["policy"] = masks
+    return replace(
+        data,
+        matters=((masks > 0) & (held_out["policy"] == 0)).any(axis=1),
+        legal=batches(legal, np.random.default_rng(0)).policies > 0,
+    )
+
+
+def _keys(game: Game, samples: np.ndarray) -> np.ndarray:
+    """What the network sees of each position, as bytes."""
+    seen = Codec(game).encode(np.ascontiguousarray(samples["state"])).observations
+    bits = np.packbits(seen.reshape(len(seen), -1) > 0, axis=1)
+    return bits.view(f"V{bits.shape[1]}").ravel()
 
 
 def _samples(
@@ -323,13 +337,16 @@ def _with_exact_targets(game: Game, states: np.ndarray) -> np.ndarray:
 def learn(
     network: PolicyValueNetwork,
     data: Data,
+    config: LearnerConfig,
     seconds: float,
     seed: int,
     progress: Progress,
     name: str,
 ) -> dict[str, float]:
-    """Learn for so much processor time; then losses and the like on the held-out positions."""
-    config = LearnerConfig(batch=_LEARNER_BATCH)
+    """Learn for so much processor time; then losses and the like on the held-out positions.
+
+    The network becomes what is measured, the mean of its weights over the steps.
+    """
     learner = Learner(network, config, has_score=data.game.max_score > 0)
     rng, losses = np.random.default_rng(seed), Losses()
     bar = progress.add_task(f"{name}, seed {seed}", total=seconds)
@@ -340,7 +357,8 @@ def learn(
         progress.update(bar, completed=spent)
     progress.remove_task(bar)
     learner.close()
-    return {"steps": learner.step, **held_out_measures(learner.ema_network, data)}
+    network.load_state_dict(learner.ema_network.state_dict())
+    return {"steps": learner.step, **held_out_measures(network.eval(), data)}
 
 
 @torch.inference_mode()

@@ -63,6 +63,11 @@ class ExactPosition:
     results: dict[int, int]
     leads: dict[int, int] | None
 
+    @property
+    def has_choice(self) -> bool:
+        """Whether some legal action loses value."""
+        return len(set(self.results.values())) > 1
+
 
 @dataclass(frozen=True)
 class ExactTest:
@@ -187,7 +192,7 @@ def make_exact_test(
             wanted = [
                 each
                 for each in known(played)
-                if (not only_choices or _has_choice(each)) and (not only_hard or _is_hard(each))
+                if (not only_choices or each.has_choice) and (not only_hard or _is_hard(each))
             ]
             for index in lots.permutation(len(wanted))[:per_game]:
                 content = contents_of(wanted[index].position.states[0])
@@ -210,10 +215,6 @@ def make_exact_test(
         "limit": limit,
     }
     return ExactTest.of(game, list(found.values()), made)
-
-
-def _has_choice(found: ExactPosition) -> bool:
-    return len(set(found.results.values())) > 1
 
 
 def _is_hard(found: ExactPosition) -> bool:

@@ -60,7 +60,7 @@ class Objective:
         else:
             outputs = [network(observations) for observations, *_ in there]
         results = [
-            self.losses(output, *targets)
+            self._losses(output, *targets)
             for output, (_, *targets) in zip(outputs, there, strict=True)
         ]
         weights = shares([batches[number].size for number in numbers])
@@ -68,7 +68,7 @@ class Objective:
         gradients = torch.autograd.grad(loss, parameters)
         return list(gradients), tuple(term.detach() for term in terms)
 
-    def losses(
+    def _losses(
         self,
         output: Any,
         policies: Tensor,

@@ -168,7 +168,7 @@ class ClusterActors(Actors):
                 self._count_idle(player)
             counts, self._counts = self._counts, _Counts()
             self._give_orders()
-            started = [player for player in self._players.values() if player.process]
+            started = self._started()
             ahead = self._flow.ordered + self._flow.arrived
         actors_waited = counts.idle / max(1, len(started))
         return {
@@ -305,9 +305,8 @@ class ClusterActors(Actors):
         if not self._is_playing:
             return
         free = [player for player in self._players.values() if player.task is None]
+        shared_by = len(self._started()) * self._turns.games
         for player in free:
-            count = sum(each.process > 0 for each in self._players.values())
-            shared_by = count * self._turns.games
             positions = min(self._flow.chunk(shared_by, self._least), self._capacity)
             if positions < 1:
                 break
@@ -328,6 +327,10 @@ class ClusterActors(Actors):
             player.order, player.since = order, time.monotonic()
             player.task = player.handle.play.remote(order, self._weights)
             self._flow.order(positions)
+
+    def _started(self) -> list[_Player]:
+        """The actors that have started."""
+        return [player for player in self._players.values() if player.process]
 
     def _count_idle(self, player: _Player) -> None:
         """Count the time since the last version in which an actor has been free."""
@@ -372,7 +375,7 @@ class ClusterActors(Actors):
                     looked = now
                     self._lose_silent()
                     self._staff(self._nodes.refresh())
-                    if any(player.process for player in self._players.values()):
+                    if self._started():
                         alone_since = now
                     elif now - alone_since >= _SAY_NOTHING_FOR:
                         alone_since = now
