@@ -225,6 +225,11 @@ class SelfPlay(Section):
     the resignations is wrong, that is, of games that the player would not have lost; none: no
     resignation. ``resign_disabled_fraction``: fraction of the games in which resignation is
     disabled, to measure how many resignations are wrong.
+
+    ``solve``: exact targets: from the end of each game backwards, positions are searched to the end
+    of the game, each within so many positions; solved ones teach their exact value, and the set of
+    the actions that keep it; 0: none. ``keep_decided``: share of the solved positions in which all
+    actions are worth the same that is learnt from; their values count so much the more.
     """
 
     games: Games = 256
@@ -246,6 +251,8 @@ class SelfPlay(Section):
     temperature_plies: Plies | None = None
     resign: Annotated[float, real(0.0001, 0.9999)] | None = None
     resign_disabled_fraction: Annotated[float, real(0.0001, 0.9999)] = 0.1
+    solve: Annotated[int, whole(0, 1_000_000_000)] = 0
+    keep_decided: Annotated[float, real(0.01, 1)] = 1.0
 
     @model_validator(mode="after")
     def _check(self) -> SelfPlay:

@@ -498,6 +498,8 @@ def board_batch(count: int = 32) -> Batch:
         scores=np.zeros(count, np.float32),
         owners=2 * observations[:, 0].reshape(count, 9) - 1,
         ended=np.ones(count, np.float32),
+        keeping=np.zeros(count, np.bool_),
+        weights=np.ones(count, np.float32),
     )
 
 
@@ -715,6 +717,8 @@ def test_learning_does_not_depend_on_the_number_of_workers():
         scores=rng.random(32, np.float32),
         owners=np.zeros((32, 0), np.float32),
         ended=(rng.random(32) < 0.7).astype(np.float32),
+        keeping=rng.random(32) < 0.3,
+        weights=np.ones(32, np.float32),
     )
     learnt = []
     for workers in (1, 3):

@@ -100,6 +100,8 @@ class AlphaZeroTrainer(ReplayTrainer):
             config.learner.ownership_weight > 0,
             self.calibration is not None,
             config.learner.search_value,
+            config.self_play.solve > 0,
+            config.self_play.keep_decided,
         )
         super().build(saved)
 
@@ -186,7 +188,10 @@ class AlphaZeroTrainer(ReplayTrainer):
         losses = self.learn(result.samples)
         learnt = time.perf_counter()
         play_seconds = played - started if result.seconds is None else result.seconds
-        return self._metrics(result, losses, play_seconds, learnt - played) | resignation
+        metrics = self._metrics(result, losses, play_seconds, learnt - played) | resignation
+        if self.config.self_play.solve:
+            metrics["solved"] = result.solved / max(1, result.ended_positions)
+        return metrics
 
     def update_players(self) -> dict[str, Any]:
         """Publish the EMA network, if it passes the gate."""

@@ -53,8 +53,8 @@ class Mixture:
 
     Args:
         games: whose number is their place here.
-        ownership, resignation: see `sample_dtype`.
-        search_value: see `BatchMaker`.
+        ownership, resignation, solved: see `sample_dtype`.
+        search_value, keep_decided: see `BatchMaker`.
 
     Attributes:
         dtypes: of each game's samples.
@@ -63,10 +63,16 @@ class Mixture:
     """
 
     def __init__(
-        self, games: Sequence[Game], ownership: bool, resignation: bool, search_value: float
+        self,
+        games: Sequence[Game],
+        ownership: bool,
+        resignation: bool,
+        search_value: float,
+        solved: bool = False,
+        keep_decided: float = 1.0,
     ) -> None:
-        self.dtypes = [sample_dtype(game, ownership, resignation) for game in games]
-        self._makers = [BatchMaker(game, search_value) for game in games]
+        self.dtypes = [sample_dtype(game, ownership, resignation, solved) for game in games]
+        self._makers = [BatchMaker(game, search_value, keep_decided) for game in games]
         if len(games) == 1:
             (self.dtype,) = self.dtypes
         else:

@@ -19,10 +19,15 @@ from .samples import Batch
 #: The policy, outcome, score and ownership losses.
 Terms = tuple[Tensor, ...]
 
+_IMPOSSIBLE = -1e9  # logarithm of the probability of what cannot be; a sum of it stays finite
+
 
 @dataclass(frozen=True)
 class Objective:
     """Cross-entropies of policy and outcome, squared errors of score and ownership, weighted.
+
+    Where a position is solved, the policy's loss is that of its probability of any action that
+    keeps the value.
 
     Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
     through self-play" (2018), with two heads more; weight decay is the optimizer's.
@@ -76,21 +81,27 @@ class Objective:
         scores: Tensor,
         owners: Tensor,
         ended: Tensor,
+        keeping: Tensor,
+        weights: Tensor,
     ) -> tuple[Tensor, ...]:
         """The loss, and its terms.
 
         Args:
             output: of the network, or of an `OwnershipNetwork`.
-            policies, outcomes, scores, owners, ended: targets, see `Batch`.
+            policies, outcomes, scores, owners, ended, keeping, weights: targets, see `Batch`.
         """
         ownership = torch.zeros((), device=ended.device)
         if not isinstance(output, Output):
             output, expected = output
             ownership = F.mse_loss(ended[:, None] * expected, ended[:, None] * owners)
-        entropy = -torch.xlogy(policies, policies).sum(1).mean()
-        policy = F.cross_entropy(output.policy, policies)
-        outcome = F.cross_entropy(output.outcome, outcomes)
-        score = F.mse_loss(ended * output.score, ended * scores)
+        entropy = -torch.xlogy(policies, policies).sum(1)
+        logarithms = output.policy.log_softmax(1)
+        kept = logarithms.masked_fill(policies <= 0, _IMPOSSIBLE).logsumexp(1)
+        expected_policy = (policies * logarithms).sum(1)
+        policy = -torch.where(keeping, kept, expected_policy).mean()
+        entropy = torch.where(keeping, 0, entropy).mean()
+        outcome = (weights * F.cross_entropy(output.outcome, outcomes, reduction="none")).mean()
+        score = (weights * ended * (output.score - scores) ** 2).mean()
         loss = policy + self.config.value_weight * outcome
         # Without a score its weight is 0, so that every parameter still has a gradient.
         loss = loss + (self.config.score_weight if self.has_score else 0.0) * score

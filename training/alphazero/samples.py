@@ -11,14 +11,19 @@ from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
 
+from .exact import CHOICE, DECIDED
 
-def sample_dtype(game: Game, ownership: bool = False, resignation: bool = False) -> np.dtype:
+
+def sample_dtype(
+    game: Game, ownership: bool = False, resignation: bool = False, solved: bool = False
+) -> np.dtype:
     """Dtype of one sample: position, policy target, search value, and the result of its game.
 
     ``search_value`` is in the view of the player to move, ``score`` in player 0's. With
     ``ownership`` there is also ``owners``, the owner of each cell at the end of the game, see
     `Game.owners`. With ``resignation`` there is also ``resigned``: a resigned game has an outcome,
-    but its score and owners are unknown and stored as 0.
+    but its score and owners are unknown and stored as 0. With ``solved`` there is also a field of
+    that name, which says whether the targets are exact, see `exact`.
     """
     fields: list[tuple] = [
         ("state", game.state_dtype),
@@ -31,6 +36,8 @@ def sample_dtype(game: Game, ownership: bool = False, resignation: bool = False)
         fields.append(("owners", np.int8, (game.planes_shape[1],)))
     if resignation:
         fields.append(("resigned", np.bool_))
+    if solved:
+        fields.append(("solved", np.int8))
     return np.dtype(fields)
 
 
@@ -44,13 +51,17 @@ class Batch(NamedTuple):
 
     Attributes:
         observations: float32 [B, *observation_shape].
-        policies: float32 [B, A], of the actions in the network's numbers.
+        policies: float32 [B, A], of the actions in the network's numbers; where ``keeping``,
+            they are above 0 for the actions that keep the exact value.
         outcomes: float32 [B, 3], probabilities of win, draw, loss.
         scores: float32 [B], final score as a share of the largest possible.
         owners: float32 [B, cells], who owns each cell at the end: 1 the player to move, -1 the
             other, 0 nobody. [B, 0] where the samples do not tell.
         ended: float32 [B], 1 where the game was played to its end, 0 where it was resigned, so
             that score and owners are not known.
+        keeping: bool [B], whether the policy is to be one of a set of actions.
+        weights: float32 [B], of outcomes and scores, in proportion to how many positions of
+            self-play each one stands for; their mean is 1.
     """
 
     observations: np.ndarray
@@ -59,6 +70,8 @@ class Batch(NamedTuple):
     scores: np.ndarray
     owners: np.ndarray
     ended: np.ndarray
+    keeping: np.ndarray
+    weights: np.ndarray
 
     @property
     def size(self) -> int:
@@ -72,11 +85,18 @@ class Batch(NamedTuple):
 
 
 class BatchMaker:
-    """Makes batches of samples, each in a random symmetry of the game."""
+    """Makes batches of samples, each in a random symmetry of the game.
 
-    def __init__(self, game: Game, search_value: float) -> None:
+    Args:
+        game: the rules.
+        search_value: weight of the search's value beside the game's outcome.
+        keep_decided: share of the decided positions that are among the samples.
+    """
+
+    def __init__(self, game: Game, search_value: float, keep_decided: float = 1.0) -> None:
         self.game = game
         self.search_value = search_value
+        self.keep_decided = keep_decided
         self.codec = Codec(game)
         self._cells = (
             self.codec.symmetries.of_cells(game.planes_shape[1]) if game.has_owners else None
@@ -96,7 +116,14 @@ class BatchMaker:
             scores=self._scores(samples, view),
             owners=self._owners(samples, view, chosen),
             ended=_ended(samples),
+            keeping=_solved(samples) == CHOICE,
+            weights=self._weights(_solved(samples)),
         )
+
+    def _weights(self, solved: np.ndarray) -> np.ndarray:
+        """Weights of positions of which so much is known."""
+        weights = np.where(solved == DECIDED, 1 / self.keep_decided, 1)
+        return (weights * (len(weights) / max(1.0, weights.sum()))).astype(np.float32)
 
     def _scores(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
         """Final scores; zeros in games where the score is but a guess at who is ahead."""
@@ -141,3 +168,10 @@ def _ended(samples: np.ndarray) -> np.ndarray:
     if "resigned" not in (samples.dtype.names or ()):
         return np.ones(len(samples), np.float32)
     return (~samples["resigned"]).astype(np.float32)
+
+
+def _solved(samples: np.ndarray) -> np.ndarray:
+    """What is known of the positions, int8 [B]; see `exact`."""
+    if "solved" not in (samples.dtype.names or ()):
+        return np.zeros(len(samples), np.int8)
+    return samples["solved"]

@@ -27,6 +27,7 @@ from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import new_tree
 from ludarium.training.turns import GroupedPlay, share_of_group
 
+from .exact import UNSOLVED, ExactTargets
 from .kernels import self_play as kernels
 from .kernels.self_play import (
     ENDED,
@@ -69,6 +70,8 @@ class SelfPlayResult:
         evaluations: positions that the network evaluated.
         hits: evaluations that came from the cache.
         resigned: games that ended by resignation.
+        ended_positions: positions of the games that ended.
+        solved: of these, how many have exact targets, see `exact`.
         trials: structured array (``resignation.TRIAL``), both players of each ended game in which
             nobody could resign; none without resignation.
         versions: int64 [N], the version of the weights that searched each sample, where
@@ -84,6 +87,8 @@ class SelfPlayResult:
     evaluations: int = 0
     hits: int = 0
     resigned: int = 0
+    ended_positions: int = 0
+    solved: int = 0
     trials: np.ndarray = field(default_factory=lambda: np.zeros(0, TRIAL))
     versions: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     seconds: float | None = None
@@ -123,6 +128,11 @@ class Group:
         self.dtype = sample_dtype(game) if dtype is None else dtype
         self.stored = self.dtype.names or ()
         self.resigns = "resigned" in self.stored
+        self._exact = (
+            ExactTargets(game, config.solve, config.keep_decided)
+            if "solved" in self.stored
+            else None
+        )
         self.kernels = specialise(kernels, game.rules)
         self.observations = np.zeros((games, *game.observation_shape), np.float32)
         self.games = Games(
@@ -194,8 +204,12 @@ class Group:
         """Positions searched so far in this iteration."""
         return int(self.log.counts[POSITIONS])
 
-    def collect(self) -> SelfPlayResult:
-        """End the iteration: return the positions of finished games, and keep the others."""
+    def collect(self, threads: int = 1) -> SelfPlayResult:
+        """End the iteration: return the positions of finished games, and keep the others.
+
+        Args:
+            threads: that search for exact values, where the samples have them.
+        """
         log, positions = self.log, self.positions
         fresh: Any = np.zeros(positions, self.pending.dtype)
         fresh["state"] = log.states[:positions]
@@ -221,6 +235,15 @@ class Group:
             finished["resigned"] = log.ended_resigned[rows]
             for unknown in {"score", "owners"}.intersection(self.stored):
                 finished[unknown][finished["resigned"]] = 0
+        versions_of_finished = versions[known if self._version is not None else slice(0)]
+        ended_positions, solved = len(finished), 0
+        if self._exact is not None:
+            seed = int(log.counts[NEXT_GAME])
+            kept = self._exact.correct(finished, games[known], seed, threads)
+            solved = int((finished["solved"] != UNSOLVED).sum())
+            finished = finished[kept]
+            if self._version is not None:
+                versions_of_finished = versions_of_finished[kept]
         self.pending, self.pending_games = samples[~known], games[~known]
         self.pending_versions = versions[~known]
         return SelfPlayResult(
@@ -233,7 +256,9 @@ class Group:
             hits=int(log.counts[HITS]),
             resigned=int(log.ended_resigned[:ended].sum()),
             trials=self._trials(ended),
-            versions=versions[known if self._version is not None else slice(0)],
+            ended_positions=ended_positions,
+            solved=solved,
+            versions=versions_of_finished,
         )
 
     def _trials(self, ended: int) -> np.ndarray:
@@ -353,4 +378,4 @@ class SelfPlay(GroupedPlay[Group]):
         for group in self.groups:
             group.begin(settings, resign_at, share, version)
         self.take_turns(evaluate, progress, seconds)
-        return join_results([group.collect() for group in self.groups])
+        return join_results([group.collect(self.threads) for group in self.groups])

@@ -59,4 +59,6 @@ class BatchMaker:
             scores=view * samples["score"],
             owners=np.zeros((count, 0), np.float32),
             ended=np.ones(count, np.float32),
+            keeping=np.zeros(count, np.bool_),
+            weights=np.ones(count, np.float32),
         )

@@ -54,6 +54,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "resigned": "share of the games that were resigned",
         "resign_false_positive_rate": "share of wrong resignations, in the games of this iteration "
         "that were played to the end all the same",
+        "solved": "share of the positions of finished games that have exact targets (with "
+        "`self_play.solve`); 0 in the bootstrap",
     },
     "Descent, beside those of AlphaZero": {
         "expansions_per_move": "expansions of each search in self-play",

@@ -21,6 +21,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores
 from ludarium.models import make_network
+from ludarium.training.alphazero.exact import TABLE_BYTES
 from ludarium.training.alphazero.mixture import games_of
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.alphazero.self_play import choose_threads
@@ -132,7 +133,7 @@ def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Par
         "self_play.games or self_play.simulations",
     )
     sample = sample_dtype(
-        game, config.learner.ownership_weight > 0, play.resign is not None
+        game, config.learner.ownership_weight > 0, play.resign is not None, play.solve > 0
     ).itemsize
     logged = 2 * game.state_dtype.itemsize + (actions + 1) * _FLOAT + _OF_A_LOGGED_GAME
     yield Part(
@@ -143,6 +144,8 @@ def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Par
     yield Part("replay", max(config.replay.first, config.replay.last) * sample, "replay.last")
     yield Part("bootstrap", 2 * config.bootstrap.positions * sample, "bootstrap.positions")
     yield Part("cache", int(play.cache * MEGABYTE), "self_play.cache")
+    if play.solve:
+        yield Part("exact values", (threads + 1) * TABLE_BYTES, "self_play.workers")
     weights, activations = _network(config, game, variants)
     batch = config.learner.batch * (observation + actions * _FLOAT + _ACTIVATIONS * activations)
     yield Part(

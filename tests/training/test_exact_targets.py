@@ -1,0 +1,262 @@
+"""Exact targets of self-play, beside values from a search of one's own that knows no shortcut."""
+
+import json
+from functools import cache
+from importlib.metadata import EntryPoints
+
+import numpy as np
+import pytest
+import torch
+
+from ludarium.configs import load_config
+from ludarium.configs.schema import Learner as LearnerConfig
+from ludarium.configs.schema import SelfPlay as SelfPlayConfig
+from ludarium.envs import make_game
+from ludarium.envs.engine.position import Position
+from ludarium.models import NetworkShape, build_network
+from ludarium.training.alphazero import exact
+from ludarium.training.alphazero.exact import CHOICE, DECIDED, UNSOLVED, ExactTargets
+from ludarium.training.alphazero.learner import Learner, Losses
+from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
+from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult
+from ludarium.training.search.settings import SearchSettings
+
+from .test_alphazero import positions, trained, weights
+
+SETTINGS = SearchSettings(simulations=8, noise=1.0)
+ENOUGH = 1_000_000
+
+
+def know_nothing(observations):
+    """A network whose answers are all the same."""
+    count, cells = len(observations), observations.shape[-1] * observations.shape[-2]
+    return np.zeros((count, cells), np.float32), np.zeros(count, np.float32)
+
+
+def self_play(solve: int, threads: int = 1, size: int = 3, **given) -> SelfPlayResult:
+    """A chunk of games of Corso, with exact targets if ``solve`` is above 0."""
+    game = make_game("corso", size=size)
+    config = SelfPlayConfig(games=24, positions=900, opening_plies=2, solve=solve, **given)
+    seed = np.random.SeedSequence(3)
+    dtype = sample_dtype(game, solved=solve > 0)
+    return SelfPlay(game, config, SETTINGS, threads, seed, dtype).play(SETTINGS, know_nothing)
+
+
+@cache
+def value_of(position_bytes: bytes, size: int) -> int:
+    """What a position of Corso is worth to its mover, by trying every line of play to the end."""
+    game = make_game("corso", size=size)
+    position = Position.of_state(game, np.frombuffer(position_bytes, game.state_dtype))
+    if position.is_over:
+        return int(np.sign(position.rewards[position.mover]))
+    return max(values_of(position).values())
+
+
+def values_of(position: Position) -> dict[int, int]:
+    """What each action is worth to the mover."""
+    found = {}
+    for action in position.legal_actions.tolist():
+        child = position.copy()
+        child.play(action)
+        child.states["ply"] = 0  # which does not matter, so that values are found once
+        value = value_of(child.states.tobytes(), child.game.size)
+        found[action] = value if child.mover == position.mover else -value
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Samples of self-play that no search has corrected."""
+    return self_play(0).samples
+
+
+def test_targets_are_those_of_a_search_of_every_line(plain):
+    samples = self_play(ENOUGH).samples
+    assert len(samples) == len(plain)
+    np.testing.assert_array_equal(samples["state"], plain["state"])  # the games are the same
+    assert set(samples["solved"]) == {CHOICE, DECIDED}
+    game = make_game("corso", size=3)
+    for sample, before in zip(samples[::7], plain[::7], strict=True):
+        position = Position.of_state(game, sample["state"])
+        values = values_of(position)
+        best = max(values.values())
+        assert sample["search_value"] == best
+        assert sample["outcome"] == (0, 1, 2)[best * (1 - 2 * position.mover)]
+        keeping = {action for action, value in values.items() if value == best}
+        if sample["solved"] == CHOICE:
+            assert len(keeping) < len(values)
+            assert set(np.flatnonzero(sample["policy"])) == keeping
+            assert set(sample["policy"]) == {0, 1}
+        else:
+            assert len(keeping) == len(values)
+            np.testing.assert_array_equal(sample["policy"], before["policy"])
+
+
+def test_draws_are_values_too():
+    """On an even board a game may be drawn; only then is the outcome that of a draw."""
+    samples = self_play(2000, size=4).samples
+    game = make_game("corso", size=4)
+    drawn = 0
+    late = (samples["solved"] != UNSOLVED) & (samples["state"]["open_cells"] <= 3)
+    for sample in samples[late]:
+        position = Position.of_state(game, sample["state"])
+        best = max(values_of(position).values())
+        drawn += best == 0
+        assert sample["search_value"] == best
+        assert sample["outcome"] == (3, 1, 2)[best * (1 - 2 * position.mover)]
+    assert drawn
+
+
+def test_what_takes_too_long_keeps_its_targets_but_learns_the_result_of_the_rest(plain):
+    """With a small limit the end of each game is solved; games are told apart by their ply."""
+    game = make_game("corso", size=3)
+    config = SelfPlayConfig(games=1, positions=120, opening_plies=0, solve=30)
+
+    def played(solve: int) -> np.ndarray:
+        dtype = sample_dtype(game, solved=True)
+        given = config.model_copy(update={"solve": solve})
+        seed = np.random.SeedSequence(5)
+        return SelfPlay(game, given, SETTINGS, 1, seed, dtype).play(SETTINGS, know_nothing).samples
+
+    samples, before = played(30), played(1)
+    assert {UNSOLVED, CHOICE} <= set(samples["solved"])
+    starts = np.flatnonzero(samples["state"]["ply"] == 0)
+    assert len(starts) > 3
+    for rows in np.split(np.arange(len(samples)), starts[1:]):
+        ofgame = samples[rows]
+        solved = ofgame["solved"] != UNSOLVED
+        first = int(solved.argmax()) if solved.any() else len(rows)
+        assert solved[first:].all()
+        assert not solved[:first].any()
+        early = rows[:first]
+        np.testing.assert_array_equal(samples["policy"][early], before["policy"][early])
+        np.testing.assert_array_equal(samples["search_value"][early], before["search_value"][early])
+        if solved.any():
+            assert (ofgame["outcome"][:first] == ofgame["outcome"][first]).all()
+
+
+def test_what_is_found_does_not_depend_on_the_threads():
+    game = make_game("corso", size=3)
+    samples = self_play(1, size=3).samples
+    games = np.cumsum(np.random.default_rng(1).random(len(samples)) < 0.2)
+    found = []
+    for threads in (1, 3):
+        corrected = samples.copy()
+        corrected["solved"] = UNSOLVED
+        kept = ExactTargets(game, 40, 0.5).correct(corrected, games, 7, threads)
+        found.append((corrected, kept))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    assert UNSOLVED in found[0][0]["solved"]
+
+
+def test_decided_positions_may_be_left_out_and_only_these():
+    everything, some = self_play(ENOUGH), self_play(ENOUGH, keep_decided=0.25)
+    chosen = [result.samples["solved"] for result in (everything, some)]
+    assert (chosen[0] == CHOICE).sum() == (chosen[1] == CHOICE).sum()
+    share = (chosen[1] == DECIDED).sum() / (chosen[0] == DECIDED).sum()
+    assert 0.15 < share < 0.35
+    assert everything.solved == some.solved == everything.ended_positions == len(chosen[0])
+    assert some.positions == everything.positions
+
+
+def test_a_batch_counts_decided_positions_for_those_that_are_left_out():
+    game = make_game("corso", size=3)
+    samples = self_play(ENOUGH, keep_decided=0.25).samples
+    batch = BatchMaker(game, 0.5, 0.25)(samples, np.random.default_rng(0))
+    decided = samples["solved"] == DECIDED
+    np.testing.assert_array_equal(batch.keeping, samples["solved"] == CHOICE)
+    np.testing.assert_allclose(batch.weights.mean(), 1, rtol=1e-5)
+    assert batch.weights.dtype == np.float32
+    np.testing.assert_allclose(
+        batch.weights[decided].mean() / batch.weights[~decided].mean(), 4, rtol=1e-5
+    )
+    certain = np.abs(batch.outcomes[:, 0] - batch.outcomes[:, 2])
+    np.testing.assert_array_equal(certain, 1)
+    np.testing.assert_array_equal(
+        (batch.policies > 0).sum(axis=1)[batch.keeping],
+        samples["policy"].astype(bool).sum(axis=1)[batch.keeping],
+    )
+    unsolved = BatchMaker(game, 0.5)(self_play(0).samples, np.random.default_rng(0))
+    assert not unsolved.keeping.any()
+    np.testing.assert_array_equal(unsolved.weights, 1)
+
+
+def test_how_the_policy_divides_among_good_actions_is_its_own_affair():
+    """The loss is the logarithm of their probability; no gradient moves it from one to another."""
+    game = make_game("corso", size=3)
+    samples = self_play(ENOUGH).samples
+    samples = samples[samples["solved"] == CHOICE][:64]
+    batch = BatchMaker(game, 0.5)(samples, np.random.default_rng(0))
+    torch.manual_seed(0)
+    network = build_network(NetworkShape(game.observation_shape, 9, None), 8, 1)
+    config = LearnerConfig(warmup_steps=0, value_weight=0, score_weight=0, learning_rate=0.02)
+    learner = Learner(network, config, True)
+    network.train()
+    policy = network(torch.from_numpy(batch.observations)).policy.detach().softmax(1).numpy()
+    good = batch.policies > 0
+    losses = Losses()
+    learner.learn([batch], 0.0, losses)
+    expected = -np.log((policy * good).sum(axis=1)).mean()
+    assert losses.policy == pytest.approx(expected, rel=1e-4)
+    for _ in range(60):
+        learner.learn([batch], 0.0, losses)
+    last = Losses()
+    learner.learn([batch], 0.0, last)
+    learner.close()
+    assert last.policy < expected / 4
+
+
+@pytest.mark.slow
+def test_a_run_with_exact_targets_goes_on_as_if_it_had_not_been_interrupted(tmp_path):
+    settings = ("self_play.solve=30", "self_play.keep_decided=0.5", "budget={iterations: 2}")
+    whole = trained(tmp_path / "whole", *settings)
+    for stop in (1, 2):
+        parts = trained(tmp_path / "parts", *settings, iterations=stop)
+    for name, value in weights(whole).items():
+        assert torch.equal(value, weights(parts)[name]), name
+    np.testing.assert_array_equal(positions(whole), positions(parts))
+    lines = [json.loads(line) for line in whole.folder.metrics.read_text().splitlines()]
+    assert all(0 < line["solved"] < 1 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("onyx", {"size": 6}), ("obsidio", {}), ("obelisk", {}), ("osiron", {})]
+)
+def test_every_game_has_exact_targets(name, options):
+    """Late positions of random games, of which the last are solved in most."""
+    game = make_game(name, **options)
+    rng = np.random.default_rng(2)
+    states, games = [], []
+    for number in range(4):
+        position = game.start(number)
+        line = []
+        while not position.is_over:
+            line.append(position.states.copy())
+            position.play(int(rng.choice(position.legal_actions)))
+        states += line[-3:]
+        games += [number] * len(line[-3:])
+    samples = np.zeros(len(states), sample_dtype(game, solved=True))
+    samples["state"] = np.concatenate(states)
+    samples["policy"] = 1
+    ExactTargets(game, 20_000).correct(samples, np.array(games), 0)
+    last = np.flatnonzero(np.diff(games, append=-1))
+    assert (samples["solved"][last] != UNSOLVED).sum() >= 3
+    for row in np.flatnonzero(samples["solved"]):
+        position = Position.of_state(game, samples["state"][row])
+        for action in np.flatnonzero(samples["policy"][row]):
+            if samples["solved"][row] == CHOICE:
+                assert action in position.legal_actions
+
+
+def test_without_a_source_of_exact_values_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(exact, "entry_points", lambda **_: EntryPoints())
+    with pytest.raises(ImportError, match=r"self_play\.solve needs .* leave self_play\.solve out"):
+        ExactTargets(make_game("corso", size=3), 10)
+
+
+def test_a_share_that_keeps_nothing_is_refused(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text("game: corso\nalgorithm: alphazero\nself_play: {keep_decided: 0}\n")
+    with pytest.raises(ValueError, match=r"keep_decided.*from 0\.01 to 1"):
+        load_config(file)
