@@ -114,6 +114,7 @@ bench-quick: $(VENV)/.dev
 	$(BIN)/python benchmarks/analysis.py --quick
 	$(BIN)/python benchmarks/wasm.py corso --seconds 0.05 --repeats 1
 	$(BIN)/python benchmarks/ppo.py --quick
+	rm -rf build/ablations
 	$(BIN)/python benchmarks/ablations.py corso --quick --folder build/ablations
 	$(BIN)/python benchmarks/limits.py build/ablations/corso/base-1 --positions 50 --learn 8x1@64 --seconds 0.2
 	$(BIN)/ludarium bench corso --seconds 0.1

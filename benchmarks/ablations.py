@@ -18,9 +18,10 @@ import json
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 
 #: What all variants of a game share, beside the shipped configuration.
@@ -64,6 +65,11 @@ VARIANTS: dict[str, list[str]] = {
     "replay ratio 2": ["learner.replay_ratio=2"],
     "replay ratio 8": ["learner.replay_ratio=8"],
     "batch 128": ["learner.batch=128"],
+    "exact targets": ["self_play.solve=50000"],
+    "exact targets, a fifth of the decided": [
+        "self_play.solve=50000",
+        "self_play.keep_decided=0.2",
+    ],
     "Q-values not rescaled": ["self_play.rescale_values=false"],
     "constant learning rate": ["learner.final_learning_rate=0.002"],  # Obelisk begins with 0.001
     "network 48x4": ["network={channels: 48, blocks: 4}"],
@@ -209,7 +215,9 @@ def main() -> None:
     }
     bases = {seed: folders["base", seed] for seed in given.seeds if "base" in given.only}
     with (
-        ProcessPoolExecutor(given.jobs, get_context("spawn"), max_tasks_per_child=1) as pool,
+        ProcessPoolExecutor(
+            given.jobs, get_context("spawn"), end_with_the_parent, max_tasks_per_child=1
+        ) as pool,
         TemporaryDirectory() as scratch,
     ):
         # What is compiled once for this machine is nobody's time.
@@ -243,6 +251,18 @@ def main() -> None:
         print(heading(given.game))
         for (name, seed), match in matches.items():
             print(row(name, seed, logs[name, seed], match.result()), flush=True)
+
+
+def end_with_the_parent() -> None:
+    """Let this process end when the one that began it does, also if that is killed."""
+    parent = parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 def heading(game: str) -> str:
