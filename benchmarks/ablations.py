@@ -65,8 +65,10 @@ VARIANTS: dict[str, list[str]] = {
     "replay ratio 2": ["learner.replay_ratio=2"],
     "replay ratio 8": ["learner.replay_ratio=8"],
     "batch 128": ["learner.batch=128"],
-    "exact targets": ["self_play.solve=50000"],
-    "exact targets, a fifth of the decided": [
+    "exact targets, 1000 positions": ["self_play.solve=1000"],
+    "exact targets, 5000 positions": ["self_play.solve=5000"],
+    "exact targets, 50000 positions": ["self_play.solve=50000"],
+    "the same, a fifth of the decided": [
         "self_play.solve=50000",
         "self_play.keep_decided=0.2",
     ],

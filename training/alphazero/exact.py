@@ -144,6 +144,6 @@ def _installed_source() -> Callable[[Game, int], Prober]:
         return prober_of
     except (StopIteration, ImportError) as error:
         raise ImportError(
-            "self_play.solve needs the package that knows exact values, ludarium.analysis: "
-            "install ludarium anew, or leave self_play.solve out"
+            "self_play.solve needs exact values, and no installed package has them: install "
+            "ludarium anew, or leave self_play.solve out"
         ) from error
