@@ -78,7 +78,7 @@ def main() -> None:
         return
     agent = make_agent(f"{given.run}:0", game)
     print_kept(test, {"target": targets, "the run's network": agent.actions(test.states)})
-    batches = BatchMaker(game, LearnerConfig().search_value)
+    batches = BatchMaker(game, LearnerConfig().search_value, config.self_play.keep_decided)
     data = Data(game, samples, batches, batches(latest, np.random.default_rng(0)))
     if again:
         print("\n| network | batch | positions learnt | policy loss | result loss | keeps |")

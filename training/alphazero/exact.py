@@ -35,7 +35,7 @@ EXACT_VALUES_ENTRY_POINTS = "ludarium.exact_values"
 #: policy target has a 1 for each that does not; all actions are worth the same.
 UNSOLVED, CHOICE, DECIDED = range(3)
 
-#: Bytes of the table of a search, for each thread that plays.
+#: Bytes of the table of a search; each thread has one search at a time.
 TABLE_BYTES = 1 << 25
 
 _PART = 64  # games that one search remembers

@@ -235,15 +235,13 @@ class Group:
             finished["resigned"] = log.ended_resigned[rows]
             for unknown in {"score", "owners"}.intersection(self.stored):
                 finished[unknown][finished["resigned"]] = 0
-        versions_of_finished = versions[known if self._version is not None else slice(0)]
+        versions_of_finished = versions[known]
         ended_positions, solved = len(finished), 0
         if self._exact is not None:
             seed = int(log.counts[NEXT_GAME])
             kept = self._exact.correct(finished, games[known], seed, threads)
             solved = int((finished["solved"] != UNSOLVED).sum())
-            finished = finished[kept]
-            if self._version is not None:
-                versions_of_finished = versions_of_finished[kept]
+            finished, versions_of_finished = finished[kept], versions_of_finished[kept]
         self.pending, self.pending_games = samples[~known], games[~known]
         self.pending_versions = versions[~known]
         return SelfPlayResult(
@@ -258,7 +256,7 @@ class Group:
             trials=self._trials(ended),
             ended_positions=ended_positions,
             solved=solved,
-            versions=versions_of_finished,
+            versions=versions_of_finished[: None if self._version is not None else 0],
         )
 
     def _trials(self, ended: int) -> np.ndarray:

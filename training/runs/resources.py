@@ -145,7 +145,7 @@ def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Par
     yield Part("bootstrap", 2 * config.bootstrap.positions * sample, "bootstrap.positions")
     yield Part("cache", int(play.cache * MEGABYTE), "self_play.cache")
     if play.solve:
-        yield Part("exact values", (threads + 1) * TABLE_BYTES, "self_play.workers")
+        yield Part("exact values", threads * TABLE_BYTES, "self_play.workers")
     weights, activations = _network(config, game, variants)
     batch = config.learner.batch * (observation + actions * _FLOAT + _ACTIVATIONS * activations)
     yield Part(
