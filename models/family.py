@@ -65,7 +65,7 @@ class FamilyNetwork(PolicyValueNetwork):
     """The weights that all games of a family share; see the module.
 
     Args:
-        shape: of the game with the most planes.
+        shape: of the game with the most planes, those of the observation and of the policy.
         channels, blocks: size of the trunk.
         features: of options.
         members: the games that `together` evaluates.
@@ -99,7 +99,7 @@ class FamilyNetwork(PolicyValueNetwork):
                 f"features_{number}", torch.tensor([member.features]).float(), persistent=False
             )
             if isinstance(self.network, PooledNetwork):
-                order = torch.from_numpy(_action_order(member.shape))
+                order = torch.from_numpy(_action_order(shape, member.shape))
                 self.register_buffer(f"order_{number}", order, persistent=False)
 
     def forward(self, observation: Tensor) -> Output:
@@ -155,6 +155,9 @@ class FamilyNetwork(PolicyValueNetwork):
         if isinstance(self.network, PooledNetwork):
             weights["stem.0.weight"] = weights["stem.0.weight"][:, : shape.observation[0]]
             weights["stem.0.bias"] = bias
+            planes, _ = policy_planes(shape)
+            for name in ("policy.planes.weight", "policy.planes.bias"):
+                weights[name] = weights[name][:planes]
         else:
             weights["stem.bias"] = weights["stem.bias"] + bias
         with torch.device(bias.device):
@@ -174,10 +177,11 @@ def _member_network(
     return network
 
 
-def _action_order(shape: NetworkShape) -> np.ndarray:
-    """Where each action's logit is among those of planes and actions without a place; int64 [A]."""
-    _, height, width = shape.observation
-    return PlacedPolicy.order_of(np.array(shape.action_places), height * width)
+def _action_order(family: NetworkShape, member: NetworkShape) -> np.ndarray:
+    """Where each action of a member has its logit in the family's policy; int64 [A]."""
+    _, height, width = member.observation
+    planes, _ = policy_planes(family)
+    return PlacedPolicy.order_of(np.array(member.action_places), height * width, planes)
 
 
 def _through(block: Block, xs: list[Tensor]) -> list[Tensor]:

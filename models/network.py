@@ -103,16 +103,15 @@ class PlacedPolicy(nn.Module):
         without = places < 0
         self.planes = nn.Conv2d(hidden, planes, 1)
         self.others = nn.Linear(pooled, int(without.sum())) if without.any() else None
-        order = self.order_of(places, cells)
+        order = self.order_of(places, cells, planes)
         self.register_buffer("order", torch.from_numpy(order), persistent=False)
         self.in_order = np.array_equal(order, np.arange(planes * cells + without.sum()))
 
     @staticmethod
-    def order_of(places: np.ndarray, cells: int) -> np.ndarray:
+    def order_of(places: np.ndarray, cells: int, planes: int) -> np.ndarray:
         """Where each action's logit is: on the planes, or after them in turn; int64 [A]."""
         without = places < 0
-        after = (int(places.max()) // cells + 1) * cells
-        return np.where(without, after + without.cumsum() - 1, places).astype(np.int64)
+        return np.where(without, planes * cells + without.cumsum() - 1, places).astype(np.int64)
 
     def forward(self, cells: Tensor, pooled: Tensor, order: Tensor | None = None) -> Tensor:
         """[B, hidden, H, W] and [B, 2 C] -> [B, A]; ``order`` is of another board's actions."""

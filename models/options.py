@@ -14,7 +14,8 @@ def option_features(
 
     An option that is a number in all variants gives one feature, linear from -1 for the smallest to
     1 for the largest; every other one gives a feature for each value that was learnt, 1 where the
-    game has this value and 0 elsewhere. Options that never differ give none.
+    game has this value and 0 elsewhere. A value that was not learnt is taken for the mean of those
+    that were. Options that never differ give none.
 
     Args:
         variants: the options that the network learns or learnt, whole sets of them.
@@ -34,7 +35,9 @@ def option_features(
             is_number = type(value) in (int, float)
             features.append(2 * (value - low) / (high - low) - 1 if is_number else 0.0)
         else:
-            features += [float(_text(value) == each) for each in sorted(learnt)]
+            text = _text(value)
+            unknown = 0.0 if text in learnt else 1 / len(learnt)
+            features += [1.0 if text == each else unknown for each in sorted(learnt)]
     return features
 
 

@@ -67,10 +67,11 @@ def check_member(family: NetworkShape, member: NetworkShape) -> None:
             f"observations of shape {list(member.observation)} do not fit a network that takes "
             f"up to {family.observation[0]} planes"
         )
-    if policy_planes(family) != policy_planes(member):
+    (planes, without), (wanted, wanted_without) = policy_planes(family), policy_planes(member)
+    if wanted > planes or wanted_without != without:
         raise ValueError(
-            "the policy's planes, and actions without a place, are "
-            f"{policy_planes(member)}, and the network's {policy_planes(family)}"
+            f"a policy of {wanted} planes and {wanted_without} actions without a place does not "
+            f"fit a network that has up to {planes} and {without}"
         )
 
 

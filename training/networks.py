@@ -13,7 +13,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.models import Architecture, CheckpointHeader, NetworkShape
 from ludarium.models.header import MINIMAX_SEARCH
 from ludarium.models.options import option_features
-from ludarium.models.shape import check_member
+from ludarium.models.shape import check_member, policy_planes
 
 if TYPE_CHECKING:
     from ludarium.configs.schema import Network as NetworkConfig
@@ -27,8 +27,16 @@ def network_shape(game: Game) -> NetworkShape:
 
 
 def family_shape(variants: Sequence[Game]) -> NetworkShape:
-    """The shape of one network for all variants: that of the first with the most planes."""
-    return max(map(network_shape, variants), key=lambda shape: shape.observation[0])
+    """The shape of one network for all variants: that of the first with the most planes.
+
+    The planes of the observation come before those of the policy.
+    """
+
+    def planes(shape: NetworkShape) -> tuple[int, int]:
+        placed = len(shape.observation) == 3 and shape.action_places is not None
+        return shape.observation[0], policy_planes(shape)[0] if placed else 0
+
+    return max(map(network_shape, variants), key=planes)
 
 
 def chosen_architecture(

@@ -10,7 +10,7 @@ from ludarium.models.checkpoint import Checkpoint, load_checkpoint, save_checkpo
 from ludarium.models.family import FamilyNetwork, Member
 from ludarium.models.onnx_graph import write_model
 from ludarium.models.options import option_features
-from ludarium.models.shape import Architecture, check_member
+from ludarium.models.shape import Architecture, NetworkShape, check_member
 from ludarium.training.networks import (
     chosen_architecture,
     family_shape,
@@ -83,6 +83,8 @@ def test_options_are_features_that_tell_the_sets_apart():
     assert found[1] == [1, 1, 0, 0, 1]
     assert found[2] == pytest.approx([-1 / 3, 1, 0, 1, 0])
     assert option_features(variants, variants[0] | {"size": 18, "max_plies": 9})[0] == 3
+    unknown = option_features(variants, variants[0] | {"start": "your own"})
+    assert unknown == [-1, 0.5, 0.5, 1, 0], "a value that was not learnt is the mean of those"
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -114,6 +116,23 @@ def test_options_matter_and_every_weight_learns(name):
     observation = observations_of(games)[0]
     with torch.no_grad():
         assert not torch.allclose(first(observation).outcome, other(observation).outcome)
+
+
+def test_a_member_may_have_fewer_actions_than_the_family():
+    """The places on the policy's planes are the same for all; a member has the first planes."""
+    few = NetworkShape((3, 4, 5), 4, (0, 7, 3, 19))
+    many = NetworkShape((3, 4, 5), 6, (0, 7, 3, 19, 25, 59))
+    torch.manual_seed(4)
+    members = [Member(few, (0.0,)), Member(many, (0.0,))]
+    family = FamilyNetwork(many, CHANNELS, BLOCKS, 1, members).eval()
+    observation = torch.rand(7, 3, 4, 5)
+    with torch.no_grad():
+        short, long = family.together([(0, observation), (1, observation)])
+        alone = family.member(few, (0.0,))(observation)
+    torch.testing.assert_close(short.policy, long.policy[:, :4])
+    torch.testing.assert_close(alone.policy, short.policy)
+    with pytest.raises(ValueError, match=r"3 planes.* does not fit"):
+        FamilyNetwork(few, CHANNELS, BLOCKS, 1, members)
 
 
 def test_batches_are_normalised_with_the_statistics_of_all_boards():
