@@ -16,9 +16,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Literal
 
-from ludarium.envs.engine.files import MEGABYTE, load_json
+import msgspec
+from msgspec import Meta
+
+from ludarium.envs.engine.files import MEGABYTE, MisfitError, convert, load_json
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.position import Position
@@ -29,24 +32,7 @@ from .thinking import Estimate, PositionAnalysis, Thinker, make_thinker
 
 LONGEST_LINE = MEGABYTE  # bytes of a request
 _MOST_WAITING = 10_000  # positions
-_MOST_SIMULATIONS = 10**9
-_MOST_SECONDS = 24 * 3600.0
-_LEAST_EVERY = 0.01  # seconds between reports
 _LONGEST_ID = 200
-_MOST_PRIORITY = 2**31
-
-_QUERY_FIELDS = (
-    "id",
-    "moves",
-    "seed",
-    "analyzeTurns",
-    "simulations",
-    "seconds",
-    "reportDuringSearchEvery",
-    "priority",
-    "priorities",
-)
-_ACTIONS = ("query_version", "terminate", "terminate_all")
 
 
 class RequestError(ValueError):
@@ -146,113 +132,87 @@ def read_request(line: bytes, game: Game) -> Query | Action:
         raise RequestError(
             f"id is {quoted(name)}; needed: a text of at most {_LONGEST_ID} characters", "id"
         )
-    reader = _Fields(request, name)
-    if "action" in request:
-        return _read_action(reader)
-    return _read_query(reader, game)
+    try:
+        if "action" in request:
+            return _action(convert(request, "the action", _ActionFields), request)
+        return _query(convert(request, "the query", _QueryFields), request, game)
+    except MisfitError as error:
+        raise RequestError(shortened(str(error), 380), error.key, name) from None
 
 
-class _Fields:
-    """The fields of a request, checked as they are read."""
-
-    def __init__(self, request: dict[str, Any], name: str) -> None:
-        self.request = request
-        self.id = name
-
-    def refuse(self, field: str, needed: str) -> RequestError:
-        given = quoted(self.request.get(field))
-        return self.error(field, f"{field} is {given}; needed: {needed}")
-
-    def error(self, field: str, message: str) -> RequestError:
-        return RequestError(shortened(message, 380), field, self.id)
-
-    def number(
-        self, field: str, least: float, most: float, needed: str, default: Any = None
-    ) -> Any:
-        value = self.request.get(field, default)
-        if value is default:
-            return value
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.refuse(field, needed)
-        if not least <= value <= most:
-            raise self.refuse(field, needed)
-        return value
-
-    def whole(
-        self, field: str, least: int, most: int, needed: str, default: int | None = None
-    ) -> Any:
-        value = self.number(field, least, most, needed, default)
-        if value is not None and not isinstance(value, int):
-            raise self.refuse(field, needed)
-        return value
-
-    def whole_numbers(self, field: str, least: int, most: int, needed: str) -> list[int] | None:
-        values = self.request.get(field)
-        if values is None:
-            return None
-        if not isinstance(values, list) or not all(
-            type(value) is int and least <= value <= most for value in values
-        ):
-            raise self.refuse(field, needed)
-        return values
+_Turn = Annotated[int, Meta(ge=0, le=2**31)]
+_Priority = Annotated[int, Meta(ge=-(2**31), le=2**31)]
 
 
-def _read_action(fields: _Fields) -> Action:
-    request = fields.request
-    name = request["action"]
-    if name not in _ACTIONS:
-        raise fields.refuse("action", f"one of {', '.join(_ACTIONS)}")
-    turns = fields.whole_numbers(
-        "turnNumbers", 0, _MOST_PRIORITY, "a list of whole numbers from 0 on"
+class _ActionFields(msgspec.Struct, rename="camel"):
+    id: str
+    action: Literal["query_version", "terminate", "terminate_all"]
+    terminate_id: str | None = None
+    turn_numbers: list[_Turn] | None = None
+
+
+class _QueryFields(msgspec.Struct, rename="camel"):
+    id: str
+    moves: list[str]
+    seed: Annotated[int, Meta(ge=0)] = 0
+    analyze_turns: list[_Turn] | None = None
+    simulations: Annotated[int, Meta(ge=0, le=10**9)] | None = None
+    seconds: Annotated[float, Meta(ge=0, le=24 * 3600)] | None = None
+    report_during_search_every: Annotated[float, Meta(ge=0.01, le=24 * 3600)] | None = None
+    priority: _Priority = 0
+    priorities: list[_Priority] | None = None
+
+
+def _action(fields: _ActionFields, request: dict[str, Any]) -> Action:
+    if fields.action == "terminate" and fields.terminate_id is None:
+        raise MisfitError("terminate needs terminateId, the id of a query", "terminateId")
+    turns = fields.turn_numbers
+    return Action(
+        fields.action,
+        request,
+        fields.terminate_id if fields.action == "terminate" else None,
+        None if turns is None else tuple(turns),
     )
-    terminated = None
-    if name == "terminate":
-        terminated = request.get("terminateId")
-        if not isinstance(terminated, str):
-            raise fields.refuse("terminateId", "the id of a query, a text")
-    return Action(name, request, terminated, None if turns is None else tuple(turns))
 
 
-def _read_query(fields: _Fields, game: Game) -> Query:
-    request = fields.request
-    seed = fields.whole("seed", 0, SEED_LIMIT - 1, "a whole number from 0 on", 0)
-    moves = request.get("moves")
-    if not isinstance(moves, list) or not all(isinstance(move, str) for move in moves):
-        raise fields.refuse("moves", "a list of moves in the game's notation, [] at the start")
-    wanted = fields.whole_numbers(
-        "analyzeTurns", 0, len(moves), f"a list of whole numbers from 0 to {len(moves)}"
-    )
+def _query(fields: _QueryFields, request: dict[str, Any], game: Game) -> Query:
+    if fields.seed >= SEED_LIMIT:
+        raise MisfitError(f"seed is {quoted(fields.seed)}, not less than 2**128", "seed")
+    wanted, moves = fields.analyze_turns, fields.moves
     turn_numbers = [len(moves)] if wanted is None else list(dict.fromkeys(wanted))
     if len(turn_numbers) > _MOST_WAITING:
-        raise fields.error("analyzeTurns", f"analyzeTurns has more than {_MOST_WAITING:,} turns")
-    needed = f"a whole number from {-_MOST_PRIORITY} to {_MOST_PRIORITY}"
-    priority = fields.whole("priority", -_MOST_PRIORITY, _MOST_PRIORITY, needed, 0)
-    priorities = fields.whole_numbers("priorities", -_MOST_PRIORITY, _MOST_PRIORITY, needed)
+        raise MisfitError(f"analyzeTurns has more than {_MOST_WAITING:,} turns", "analyzeTurns")
+    if max(turn_numbers, default=0) > len(moves):
+        raise MisfitError(
+            f"analyzeTurns are from 0 to {len(moves)}, not {quoted(wanted)}", "analyzeTurns"
+        )
+    priorities = fields.priorities
     if priorities is None:
-        priorities = [priority] * len(turn_numbers)
+        priorities = [fields.priority] * len(turn_numbers)
     elif wanted is None or len(priorities) != len(wanted) or len(wanted) != len(turn_numbers):
-        raise fields.refuse("priorities", "as many numbers as analyzeTurns, which are different")
-    simulations = fields.whole(
-        "simulations", 0, _MOST_SIMULATIONS, f"a whole number up to {_MOST_SIMULATIONS:,}"
-    )
-    seconds = fields.number("seconds", 0, _MOST_SECONDS, f"a number up to {_MOST_SECONDS:,.0f}")
-    every = fields.number(
-        "reportDuringSearchEvery",
-        _LEAST_EVERY,
-        _MOST_SECONDS,
-        f"seconds from {_LEAST_EVERY} to {_MOST_SECONDS:,.0f}",
-    )
-    actions, positions = _replay(fields, game.start(seed), moves, set(turn_numbers))
+        raise MisfitError(
+            "priorities are as many numbers as analyzeTurns, which are different", "priorities"
+        )
+    actions, positions = _replay(game.start(fields.seed), moves, set(turn_numbers))
     turns = tuple(
         Turn(number, positions[number], priority)
         for number, priority in zip(turn_numbers, priorities, strict=True)
     )
-    unknown = tuple(sorted(shortened(name, 60) for name in request if name not in _QUERY_FIELDS))
-    return Query(fields.id, seed, actions, turns, simulations, seconds, every, unknown[:10])
+    known = {field.encode_name for field in msgspec.structs.fields(_QueryFields)}
+    return Query(
+        id=fields.id,
+        seed=fields.seed,
+        actions=actions,
+        turns=turns,
+        simulations=fields.simulations,
+        seconds=fields.seconds,
+        every=fields.report_during_search_every,
+        unknown=tuple(sorted(shortened(name, 60) for name in request if name not in known))[:10],
+    )
 
 
 def _replay(
-    fields: _Fields, position: Position, moves: list[str], wanted: set[int]
+    position: Position, moves: list[str], wanted: set[int]
 ) -> tuple[tuple[int, ...], dict[int, Position]]:
     """Play the moves; the actions, and the wanted positions by the moves before them."""
     actions: list[int] = []
@@ -262,7 +222,7 @@ def _replay(
             action = position.text_to_action(text)
             position.play(action)
         except ValueError as error:
-            raise fields.error("moves", f"move {number}: {error}") from None
+            raise MisfitError(f"move {number}: {error}", "moves") from None
         actions.append(action)
         if number in wanted:
             positions[number] = position.copy()

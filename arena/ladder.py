@@ -7,17 +7,17 @@ agent's name. Which network plays is known by the SHA-256 of its checkpoint.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
@@ -36,15 +36,11 @@ RANDOM_STRENGTH = -3.0
 
 SUFFIX = ".levels.json"
 
-_FORMAT = 1
 _LARGEST_FILE = MEGABYTE
-_MOST_LEVELS = 100
-_MOST_MEETINGS = 10_000
 _MOST_GAMES = 10**9
-_MOST_ELO = 1e5
-_MOST_STRENGTH = 100.0
-_MOST_TEXT = 100
-_MOST_SECONDS = 1e9
+
+
+_Name = Annotated[str, Meta(pattern=r"\A[ -~]{1,100}\Z")]
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ class Level:
         rating: in Elo points; random play has 0.
     """
 
-    strength: float
+    strength: Annotated[float, Meta(ge=-100, le=100)]
     knobs: Knobs
     rating: Rating
 
@@ -74,6 +70,13 @@ class Meeting:
     upper: int
     lower: int
     tally: Tally
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lower < self.upper:
+            raise ValueError(f"a match is of levels {quoted([self.upper, self.lower])}")
+        results = self.tally.wins, self.tally.draws, self.tally.losses
+        if min(results) < 0 or not 1 <= sum(results) <= _MOST_GAMES:
+            raise ValueError(f"a match has the results {quoted(results)}")
 
     @property
     def score(self) -> float:
@@ -99,18 +102,35 @@ class Ladder:
         simulations: of the strongest level, for each move.
         levels: number 1 is the first.
         meetings: the matches of neighbours, and others.
+
+    Raises:
+        ValueError: the levels do not rise, or a match is of a level that is not there.
     """
 
-    game: str
-    version: int
+    game: _Name
+    version: Annotated[int, Meta(ge=0)]
     options: dict[str, Any]
-    agent: str
-    date: str
-    seed: int
-    seconds: float
-    simulations: int
-    levels: tuple[Level, ...]
-    meetings: tuple[Meeting, ...]
+    agent: _Name
+    date: _Name
+    seed: Annotated[int, Meta(ge=0)]
+    seconds: Annotated[float, Meta(ge=0)]
+    simulations: Annotated[int, Meta(ge=FEWEST_SIMULATIONS, le=MOST_SIMULATIONS)]
+    levels: Annotated[tuple[Level, ...], Meta(min_length=2, max_length=100)]
+    meetings: Annotated[tuple[Meeting, ...], Meta(max_length=10_000)]
+
+    def __post_init__(self) -> None:
+        if any(b.strength <= a.strength for a, b in pairwise(self.levels)):
+            raise ValueError("the levels do not increase in strength")
+        elo = [0.0, *(level.rating.elo for level in self.levels)]
+        if any(b <= a for a, b in pairwise(elo)):
+            raise ValueError("the levels do not increase in Elo points, from more than 0 on")
+        if any(level.knobs.simulations > self.simulations for level in self.levels):
+            raise ValueError(
+                f"a level takes more than the {self.simulations} simulations of the strongest"
+            )
+        highest = max((meeting.upper for meeting in self.meetings), default=0)
+        if highest > len(self.levels):
+            raise ValueError(f"a match is of level {quoted(highest)} of {len(self.levels)}")
 
     def fits(self, game: Game) -> bool:
         """Whether the levels are of this game with the same options."""
@@ -158,6 +178,14 @@ class Ladder:
         )
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """What a file holds."""
+
+    format: Literal[2]
+    ladder: Ladder
+
+
 def digest_of(path: Path) -> str:
     """SHA-256 of a checkpoint file, hexadecimal."""
     with open(path, "rb") as file:
@@ -200,30 +228,7 @@ def save_ladder(ladder: Ladder, path: str | os.PathLike[str]) -> None:
     Raises:
         StorageError: it cannot be written.
     """
-    levels = [
-        {"strength": level.strength, **asdict(level.knobs), "elo": list(_as_list(level.rating))}
-        for level in ladder.levels
-    ]
-    meetings = [
-        [
-            meeting.upper,
-            meeting.lower,
-            meeting.tally.wins,
-            meeting.tally.draws,
-            meeting.tally.losses,
-        ]
-        for meeting in ladder.meetings
-    ]
-    head = {"format": _FORMAT} | {
-        name: getattr(ladder, name) for name in ladder.__dataclass_fields__
-    }
-    del head["levels"], head["meetings"]
-    text = (
-        f"{json.dumps(head)[:-1]},\n"
-        f' "levels": [\n{_lines(levels)}\n ],\n'
-        f' "meetings": [\n{_lines(meetings)}\n ]}}\n'
-    )
-    write_file(Path(path), text.encode())
+    write_file(Path(path), msgspec.json.encode(_Stored(2, ladder)) + b"\n")
 
 
 def load_ladder(path: str | os.PathLike[str]) -> Ladder:
@@ -234,111 +239,5 @@ def load_ladder(path: str | os.PathLike[str]) -> Ladder:
         ValueError: it holds no ladder; the message names the file and what is wrong.
     """
     name = quoted(os.fspath(path), 100)
-    data = load_json(read_regular_file(path, _LARGEST_FILE, "a ladder of levels"), name)
-    try:
-        return _ladder(data)
-    except ValueError as error:
-        raise ValueError(f"{name} holds no ladder of levels: {error}") from None
-
-
-def _lines(rows: list[Any]) -> str:
-    return ",\n".join(f"  {json.dumps(row)}" for row in rows)
-
-
-def _as_list(rating: Rating) -> tuple[float, float, float]:
-    return rating.elo, rating.low, rating.high
-
-
-def _ladder(data: Any) -> Ladder:
-    fields = _fields(data, "the whole")
-    if fields.get("format") != _FORMAT:
-        raise ValueError(f"format is {quoted(fields.get('format'))}, not {_FORMAT}")
-    levels = _list_of(fields, "levels", _MOST_LEVELS, _level)
-    strengths = [level.strength for level in levels]
-    if len(levels) < 2 or any(b <= a for a, b in pairwise(strengths)):
-        raise ValueError("levels are at least 2, of increasing strength")
-    elo = [0.0, *(level.rating.elo for level in levels)]
-    if any(b <= a for a, b in pairwise(elo)):
-        raise ValueError("levels do not increase in Elo points, from more than 0 on")
-    simulations = _integer(fields, "simulations", FEWEST_SIMULATIONS, MOST_SIMULATIONS)
-    if any(level.knobs.simulations > simulations for level in levels):
-        raise ValueError(f"a level takes more than the {simulations} simulations of the strongest")
-    return Ladder(
-        game=_text(fields, "game"),
-        version=_integer(fields, "version", 0, _MOST_GAMES),
-        options=_fields(fields.get("options"), "options"),
-        agent=_text(fields, "agent"),
-        date=_text(fields, "date"),
-        seed=_integer(fields, "seed", 0, 2**63),
-        seconds=_real(fields, "seconds", 0, _MOST_SECONDS),
-        simulations=simulations,
-        levels=tuple(levels),
-        meetings=tuple(
-            _list_of(fields, "meetings", _MOST_MEETINGS, lambda row: _meeting(row, len(levels)))
-        ),
-    )
-
-
-def _level(data: Any) -> Level:
-    fields = _fields(data, "a level")
-    elo = fields.get("elo")
-    if not isinstance(elo, list) or len(elo) != 3:
-        raise ValueError(f"elo is {quoted(elo)}, not [elo, low, high]")
-    knobs = {name: fields[name] for name in Knobs.__dataclass_fields__ if name in fields}
-    if len(knobs) < len(Knobs.__dataclass_fields__):
-        raise ValueError(f"a level lacks one of {', '.join(Knobs.__dataclass_fields__)}")
-    return Level(
-        strength=_real(fields, "strength", -_MOST_STRENGTH, _MOST_STRENGTH),
-        knobs=Knobs(**knobs),
-        rating=Rating(*(_real({"elo": each}, "elo", -_MOST_ELO, _MOST_ELO) for each in elo)),
-    )
-
-
-def _meeting(row: Any, levels: int) -> Meeting:
-    if not isinstance(row, list) or len(row) != 5 or any(type(each) is not int for each in row):
-        raise ValueError(f"a meeting is {quoted(row)}, not [upper, lower, wins, draws, losses]")
-    upper, lower, *results = row
-    if not 0 <= lower < upper <= levels:
-        raise ValueError(f"a meeting is of levels {quoted([upper, lower])}")
-    if min(results) < 0 or not 1 <= sum(results) <= _MOST_GAMES:
-        raise ValueError(f"a meeting has the results {quoted(results)}")
-    return Meeting(upper, lower, Tally(*results))
-
-
-_Row = TypeVar("_Row")
-
-
-def _list_of(
-    fields: dict[str, Any], key: str, most: int, read: Callable[[Any], _Row]
-) -> list[_Row]:
-    value = fields.get(key)
-    if not isinstance(value, list) or len(value) > most:
-        raise ValueError(f"{key} is {quoted(value)}, not a list of up to {most:,}")
-    return [read(each) for each in value]
-
-
-def _fields(value: Any, what: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} is {quoted(value)}, not a mapping")
-    return value
-
-
-def _text(fields: dict[str, Any], key: str) -> str:
-    value = fields.get(key)
-    if not isinstance(value, str) or not 1 <= len(value) <= _MOST_TEXT or not value.isprintable():
-        raise ValueError(f"{key} is {quoted(value)}, not a text of up to {_MOST_TEXT} characters")
-    return value
-
-
-def _integer(fields: dict[str, Any], key: str, low: int, high: int) -> int:
-    value = fields.get(key)
-    if type(value) is not int or not low <= value <= high:
-        raise ValueError(f"{key} is {quoted(value)}, not a whole number from {low} to {high:,}")
-    return value
-
-
-def _real(fields: dict[str, Any], key: str, low: float, high: float) -> float:
-    value: Any = fields.get(key)
-    if type(value) not in (int, float) or not low <= value <= high:
-        raise ValueError(f"{key} is {quoted(value)}, not a number from {low:g} to {high:g}")
-    return float(value)
+    content = read_regular_file(path, _LARGEST_FILE, "a ladder of levels")
+    return load_json(content, f"the ladder of levels in {name}", _Stored).ladder

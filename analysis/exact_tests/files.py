@@ -20,19 +20,21 @@ import os
 import re
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.record import SEED_LIMIT
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.runs.files import write_file
 
 from ..answer import Value
 from .positions import ExactPosition, ExactTest, Origin
 
-_FORMAT = "ludarium exact test 1"
 _SUFFIX = ".test.jsonl"
 _LARGEST_FILE = 16 * MEGABYTE
 _WORTH = re.compile(r"(win|draw|loss)(?: by (-?\d{1,4}))?", re.ASCII)
@@ -54,7 +56,7 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
     lines = sorted(_game_line(test, game, indices) for game, indices in games.items())
     body = "".join(f"{line}\n" for line in lines).encode()
     head = {
-        "format": _FORMAT,
+        "format": "ludarium exact test 1",
         "game": test.game.name,
         "version": test.game.version,
         "options": dict(test.game.options),
@@ -106,57 +108,61 @@ def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
     name = f"the exact test in {quoted(os.fspath(path), 100)}"
     content = read_regular_file(path, _LARGEST_FILE, "an exact test")
     first, _, body = content.partition(b"\n")
-    head = load_json(first, f"the first line of {name}")
-    if not isinstance(head, dict) or head.get("format") != _FORMAT:
-        raise ValueError(f"{name} does not begin with a line that says {_FORMAT!r}")
-    if head.get("sha256") != hashlib.sha256(body).hexdigest():
+    head = load_json(first, f"the first line of {name}", _Head)
+    if head.sha256 != hashlib.sha256(body).hexdigest():
         raise ValueError(f"{name} is damaged: its checksum is wrong; make it again")
-    made = head.get("made")
-    if not isinstance(made, dict):
-        raise ValueError(f"{name} says it was made by {quoted(made)}")
     try:
-        game = _game_of(head)
+        game = make_stored_game(head.game, head.options)
+        if head.version != game.version:
+            raise ValueError(
+                f"it is for {head.game} version {head.version}, this is {game.version}"
+            )
         found = []
         for number, line in enumerate(body.splitlines(), 2):
+            played = load_json(line, f"line {number}", _Line)
             try:
-                found += _read_game(game, load_json(line, "it"))
+                found += _read_game(game, played)
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from None
     except ValueError as error:
         raise ValueError(f"{name}: {shortened(str(error), 300)}") from None
-    return ExactTest.of(game, found, made)
+    return ExactTest.of(game, found, head.made)
 
 
-def _game_of(head: dict[str, Any]) -> Game:
-    name, options = head.get("game"), head.get("options")
-    if not isinstance(name, str) or not isinstance(options, dict):
-        raise ValueError(f"its game is {quoted(name)} with options {quoted(options)}")
-    game = make_stored_game(name, options)
-    if head.get("version") != game.version:
-        raise ValueError(
-            f"it is for {name} version {quoted(head.get('version'))}, this is {game.version}"
-        )
-    return game
+class _Head(msgspec.Struct):
+    """The first line."""
+
+    format: Literal["ludarium exact test 1"]
+    game: str
+    version: int
+    options: dict[str, Any]
+    made: dict[str, Any]
+    sha256: str
 
 
-def _read_game(game: Game, line: Any) -> list[ExactPosition]:
+class _Line(msgspec.Struct):
+    """A game; its positions have their ``ply``, and actions by what they are worth."""
+
+    moves: list[str]
+    positions: list[dict[str, int | list[str]]]
+    seed: int = 0
+
+
+def _read_game(game: Game, line: _Line) -> list[ExactPosition]:
     """The positions of a line."""
-    entries = line.get("positions") if isinstance(line, dict) else None
-    if not isinstance(entries, list) or not _are_texts(line.get("moves")):
-        raise ValueError(f"it is {quoted(line, 60)}, not a game with moves and positions")
-    seed = line.get("seed", 0)
-    if type(seed) is not int or not 0 <= seed < 1 << 128:
-        raise ValueError(f"the seed is {quoted(seed)}")
-    by_ply: dict[int, dict[str, Any]] = {}
-    for entry in entries:
-        if not isinstance(entry, dict) or type(entry.get("ply")) is not int:
-            raise ValueError(f"a position is {quoted(entry, 60)}, without its ply")
-        by_ply[entry["ply"]] = {key: text for key, text in entry.items() if key != "ply"}
-    position, found = game.start(seed), []
+    if not 0 <= line.seed < SEED_LIMIT:
+        raise ValueError(f"the seed is {quoted(line.seed)}")
+    by_ply: dict[int, dict[str, int | list[str]]] = {}
+    for entry in line.positions:
+        ply = entry.pop("ply", None)
+        if not isinstance(ply, int):
+            raise ValueError(f"a position is {quoted(entry)}, without its ply")
+        by_ply[ply] = entry
+    position, found = game.start(line.seed), []
     actions: list[int] = []
-    for text in [*line["moves"], None]:
+    for text in [*line.moves, None]:
         if len(actions) in by_ply:
-            origin = Origin(seed, tuple(actions))
+            origin = Origin(line.seed, tuple(actions))
             found.append(_read_position(position.copy(), origin, by_ply.pop(len(actions))))
         if text is not None:
             actions.append(position.text_to_action(text))
@@ -166,17 +172,13 @@ def _read_game(game: Game, line: Any) -> list[ExactPosition]:
     return found
 
 
-def _are_texts(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(text, str) for text in found)
-
-
 def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -> ExactPosition:
     results: dict[int, int] = {}
     leads: dict[int, int] = {}
     where = f"the position at ply {len(origin.actions)}"
     for key, texts in worths.items():
         match = _WORTH.fullmatch(key)
-        if match is None or not _are_texts(texts):
+        if match is None or not isinstance(texts, list):
             raise ValueError(f"{where} has {quoted(key)}: {quoted(texts, 40)}")
         result = _RESULTS[match[1]]
         for text in texts:
@@ -197,7 +199,7 @@ def shipped_test(game: Game) -> Path | None:
     with as_file(files("ludarium.analysis.exact_tests").joinpath("hard")) as folder:
         for path in sorted(Path(folder).glob(f"{game.name}*{_SUFFIX}")):
             with path.open("rb") as file:
-                head = load_json(file.readline(), f"the first line of {path.name}")
-            if head["options"] == dict(game.options) and head["version"] == game.version:
+                head = load_json(file.readline(), f"the first line of {path.name}", _Head)
+            if head.options == dict(game.options) and head.version == game.version:
                 return path
     return None

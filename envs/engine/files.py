@@ -7,12 +7,12 @@ itself, and nothing but data is ever made of its bytes.
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
 import stat
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
+
+import msgspec
 
 from .messages import quoted, shortened
 
@@ -20,7 +20,8 @@ MEGABYTE = 2**20
 
 _MOST_DIGITS = 40  # of an integer: 128 bits, as seeds and states of generators have
 _MOST_DEPTH = 32
-_STRINGS_AND_BRACKETS = re.compile(r'"(?:[^"\\]+|\\.)*+"?|[\[\]{}]', re.DOTALL)
+#: Strings, brackets, and numbers with too many digits.
+_TOKENS = re.compile(rf'"(?:[^"\\]+|\\.)*+"?|[\[\]{{}}]|\d{{{_MOST_DIGITS + 1},}}', re.DOTALL)
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -84,38 +85,85 @@ def _too_large(name: str, what: str, size: str, limit: int) -> str:
     return f"{name} has {size}; {what} has at most {limit:,}"
 
 
-def load_json(text: str | bytes, what: str, depth: int = _MOST_DEPTH) -> Any:
-    """Parse a JSON text.
+class MisfitError(ValueError):
+    """Data that is not of the kind that is wanted.
+
+    Attributes:
+        key: of the outermost object, where the misfit is, or that is missing; empty if it is none.
+    """
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+def load_json(text: str | bytes, what: str, kind: Any = Any, depth: int = _MOST_DEPTH) -> Any:
+    """Parse a JSON text, and check what it holds.
 
     Args:
         text: of a size that was checked; bytes are UTF-8.
         what: what the text should be, for errors: ``the game record game.json``.
+        kind: type of the answer, as msgspec understands it: a dataclass or a `msgspec.Struct` with
+            bounds in its annotations, or plain lists and dictionaries.
         depth: deepest accepted nesting of lists and objects.
 
     Raises:
-        ValueError: it is no JSON, too deep, or has a number that is not finite or has more than
-            40 digits.
+        ValueError: it is no JSON, too deep, or has a number that is not finite or has more than 40
+            digits.
+        MisfitError: it is not of this kind; the message names the place and the value.
     """
     try:
         content = text if isinstance(text, str) else text.decode("utf-8-sig")
-        _check_depth(content, depth)
-        return json.loads(
-            content, parse_int=_integer, parse_float=_number, parse_constant=_refuse_constant
-        )
+        _check_tokens(content, depth)
+        return msgspec.json.decode(content, type=kind)
     except ValueError as error:
-        raise ValueError(f"{what} is not valid JSON: {shortened(str(error), 120)}") from None
+        if isinstance(error, msgspec.ValidationError) and str(error) != "Number out of range":
+            raise _misfit(what, error, msgspec.json.decode(content)) from None
+        reason = str(error).removeprefix("JSON is malformed: ")
+        raise ValueError(f"{what} is not valid JSON: {shortened(reason, 120)}") from None
 
 
-def read_json_file(path: str | os.PathLike[str], limit: int, what: str) -> Any:
+def read_json_file(path: str | os.PathLike[str], limit: int, what: str, kind: Any = Any) -> Any:
     """Parse a JSON file; `open_regular_file` and `load_json` document arguments and errors."""
     content = read_regular_file(path, limit, what)
-    return load_json(content, f"{what} in {quoted(os.fspath(path), 100)}")
+    return load_json(content, f"{what} in {quoted(os.fspath(path), 100)}", kind)
 
 
-def _check_depth(text: str, limit: int) -> None:
-    """Python's own reader goes into each list with a call, and ends in an overflow of the stack."""
+def convert(value: Any, what: str, kind: Any) -> Any:
+    """Check values that were parsed already, such as those of YAML; see `load_json`.
+
+    Raises:
+        MisfitError: they are not of this kind; the message names the place and the value.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _misfit(what, error, value) from None
+
+
+def _misfit(what: str, error: msgspec.ValidationError, value: Any) -> MisfitError:
+    reason, _, path = str(error).partition(" - at `$")
+    path = path.removesuffix("`")
+    steps = re.findall(r"\.(\w+)|\[(\d+)\]", path)
+    missing = re.search("`(.*)`", reason) if reason.startswith("Object ") else None
+    key = steps[0][0] if steps else missing[1] if missing else ""
+    where = f"{what}: {path.lstrip('.') or 'it'}"
+    reason = reason.removeprefix("Object ")
+    reason = reason[:1].lower() + reason[1:]
+    if missing is None:
+        try:
+            for name, index in steps:
+                value = value[name or int(index)]
+            where = f"{where} is {quoted(value)}"
+        except (LookupError, TypeError):
+            pass  # a place within a mapping, whose keys the path does not have
+    return MisfitError(f"{where}: {reason}", key)
+
+
+def _check_tokens(text: str, limit: int) -> None:
+    """Refuse nesting and digits that would take stack or time, before anything is parsed."""
     depth = 0
-    for match in _STRINGS_AND_BRACKETS.finditer(text):
+    for match in _TOKENS.finditer(text):
         first = text[match.start()]
         if first in "[{":
             depth += 1
@@ -123,20 +171,6 @@ def _check_depth(text: str, limit: int) -> None:
                 raise ValueError(f"more than {limit} lists and objects are within each other")
         elif first in "]}":
             depth -= 1
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError(f"an integer has {len(digits)} digits, {_MOST_DIGITS} are the most")
-    return int(digits)
-
-
-def _number(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"the number {quoted(digits)} is too large")
-    return number
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number that JSON has")
+        elif first != '"':
+            digits = match.end() - match.start()
+            raise ValueError(f"a number has {digits} digits, {_MOST_DIGITS} are the most")

@@ -227,17 +227,17 @@ def test_a_ladder_is_read_as_it_was_written(game: Game, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("format", 2, "format is 2"),
-        ("levels", [], "at least 2"),
-        ("levels", "all", "not a list"),
-        ("simulations", 10**9, "simulations"),
+        ("format", 1, "format is 1"),
+        ("levels", [], r"levels is \[\].*length >= 2"),
+        ("levels", "all", "levels is 'all'"),
+        ("simulations", 10**9, "simulations is 1000000000"),
         ("simulations", 16, "more than the 16"),
-        ("agent", "a\nb", "agent"),
-        ("options", [], "options"),
-        ("seconds", -1, "seconds"),
-        ("meetings", [[2, 1, 0, 0, 0]], "results"),
-        ("meetings", [[1, 2, 5, 0, 5]], "levels"),
-        ("meetings", [[99, 1, 5, 0, 5]], "levels"),
+        ("agent", "a\nb", "agent is"),
+        ("options", [], "options is"),
+        ("seconds", -1, "seconds is -1"),
+        ("meetings", [(2, 1, 0, 0, 0)], "results"),
+        ("meetings", [(1, 2, 5, 0, 5)], "levels"),
+        ("meetings", [(99, 1, 5, 0, 5)], "level 99"),
     ],
 )
 def test_a_file_that_holds_no_ladder_is_refused(
@@ -245,17 +245,24 @@ def test_a_file_that_holds_no_ladder_is_refused(
 ) -> None:
     path = tmp_path / "bad.json"
     save_ladder(a_ladder(game), path)
-    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    stored = json.loads(path.read_text())
+    if key == "meetings":
+        names = "wins", "draws", "losses"
+        value = [
+            {"upper": upper, "lower": lower, "tally": dict(zip(names, results, strict=True))}
+            for upper, lower, *results in value
+        ]
+    (stored if key == "format" else stored["ladder"])[key] = value
+    path.write_text(json.dumps(stored))
     with pytest.raises(ValueError, match=message) as caught:
         load_ladder(path)
     assert "bad.json" in str(caught.value)
 
 
-def test_levels_in_the_wrong_order_are_refused(game: Game, tmp_path: Path) -> None:
+def test_levels_in_the_wrong_order_are_refused(game: Game) -> None:
     ladder = a_ladder(game)
-    save_ladder(replace(ladder, levels=ladder.levels[::-1]), tmp_path / "bad.json")
-    with pytest.raises(ValueError, match="increasing strength"):
-        load_ladder(tmp_path / "bad.json")
+    with pytest.raises(ValueError, match="increase in strength"):
+        replace(ladder, levels=ladder.levels[::-1])
 
 
 def test_words_are_spread_over_the_levels(game: Game) -> None:

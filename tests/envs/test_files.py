@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import socket
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+from msgspec import Meta
 
 from ludarium.envs.engine.files import (
+    convert,
     load_json,
     open_regular_file,
     read_json_file,
@@ -90,14 +96,14 @@ def test_an_impossible_name_is_a_value_error(name: str) -> None:
         ("[" * 33 + "]" * 33, "more than 32"),
         ("1" * 41, "41 digits"),
         ("-" + "1" * 100_000, "digits"),
-        ("1e999", "too large"),
-        ("NaN", "NaN"),
-        ("[-Infinity]", "Infinity"),
-        ("", "Expecting value"),
-        ('{"a"', "delimiter"),
+        ("1e999", "out of range"),
+        ("NaN", r"invalid character \(byte 0\)"),
+        ("[-Infinity]", r"invalid .* \(byte 2\)"),
+        ("", "truncated"),
+        ('{"a"', "truncated"),
         ('"\\' * 100_000, "JSON"),
         (b"\xff\xfe[\x00", "utf-8"),
-        ("x\n" * 100_000, "Expecting"),
+        ("x\n" * 100_000, "invalid character"),
     ],
     ids=range(13),
 )
@@ -119,6 +125,30 @@ def test_brackets_within_strings_do_not_count() -> None:
 def test_the_largest_depth_and_integers_are_read() -> None:
     assert load_json("[" * 32 + "]" * 32, "x")
     assert load_json(b"\xef\xbb\xbf" + b"1" * 40, "x") == int("1" * 40)
+
+
+@dataclass
+class _Point:
+    x: Annotated[int, Meta(ge=0)]
+    names: list[str]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('[{"x": 1, "names": []}, {"x": -7, "names": []}]', r"[1].x is -7: expected `int` >= 0"),
+        ('[{"x": 1.5, "names": []}]', "[0].x is 1.5: expected `int`, got `float`"),
+        ('[{"x": 1, "names": ["a", 5]}]', "[0].names[1] is 5: expected `str`, got `int`"),
+        ('[{"x": 1}]', "[0]: missing required field `names`"),
+        ("3", "it is 3: expected `array`, got `int`"),
+    ],
+)
+def test_what_is_of_another_kind_is_named_with_its_place_and_value(text: str, fault: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"some.json: {fault}")):
+        load_json(text, "some.json", list[_Point])
+    with pytest.raises(ValueError, match=re.escape(f"some.yaml: {fault}")):
+        convert(json.loads(text), "some.yaml", list[_Point])
+    assert load_json('[{"x": 1, "names": ["a"]}]', "it", list[_Point]) == [_Point(1, ["a"])]
 
 
 def test_errors_of_a_file_name_it(tmp_path: Path) -> None:
