@@ -14,6 +14,7 @@
 #   make reports      pages about the five games, into docs/reports: long
 #   make bench        speed of the environments and of the search, beside peers
 #   make bench-quick  whether the benchmarks still run
+#   make lines        how many lines each package has, the tests and the documents
 #   make fuzz         hostile files for every reader, killed and damaged runs, many of them
 #   make clean        remove what all of these made, compiled games included
 
@@ -27,8 +28,10 @@ PYTEST := -m pytest --numprocesses auto --dist loadgroup
 LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 REPORTS := docs/reports
+BENCHMARKS := startup environments memory networks analysis wasm
+LONG_BENCHMARKS := ppo sprt ablations learning_curves
 
-.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site reports bench bench-quick fuzz cuda-compile clean
+.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site reports bench bench-quick lines fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -98,26 +101,24 @@ reports: $(VENV)/.train
 	$(BIN)/ludarium report obelisk --compare scoring=points,topple --output $(REPORTS)/obelisk.html
 
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/environments.py
-	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/networks.py
-	$(BIN)/python benchmarks/analysis.py
-	$(BIN)/python benchmarks/wasm.py
+	set -e; for each in $(BENCHMARKS); do $(BIN)/python benchmarks/$$each.py; done
 	$(BIN)/ludarium bench
 
 bench-quick: $(VENV)/.dev
-	$(BIN)/python benchmarks/startup.py --quick
-	$(BIN)/python benchmarks/environments.py --quick
-	$(BIN)/python benchmarks/memory.py --quick
-	$(BIN)/python benchmarks/networks.py --quick
-	$(BIN)/python benchmarks/analysis.py --quick
-	$(BIN)/python benchmarks/wasm.py corso --seconds 0.05 --repeats 1
-	$(BIN)/python benchmarks/ppo.py --quick
-	rm -rf build/ablations
-	$(BIN)/python benchmarks/ablations.py corso --quick --folder build/ablations
-	$(BIN)/python benchmarks/limits.py build/ablations/corso/base-1 --positions 50 --learn 8x1@64 --seconds 0.2
+	set -e; for each in $(BENCHMARKS) $(LONG_BENCHMARKS); do \
+		$(BIN)/python benchmarks/$$each.py --quick; done
 	$(BIN)/ludarium bench corso --seconds 0.1
+
+# Counts the lines that git has: each package, then all of them, and what is beside them.
+lines:
+	@count() { git ls-files -z -- "$$@" | xargs -0 cat | wc -l; }; \
+	show() { printf '%7d  %s\n' "$$2" "$$1"; }; \
+	for package in $(PACKAGES); do show "$$package" "$$(count "$$package/*.py")"; done; \
+	show "packages, Python" "$$(count $(PACKAGES:%='%/*.py'))"; \
+	show "packages, JavaScript" "$$(count $(PACKAGES:%='%/*.js'))"; \
+	show benchmarks "$$(count 'benchmarks/*.py' 'benchmarks/*.mjs')"; \
+	show tests "$$(count 'tests/*.py' 'tests/*.mjs')"; \
+	show documents "$$(count '*.md')"
 
 # Lets a test compile the rules for CUDA, without a GPU.
 cuda-compile: $(VENV)/.dev

@@ -7,22 +7,23 @@ Every variant trains from nothing on one core for the same processor time (not w
 other work on the machine is fair to all). Then each plays `base` of its seed and fixed opponents,
 and chooses moves in positions with exact results (`ludarium.analysis.accuracy`) where some move
 loses value. `base` of each further seed plays `base` of the first: so far do two runs of the same
-thing differ. Prints a Markdown table; folders that are there already are gone on with, so a killed
+thing differ. Folders that are there already are gone on with, so a killed
 run resumes.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from threading import Thread
 from typing import Any
+
+from common import Row, new_parser, print_table
 
 #: What all variants of a game share, beside the shipped configuration.
 COMMON = [
@@ -193,21 +194,19 @@ def measure(
 
 def main() -> None:
     """Train and compare."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("game", choices=sorted(GAMES))
+    parser = new_parser(__doc__)
+    parser.add_argument("game", nargs="?", default="corso", choices=sorted(GAMES))
     parser.add_argument("--minutes", type=float, default=1.5, help="processor time of each variant")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     parser.add_argument("--folder", type=Path, default=Path("runs/ablations"))
-    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     given = parser.parse_args()
     if given.quick:
         given.minutes, given.only, given.jobs = 0.02, ["base", "grows from 32x3 to 48x4"], 1
         given.settings += ["bootstrap.positions=0", "self_play.positions=256"]
+        given.folder = Path(mkdtemp())
     root = given.folder / given.game
     root.mkdir(parents=True, exist_ok=True)
     folders = {
@@ -250,9 +249,8 @@ def main() -> None:
             )
             for (name, seed), folder in folders.items()
         }
-        print(heading(given.game))
-        for (name, seed), match in matches.items():
-            print(row(name, seed, logs[name, seed], match.result()), flush=True)
+        rows = (row(given.game, *run, logs[run], match.result()) for run, match in matches.items())
+        print_table(rows, given.json)
 
 
 def end_with_the_parent() -> None:
@@ -267,20 +265,21 @@ def end_with_the_parent() -> None:
     Thread(target=wait, daemon=True).start()
 
 
-def heading(game: str) -> str:
-    """Head of the table."""
-    names = ["variant", "seed", "iterations", "simulations/s", "against base"]
-    names += [f"against {opponent}" for opponent in OPPONENTS[game]]
-    names += ["policy keeps", "search keeps"]
-    return f"| {' | '.join(names)} |\n|{'---|' * len(names)}"
-
-
-def row(name: str, seed: int, log: dict[str, Any], found: dict[str, Any]) -> str:
-    """One run's row."""
-    cells = [name, str(seed), str(log["iterations"]), f"{log['simulations_per_second']:,.0f}"]
-    cells.append(f"{100 * found['base']:.1f}" if "base" in found else "")
-    cells += [f"{100 * score:.1f}" for key, score in found.items() if key != "base"]
-    return f"| {' | '.join(cells)} |"
+def row(game: str, name: str, seed: int, log: dict[str, Any], found: dict[str, Any]) -> Row:
+    """One run's row; scores and shares in percent."""
+    scores = {
+        "against base": found.get("base"),
+        **{f"against {opponent}": found[opponent] for opponent in OPPONENTS[game]},
+        "policy keeps": found["policy"],
+        "search keeps": found["search"],
+    }
+    return {
+        "variant": name,
+        "seed": seed,
+        "iterations": log["iterations"],
+        "simulations/s": log["simulations_per_second"],
+        **{key: "" if each is None else f"{100 * each:.1f}" for key, each in scores.items()},
+    }
 
 
 if __name__ == "__main__":

@@ -2,22 +2,22 @@
 
     python benchmarks/analysis.py                       # three games, two minutes
     python benchmarks/analysis.py --games obsidio --seconds 5
-    python benchmarks/analysis.py --quick
 
 Both searches have the game's shipped network, the same cores, and a cache of the same size that is
 empty at first. One position: `TreeSearch`, whose threads share one tree. Many games: `Search`, for
 each core one with 128 positions of its own, 64 simulations for each move. The two take turns, for
-the speed of a machine changes from one second to the next. The ratio is the median of the rounds:
+the speed of a machine changes from one second to the next. Shown are simulations/s, medians of the
+rounds. The ratio is the median of the rounds:
 1 would be a search of one position that is as fast as that of many.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 
 import numpy as np
+from common import Row, new_parser, print_table
 
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
@@ -39,31 +39,32 @@ _PLIES = (0, 3, 6, 9)  # of the positions
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--games", nargs="*", default=GAMES)
+    parser = new_parser(__doc__, GAMES)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--threads", type=int, default=available_cores())
-    parser.add_argument("--quick", action="store_true", help="only whether it runs")
     given = parser.parse_args()
     if given.quick:
         given.games, given.seconds, given.rounds = given.games[:1], 0.2, 2
-    print(f"simulations/s on {given.threads} cores, median of {given.rounds} rounds")
-    for name in given.games:
-        path = shipped_agent(name)
-        if path is None:
-            raise ValueError(f"there is no shipped agent of {name}")
-        checkpoint = load_checkpoint(path)
-        game = make_game(name, **checkpoint.options)
-        measure(game, checkpoint.network, given.threads, given.seconds, given.rounds)
+    print_table(
+        (row(name, given.threads, given.seconds, given.rounds) for name in given.games), given.json
+    )
+
+
+def row(name: str, threads: int, seconds: float, rounds: int) -> Row:
+    """The figures of one game."""
+    path = shipped_agent(name)
+    if path is None:
+        raise ValueError(f"there is no shipped agent of {name}")
+    checkpoint = load_checkpoint(path)
+    game = make_game(name, **checkpoint.options)
+    return measure(game, checkpoint.network, threads, seconds, rounds)
 
 
 def measure(
     game: Game, network: PolicyValueNetwork, threads: int, seconds: float, rounds: int
-) -> None:
-    """Print the figures of one game."""
+) -> Row:
+    """The figures of a network."""
     with torch_threads(1):
         batched = InferenceEngine(network, game.observation_shape, POSITIONS)
         single = InferenceEngine(
@@ -82,12 +83,15 @@ def measure(
         one_speeds.append(speed_of_one(game, chosen[number : number + 1], single, threads, seconds))
         many_speeds.append(many.speed(chosen, seconds))
     ratios = [one / all_ for one, all_ in zip(one_speeds, many_speeds, strict=True)]
-    print(
-        f"{game.name:<8} {batched.backend:<6} one position {statistics.median(one_speeds):>8,.0f}  "
-        f"many games {statistics.median(many_speeds):>8,.0f}  "
-        f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
-        flush=True,
-    )
+    return {
+        "game": game.name,
+        "backend": batched.backend,
+        "one position": statistics.median(one_speeds),
+        "many games": statistics.median(many_speeds),
+        "ratio": statistics.median(ratios),
+        "from": min(ratios),
+        "to": max(ratios),
+    }
 
 
 def speed_of_one(

@@ -3,35 +3,28 @@
     python benchmarks/environments.py                    # all games, a quarter of an hour
     python benchmarks/environments.py --games onyx
     python benchmarks/environments.py --seconds 0.1 --only aec
-    python benchmarks/environments.py --json speed.json
 
 Three tables:
 
 - ``aec``: PettingZoo's loop (last, pick a legal action from the mask, step) against its own
   connect_four_v3, with the picking and, from recorded games, without it;
 - ``batch``: random play of N games at once, with masks and observations;
-- ``playouts``: random games without masks and observations, against the C++ programs beside
-  this file (they need g++).
+- ``playouts``: random games without masks and observations.
 
 Every figure is measured ``--repeats`` times, taking turns with its peers, since other work on
-the machine comes and goes; shown are the best and the median.
+the machine comes and goes; shown are the best and the median, in steps or plies per second.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import shutil
-import subprocess
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
+from common import Row, new_parser, print_table
 from pettingzoo import AECEnv
 
 from ludarium.envs import GAMES, make, make_game, make_raw
@@ -39,25 +32,19 @@ from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.threads import available_cores
 
-CPP_SOURCE = Path(__file__).with_name("corso_bitboard.cpp")
-CPP_MODES = ("lanes", "single", "scalar")
 GAMES_RECORDED = 40
 
 #: Runs for about so many seconds; returns how many plies or steps per second.
 Measure = Callable[[float], float]
-Row = dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--games", nargs="+", default=list(GAMES), choices=GAMES)
+    parser = new_parser(__doc__, list(GAMES))
     parser.add_argument("--only", choices=["aec", "batch", "playouts"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[64, 512, 2048, 8192])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, min(2, available_cores())])
     parser.add_argument("--seconds", type=float, default=0.3, help="of one measurement")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="file to write all figures to")
-    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.games, arguments.sizes, arguments.threads = ["corso"], [64], [1]
@@ -65,13 +52,9 @@ def main() -> None:
     warnings.simplefilter("ignore", DeprecationWarning)  # of PettingZoo's way to make its games
 
     tables = {"aec": aec_rows, "batch": batch_rows, "playouts": playout_rows}
-    found: dict[str, list[Row]] = {}
     for name, rows in tables.items():
         if arguments.only in (None, name):
-            found[name] = list(rows(arguments))
-            show(name, found[name])
-    if arguments.json:
-        arguments.json.write_text(json.dumps(found, indent=2) + "\n")
+            print_table(rows(arguments), arguments.json)
 
 
 def compare(measures: dict[str, Measure], arguments: argparse.Namespace) -> dict[str, Row]:
@@ -200,15 +183,8 @@ def steps(games: BatchEnv, step: Callable[[], None]) -> Measure:
 
 
 def playout_rows(arguments: argparse.Namespace) -> Iterator[Row]:
-    with tempfile.TemporaryDirectory() as folder:
-        for name in arguments.games:
-            measures = {name: playouts(name)}
-            if name == "corso":
-                measures |= cpp_playouts(Path(folder))
-            results = compare(measures, arguments)
-            for label, result in results.items():
-                ratio = result["median"] / results[name]["median"]
-                yield {"name": label, **result, "ratio": ratio}
+    for name in arguments.games:
+        yield {"name": name, **compare({name: playouts(name)}, arguments)[name]}
 
 
 def playouts(name: str) -> Measure:
@@ -225,46 +201,6 @@ def playouts(name: str) -> Measure:
         return plies / (time.perf_counter() - start)
 
     return measure
-
-
-def cpp_playouts(folder: Path) -> dict[str, Measure]:
-    """The same of the C++ programs, if there is a compiler."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        print("no g++ found: the C++ playouts are left out")
-        return {}
-    program = folder / "corso_bitboard"
-    command = [compiler, "-O3", "-march=native", "-std=c++17", str(CPP_SOURCE), "-o", str(program)]
-    subprocess.run(command, check=True)
-
-    def run(mode: str) -> Measure:
-        def measure(seconds: float) -> float:
-            flags = [] if mode == "lanes" else [f"--{mode}"]
-            output = subprocess.run(
-                [str(program), str(seconds), *flags], check=True, capture_output=True
-            ).stdout
-            return json.loads(output)["plies_per_second"]
-
-        return measure
-
-    return {f"corso, C++ {mode}": run(mode) for mode in CPP_MODES}
-
-
-def show(name: str, rows: list[Row]) -> None:
-    """Print a table: plies or steps per second in thousands, ratios to the peer."""
-    columns = list(rows[0])
-    heads = [f"{column}, k/s" if column in ("best", "median") else column for column in columns]
-    lines = [[cell(column, row[column]) for column in columns] for row in rows]
-    widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
-    print(f"\n{name}")
-    for line in (heads, ["-" * width for width in widths], *lines):
-        print("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)))
-
-
-def cell(column: str, value: Any) -> str:
-    if column in ("best", "median"):
-        return f"{value / 1000:,.1f}"
-    return f"{value:.2f}" if column == "ratio" else str(value)
 
 
 if __name__ == "__main__":

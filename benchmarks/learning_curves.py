@@ -12,7 +12,6 @@ docs/img/learning-curves.json, which each part adds its rows to; the picture is 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from pathlib import Path
@@ -20,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ablations import train_by_processor_time
+from common import Row, new_parser, print_table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "img"
 DATA = FOLDER / "learning-curves.json"
@@ -34,6 +34,7 @@ TESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "Osiron, beginner's setup": ("osiron", {}),
     "Osiron, alternating setup": ("osiron", {"setup": "alternating"}),
 }
+PARTS = ("shipped", "trained", "picture")
 SIMULATIONS = (0, 16, 100, 400, 800)
 _TRAINED = "Corso 5 x 5"
 _SHIPPED = "shipped"
@@ -41,7 +42,7 @@ _COLOURS = ("#2f6690", "#c8553d", "#588157", "#8d6a9f", "#b08900", "#3a3a3a")
 _FAINT = "#d0ccc2"
 
 
-def measure(test_name: str, agent: str, simulations: tuple[int, ...]) -> list[dict[str, Any]]:
+def measure(test_name: str, agent: str, simulations: tuple[int, ...]) -> list[Row]:
     """Rows of an agent, given by name, at each number of simulations."""
     from ludarium.analysis.accuracy import accuracy, moves_that_keep
     from ludarium.analysis.exact_tests import read_exact_test, shipped_test
@@ -68,7 +69,6 @@ def measure(test_name: str, agent: str, simulations: tuple[int, ...]) -> list[di
                 "interval_95": [round(end, 4) for end in found.interval],
             }
         )
-        print(f"{test_name}, {rows[-1]['agent']}, {number}: {found.kept}/{found.positions}")
     return rows
 
 
@@ -83,7 +83,7 @@ def train(minutes: float, folder: Path) -> None:
     train_by_processor_time(config, folder)
 
 
-def trained_rows(minutes: float) -> list[dict[str, Any]]:
+def trained_rows(minutes: float) -> list[Row]:
     """Rows of an agent that is trained for so many minutes."""
     with TemporaryDirectory() as folder:
         run = Path(folder) / "run"
@@ -92,7 +92,7 @@ def trained_rows(minutes: float) -> list[dict[str, Any]]:
     return [{**row, "agent": f"{minutes:g} min", "minutes": minutes} for row in rows]
 
 
-def add_rows(rows: list[dict[str, Any]]) -> None:
+def add_rows(rows: list[Row]) -> None:
     """Write rows to the data file, in place of older ones of the same agents and numbers."""
     known = json.loads(DATA.read_text()) if DATA.exists() else []
 
@@ -142,7 +142,7 @@ def draw() -> None:
         figure.savefig(PICTURE, metadata={"Date": None})
 
 
-def _line(axes: Any, x: list[float], rows: list[dict[str, Any]], colour: str, label: str) -> None:
+def _line(axes: Any, x: list[float], rows: list[Row], colour: str, label: str) -> None:
     """A line through shares in percent, with their 95 % intervals."""
     if not rows:
         return
@@ -166,25 +166,22 @@ def _line(axes: Any, x: list[float], rows: list[dict[str, Any]], colour: str, la
 
 def main() -> None:
     """Measure one part, or draw the picture."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("part", choices=["shipped", "trained", "picture"])
+    parser = new_parser(__doc__)
+    parser.add_argument("part", nargs="?", choices=PARTS, default="shipped")
     parser.add_argument("--tests", nargs="+", choices=list(TESTS), default=list(TESTS))
     parser.add_argument("--minutes", nargs="+", type=float, default=[0.5, 1, 2])
-    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     given = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if given.quick:
-        measure(_TRAINED, "corso", (0, 2))
+        print_table(measure(_TRAINED, "corso", (0, 2)), given.json)
     elif given.part == "picture":
         draw()
     elif given.part == "trained":
         for minutes in given.minutes:
-            add_rows(trained_rows(minutes))
+            add_rows(print_table(trained_rows(minutes), given.json))
     else:
         for test in given.tests:
-            add_rows(measure(test, TESTS[test][0], SIMULATIONS))
+            add_rows(print_table(measure(test, TESTS[test][0], SIMULATIONS), given.json))
 
 
 if __name__ == "__main__":

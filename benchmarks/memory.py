@@ -1,7 +1,6 @@
-"""Memory of 1,000 environments of each game, in processes of their own.
+"""Memory of each of 1,000 environments of every game, in KB, in processes of their own.
 
 python benchmarks/memory.py
-python benchmarks/memory.py --quick     100 environments of Corso
 """
 
 from __future__ import annotations
@@ -15,6 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from common import Row, new_parser, print_table
+
+GAMES = ["corso", "onyx", "osiron", "obsidio", "obelisk"]
 KINDS = ("PettingZoo", "Gymnasium", "batch")
 
 
@@ -53,26 +55,27 @@ def measure(game: str, kind: str, count: int) -> float:
     return (resident() - before) / count
 
 
+def row(game: str, count: int) -> Row:
+    """One game's memory of each kind of environment."""
+    found: Row = {"game": game}
+    for kind in KINDS:
+        command = [sys.executable, __file__, "--one", game, kind, str(count)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        found[kind] = float(done.stdout) / 1024
+    return found
+
+
 def main() -> None:
     """Measure all, and print a table in KB."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true")
+    parser = new_parser(__doc__, GAMES)
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         game, kind, count = given.one
         print(measure(game, kind, int(count)))
         return
-    games = ["corso"] if given.quick else ["corso", "onyx", "osiron", "obsidio", "obelisk"]
-    count = 100 if given.quick else 1000
-    print(f"KB of each of {count:,} environments\n| | {' | '.join(KINDS)} |\n|---|---|---|---|")
-    for game in games:
-        cells = []
-        for kind in KINDS:
-            command = [sys.executable, __file__, "--one", game, kind, str(count)]
-            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            cells.append(f"{float(done.stdout) / 1024:.1f}")
-        print(f"| {game} | {' | '.join(cells)} |")
+    games, count = (["corso"], 100) if given.quick else (given.games, 1000)
+    print_table((row(game, count) for game in games), given.json)
 
 
 if __name__ == "__main__":

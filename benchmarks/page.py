@@ -23,7 +23,6 @@ Times are of the clock: other work on the machine makes them longer, so its load
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import os
 import shutil
@@ -39,6 +38,7 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
+from common import Row, new_parser, print_table
 
 from ludarium.envs import GAMES, Game
 from ludarium.models import InferenceEngine, load_checkpoint
@@ -194,7 +194,7 @@ def proposed(page: Any) -> str:
     return next(name for name in names if name != "You")
 
 
-def measure_start(browser: Any) -> None:
+def start_rows(browser: Any) -> Iterator[Row]:
     """The command, and the page that it serves."""
     began = time.perf_counter()
     with subprocess.Popen(
@@ -205,12 +205,11 @@ def measure_start(browser: Any) -> None:
     ) as process:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
-        to_address = time.perf_counter() - began
-        to_board = [_seconds_to_board(browser, address) for _ in range(OPENED)]
+        seconds = time.perf_counter() - began
+        yield {"from": "`ludarium play onyx --no-browser`", "to": "its address", "seconds": seconds}
+        opened = median(_seconds_to_board(browser, address) for _ in range(OPENED))
+        yield {"from": "opening the page", "to": "a board to play", "seconds": opened}
         process.terminate()
-    print("\n| from | to | seconds |\n|---|---|---|")
-    print(f"| `ludarium play onyx --no-browser` | its address | {to_address:.2f} |")
-    print(f"| opening the page | a board to play | {median(to_board):.2f} (of {OPENED}) |")
 
 
 def _seconds_to_board(browser: Any, address: str) -> float:
@@ -221,10 +220,8 @@ def _seconds_to_board(browser: Any, address: str) -> float:
         return time.perf_counter() - began
 
 
-def measure_bytes(browser: Any, site: Site, games: Sequence[Game]) -> None:
-    """What a visitor loads for a game, by kind."""
-    print("\n| game | all, KB (gzip) | page | library | rules, picture | network, levels |")
-    print("|---|---|---|---|---|---|")
+def bytes_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
+    """What a visitor loads for a game, by kind: kB, and in brackets with gzip."""
     for game in games:
         with serving(site) as (address, files), new_tab(browser) as page:
             page.goto(f"{address}#g={game.name}&o={module_name(game)}&seat=0&opponent=network:1")
@@ -232,15 +229,16 @@ def measure_bytes(browser: Any, site: Site, games: Sequence[Game]) -> None:
             play(page, 1)
         asked = {address: site.files[address] for address in files.asked & set(site.files)}
         asked["index.html"] = site.files["index.html"]
-        kinds = {"all": [0, 0], "page": [0, 0], "vendor": [0, 0], "games": [0, 0]}
-        kinds["networks"] = [0, 0]
+        sizes = {kind: [0, 0] for kind in ("all", "page", "vendor", "games", "networks")}
         for name, path in asked.items():
             content = path.read_bytes()
             for kind in ("all", _kind(name)):
-                kinds[kind][0] += len(content)
-                kinds[kind][1] += len(gzip.compress(content))
-        sizes = (f"{plain / 1e3:,.0f} ({small / 1e3:,.0f})" for plain, small in kinds.values())
-        print(f"| {module_name(game)} | {' | '.join(sizes)} |", flush=True)
+                sizes[kind][0] += len(content)
+                sizes[kind][1] += len(gzip.compress(content))
+        yield {"game": module_name(game)} | {
+            kind: f"{plain / 1e3:,.0f} ({small / 1e3:,.0f})"
+            for kind, (plain, small) in sizes.items()
+        }
 
 
 def _kind(address: str) -> str:
@@ -250,25 +248,25 @@ def _kind(address: str) -> str:
     return folder if folder in ("vendor", "games", "networks") else "page"
 
 
-def measure_answers(browser: Any, site: Site, games: Sequence[Game], most: int) -> None:
+def answer_rows(browser: Any, site: Site, games: Sequence[Game], most: int) -> Iterator[Row]:
     """How long a person waits for the opponent that is proposed."""
-    print("\n| game | opponent | answers | median, s | longest, s |\n|---|---|---|---|---|")
     for game in games:
         with serving(site) as (address, _), new_tab(browser) as page:
             open_board(page, address, game)
             new_game(page)
             name = proposed(page)
             seconds = play(page, most)
-        print(
-            f"| {module_name(game)} | {name} | {len(seconds)} | {median(seconds):.2f} "
-            f"| {max(seconds):.2f} |",
-            flush=True,
-        )
+        yield {
+            "game": module_name(game),
+            "opponent": name,
+            "answers": len(seconds),
+            "median, s": median(seconds),
+            "longest, s": max(seconds),
+        }
 
 
-def measure_speed(browser: Any, site: Site, games: Sequence[Game]) -> None:
+def speed_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
     """Simulations/s on both sides."""
-    print("\n| game | simulations/s: page | Python, one core | page / Python |\n|---|---|---|---|")
     for game in games:
         positions = [_random_actions(game, plies) for plies in POSITIONS]
         variants = [variant for entry in site.games for variant in entry["variants"]]
@@ -280,10 +278,12 @@ def measure_speed(browser: Any, site: Site, games: Sequence[Game]) -> None:
             open_board(page, address, game)
             in_page = median(page.evaluate(SEARCH, request)[WARM_UP:])
         native = median(_native_speeds(game, positions)[WARM_UP:])
-        print(
-            f"| {module_name(game)} | {in_page:,.0f} | {native:,.0f} | {in_page / native:.2f} |",
-            flush=True,
-        )
+        yield {
+            "game": module_name(game),
+            "simulations/s: page": in_page,
+            "Python, one core": native,
+            "page / Python": in_page / native,
+        }
 
 
 def _random_actions(game: Game, plies: int) -> list[int]:
@@ -313,9 +313,8 @@ def _native_speeds(game: Game, positions: Sequence[Sequence[int]]) -> list[float
     return speeds
 
 
-def measure_memory(browser: Any, site: Site, counts: Sequence[int]) -> None:
+def memory_rows(browser: Any, site: Site, counts: Sequence[int]) -> Iterator[Row]:
     """What a tab takes after some games."""
-    print("\n| games in one tab | script's heap, MB | the tab's process, MB |\n|---|---|---|")
     with serving(site) as (address, _), new_tab(browser) as page:
         open_board(page, address, GAMES["corso"]())
         for number in range(1, max(counts) + 1):
@@ -323,7 +322,11 @@ def measure_memory(browser: Any, site: Site, counts: Sequence[int]) -> None:
             play(page, most=1000)
             if number in counts:
                 heap, resident = _memory(browser, page)
-                print(f"| {number} | {heap / 1e6:.1f} | {resident / 1e6:.0f} |", flush=True)
+                yield {
+                    "games in one tab": number,
+                    "script's heap, MB": heap / 1e6,
+                    "the tab's process, MB": resident / 1e6,
+                }
 
 
 def _memory(browser: Any, page: Any) -> tuple[float, float]:
@@ -340,16 +343,15 @@ def _memory(browser: Any, page: Any) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__, list(GAMES))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--games", nargs="+", choices=list(GAMES), default=list(GAMES))
     parser.add_argument(
         "--most", type=int, default=20, help="answers that are waited for in a game"
     )
     parser.add_argument("--tab", nargs="+", type=int, default=[5, 40], help="games in one tab")
     given = parser.parse_args()
+    if given.quick:
+        given.games, given.most, given.tab = ["corso"], 1, [1]
     try:
         site = Site.read(BUILT)
     except (FileNotFoundError, ValueError) as error:
@@ -357,16 +359,15 @@ def main() -> None:
     games = [GAMES[name]() for name in given.games]
     with new_browser() as browser:
         print(f"Chromium {browser.version}; {os.cpu_count()} cores, load average {_load()}")
-        if "start" in given.parts:
-            measure_start(browser)
-        if "bytes" in given.parts:
-            measure_bytes(browser, site, games)
-        if "answers" in given.parts:
-            measure_answers(browser, site, games, given.most)
-        if "speed" in given.parts:
-            measure_speed(browser, site, games)
-        if "memory" in given.parts:
-            measure_memory(browser, site, given.tab)
+        tables = {
+            "start": lambda: start_rows(browser),
+            "bytes": lambda: bytes_rows(browser, site, games),
+            "answers": lambda: answer_rows(browser, site, games, given.most),
+            "speed": lambda: speed_rows(browser, site, games),
+            "memory": lambda: memory_rows(browser, site, given.tab),
+        }
+        for part in given.parts:
+            print_table(tables[part](), given.json)
         print(f"\nLoad average at the end: {_load()}")
 
 

@@ -2,7 +2,6 @@
 
     python benchmarks/ppo.py                       # Corso 5 x 5 and Onyx 6 x 6
     python benchmarks/ppo.py --games corso --repeats 5 --threads 1
-    python benchmarks/ppo.py --json ppo.json
 
 Rows, all with the same network, playing and learning both counted:
 
@@ -13,24 +12,22 @@ Rows, all with the same network, playing and learning both counted:
 - ``batched``: `ludarium train GAME --algorithm ppo`.
 
 A learner step is an action of the network that learns. In the tutorial it plays both sides; in
-ours opponents answer, and their actions are not counted. The rows take turns; shown are the
-best and the median.
+ours opponents answer, and their actions are not counted. The rows take turns; shown are the best
+and the median of learner steps/s, and ``ratio``, how many times faster the batched way is.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
+from common import Row, new_parser, print_table
 from pettingzoo.utils import BaseWrapper as AECWrapper
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.wrappers import ActionMasker
@@ -75,29 +72,19 @@ class TutorialWrapper(AECWrapper, gymnasium.Env):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--games", nargs="+", default=["corso", "onyx"])
+    parser = new_parser(__doc__, ["corso", "onyx"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, help="of torch; default: its own choice")
-    parser.add_argument("--json", type=Path, help="file to write all figures to")
-    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.games, arguments.repeats, arguments.threads = ["corso"], 1, 1
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    rows = [row for name in arguments.games for row in game_rows(name, arguments.repeats)]
-    for row in rows:
-        print(
-            f"{row['game']:8} {row['way']:22} {row['best']:>7,.0f} steps/s best, "
-            f"{row['median']:>7,.0f} median; playing alone {row['playing']:>7,.0f}, "
-            f"learning alone {row['learning']:>7,.0f}; batched is {row['ratio']:5.1f} times that"
-        )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+    rows = (row for name in arguments.games for row in game_rows(name, arguments.repeats))
+    print_table(rows, arguments.json)
 
 
-def game_rows(name: str, repeats: int) -> list[dict[str, Any]]:
+def game_rows(name: str, repeats: int) -> list[Row]:
     config = apply_settings(
         load_config(f"{name}/ppo"), [f"rollout.steps={_BATCHED_STEPS}", "evaluation.every=0"]
     )
@@ -115,7 +102,7 @@ def game_rows(name: str, repeats: int) -> list[dict[str, Any]]:
         for _ in range(repeats):
             for way, measure in measures.items():
                 found[way].append(measure())
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for way, results in found.items():
         speeds = [steps / (play + learn) for steps, play, learn in results]
         rows.append(

@@ -2,7 +2,6 @@
 
     python benchmarks/startup.py                          # all games, several minutes
     python benchmarks/startup.py --games corso --repeats 3
-    python benchmarks/startup.py --json startup.json
 
 For each game, in a process of its own, import included:
 
@@ -12,19 +11,20 @@ For each game, in a process of its own, import included:
 - ``training``: the first iteration of AlphaZero, of few games and without a warm-up.
 
 ``first`` has an empty cache; ``next`` has the code that the first left. Seconds of processor time,
-which other work on the machine changes little, and of the clock; the least of several repeats.
+which other work on the machine changes little, and in brackets of the clock; the
+least of several repeats.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
+from collections.abc import Iterator
+
+from common import Row, new_parser, print_table
 
 from ludarium.envs import GAMES
 
@@ -73,40 +73,36 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--games", nargs="+", default=list(GAMES), choices=GAMES)
+    parser = new_parser(__doc__, list(GAMES))
     parser.add_argument("--uses", nargs="+", default=list(USES), choices=USES)
     parser.add_argument("--repeats", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="only whether all of it still runs")
-    parser.add_argument("--json", type=Path, help="file to write all figures to")
     given = parser.parse_args()
     if given.quick:
         given.games, given.repeats = ["corso"], 1
-    rows = {name: {"next": least(given.repeats, script, None)} for name, script in IMPORTS.items()}
-    for game in given.games:
-        for use in given.uses:
-            rows[f"{game}, {use}"] = first_and_next(given.repeats, USES[use].format(game=game))
-            show(f"{game}, {use}", rows[f"{game}, {use}"])
-    for name in IMPORTS:
-        show(name, rows[name])
-    if given.json:
-        given.json.write_text(json.dumps(rows, indent=2) + "\n")
+
+    def rows() -> Iterator[Row]:
+        for game in given.games:
+            for use in given.uses:
+                yield row(f"{game}, {use}", given.repeats, USES[use].format(game=game))
+        for name, script in IMPORTS.items():
+            times = least(given.repeats, script, None)
+            yield {"what": name, "first, s": "", "next, s": shown(times)}
+
+    print_table(rows(), given.json)
 
 
-def show(name: str, figures: dict[str, tuple[float, float]]) -> None:
-    """Print one line, with seconds of processor time and, in brackets, of the clock."""
-    cells = [f"{kind} {cpu:6.2f} s ({clock:6.2f} s)" for kind, (cpu, clock) in figures.items()]
-    print(f"{name:45} {'   '.join(cells)}", flush=True)
-
-
-def first_and_next(repeats: int, script: str) -> dict[str, tuple[float, float]]:
+def row(name: str, repeats: int, script: str) -> Row:
     """The least times of a first and of a next process."""
     first = least(repeats, script, None)
     with tempfile.TemporaryDirectory() as folder:
         seconds(script, folder)  # fills the cache
-        return {"first": first, "next": least(repeats, script, folder)}
+        following = least(repeats, script, folder)
+    return {"what": name, "first, s": shown(first), "next, s": shown(following)}
+
+
+def shown(times: tuple[float, float]) -> str:
+    """Seconds of processor time and, in brackets, of the clock."""
+    return f"{times[0]:.2f} ({times[1]:.2f})"
 
 
 def least(repeats: int, script: str, cache: str | None) -> tuple[float, float]:

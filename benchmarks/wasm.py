@@ -1,7 +1,7 @@
 """How large the WebAssembly modules are, and how fast beside numba's code on the same machine.
 
     python benchmarks/wasm.py                          # all games, several minutes
-    python benchmarks/wasm.py corso --modules build/modules
+    python benchmarks/wasm.py --games corso --modules build/modules
 
 Needs Node and the package ziglang. For each game: the size of its module, rules and search
 together; plies/s of random games, played in one call; simulations/s of searches from the start, 256
@@ -13,7 +13,6 @@ repeats, which take turns, by processor time.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import subprocess
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import Row, new_parser, print_table
 
 from ludarium.envs import GAMES
 from ludarium.envs.engine.game import Game
@@ -98,34 +98,36 @@ def measure(game: Game, module: Path, seconds: float, repeats: int) -> dict[str,
     }
 
 
+def row(name: str, modules: Path, seconds: float, repeats: int) -> Row:
+    """The row of a game, whose module is built if it has to be."""
+    game = build.read_game(name)
+    if not build.is_current(modules, game, Limits()):
+        build.main([name, "--output", str(modules)])
+    found = measure(game, modules / f"{module_name(game)}.wasm", seconds, repeats)
+    plies, native = found["plies"] / 1e6, found["native plies"] / 1e6
+    names = ("simulations", "native simulations, 1", "native simulations, 64")
+    simulations, one, many = (found[each] / 1e3 for each in names)
+    return {
+        "game": found["game"],
+        "KB (gzip)": f"{found['bytes'] / 1e3:.0f} ({found['gzip'] / 1e3:.0f})",
+        "M plies/s: module / native": f"{plies:.1f} / {native:.1f} = {plies / native:.2f}",
+        "k simulations/s: module / native, 64": (
+            f"{simulations:.0f} / {one:.0f}, {many:.0f} = {simulations / many:.2f}"
+        ),
+    }
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("games", nargs="*", default=list(GAMES), metavar="GAME[?OPTION=VALUE]")
+    parser = new_parser(__doc__, list(GAMES))
     parser.add_argument("--modules", type=Path, default=Path("build/modules"))
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
-    print(
-        "| game | KB (gzip) | M plies/s: module / native | k simulations/s: module / native, 64 |"
+    if given.quick:
+        given.games, given.seconds, given.repeats = ["corso"], 0.05, 1
+    print_table(
+        (row(name, given.modules, given.seconds, given.repeats) for name in given.games), given.json
     )
-    print("|---|---|---|---|")
-    for name in given.games:
-        game = build.read_game(name)
-        if not build.is_current(given.modules, game, Limits()):
-            build.main([name, "--output", str(given.modules)])
-        module = given.modules / f"{module_name(game)}.wasm"
-        found = measure(game, module, given.seconds, given.repeats)
-        plies, native = found["plies"] / 1e6, found["native plies"] / 1e6
-        names = ("simulations", "native simulations, 1", "native simulations, 64")
-        simulations, one, many = (found[each] / 1e3 for each in names)
-        print(
-            f"| {found['game']} | {found['bytes'] / 1e3:.0f} ({found['gzip'] / 1e3:.0f}) "
-            f"| {plies:.1f} / {native:.1f} = {plies / native:.2f} "
-            f"| {simulations:.0f} / {one:.0f}, {many:.0f} = {simulations / many:.2f} |",
-            flush=True,
-        )
 
 
 if __name__ == "__main__":
