@@ -413,9 +413,6 @@ class Cluster(Section):
     and its share of the cores, elsewhere actors have cores only. ``games``: games that an actor
     plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most ``self_play.games``.
 
-    ``learner_gpus``: GPUs of the driver's machine that learn together, each from a part of every
-    batch; without GPUs it has no effect.
-
     ``staleness``: how many versions the weights that an actor played with may be older than those
     that learn from its positions; older positions are dropped. With 1 the actors wait while the
     learner learns; with n they play up to n - 1 iterations ahead.
@@ -425,7 +422,6 @@ class Cluster(Section):
     actor_cpus: Annotated[int, whole(1, 1024)] = 1
     actor_gpus: Annotated[float, real(0, 64)] | None = None
     games: Games | None = None
-    learner_gpus: Annotated[int, whole(1, 64)] = 1
     staleness: Annotated[int, whole(1, 1000)] = 2
 
 

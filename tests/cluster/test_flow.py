@@ -81,11 +81,6 @@ def test_room_on_a_node(cpus, gpus, settings, room):
     assert room_on(Node("a", "a", cpus, gpus), ClusterConfig(**settings)) == room
 
 
-def test_the_learners_gpu_is_not_for_actors():
-    assert room_on(Node("a", "a", 8, 1), ClusterConfig(), reserved_gpus=1) == Room(8, 1, 0)
-    assert room_on(Node("a", "a", 8, 2), ClusterConfig(), reserved_gpus=1) == Room(1, 8, 1)
-
-
 def test_each_game_gets_its_share_whatever_becomes_of_its_orders():
     rng = random.Random(1)
     shares = [0.5, 0.3, 0.2]

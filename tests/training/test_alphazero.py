@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-import multiprocessing
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +16,6 @@ import torch
 
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Bootstrap
-from ludarium.configs.schema import Cluster as ClusterConfig
 from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
@@ -33,7 +31,7 @@ from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.learner import Learner, Losses
-from ludarium.training.alphazero.loop import AlphaZeroTrainer, peer_devices
+from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.alphazero.resignation import TRIAL, Calibration, false_positive_rate
 from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
@@ -733,40 +731,6 @@ def test_learning_does_not_depend_on_the_number_of_workers():
     torch.testing.assert_close(learnt[0][0], learnt[1][0], atol=1e-3, rtol=1e-3)
     assert learnt[0][1] == pytest.approx(learnt[1][1], rel=1e-3)
     assert learner.step == 5
-
-
-@pytest.mark.parametrize("weight", [0.0, 0.5])
-def test_processes_that_learn_along_learn_as_threads_do(weight):
-    """Two processes come to the weights and statistics of one with two threads."""
-    config = LearnerConfig(warmup_steps=0, ownership_weight=weight)
-    batch = board_batch(33)  # which cannot be halved
-    learnt = []
-    for workers, peers in ((2, []), (1, ["cpu"])):
-        torch.manual_seed(1)
-        network = build_network(NetworkShape((5, 3, 3), 9), 8, 1)
-        learner = Learner(network, config, True, "cpu", workers, peers)
-        losses = Losses()
-        for _ in range(3):
-            learner.learn([batch], 0.0, losses)
-        learner.close()
-        learnt.append((learner, losses))
-    (threads, expected), (processes, found) = learnt
-    for name, value in threads.network.state_dict().items():
-        torch.testing.assert_close(processes.network.state_dict()[name], value)
-    for name, value in threads.ema_network.state_dict().items():
-        torch.testing.assert_close(processes.ema_network.state_dict()[name], value)
-    assert vars(found) == pytest.approx(vars(expected), rel=1e-4)
-    assert not multiprocessing.active_children()
-
-
-def test_gpus_that_learn_along_are_others_than_the_learners(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
-    assert peer_devices("cpu", ClusterConfig(learner_gpus=3)) == []
-    assert peer_devices("cuda", ClusterConfig()) == []
-    assert peer_devices("cuda", ClusterConfig(learner_gpus=3)) == ["cuda:1", "cuda:2"]
-    assert peer_devices("cuda:1", ClusterConfig(learner_gpus=4)) == ["cuda:0", "cuda:2", "cuda:3"]
-    with pytest.raises(ValueError, match="learner_gpus is 5, but this machine has 4"):
-        peer_devices("cuda", ClusterConfig(learner_gpus=5))
 
 
 def test_schedule_of_simulations():

@@ -16,7 +16,6 @@ from ludarium.configs.schema import ValueLearner
 from ludarium.models.network import BoardNetwork, OwnershipNetwork, PolicyValueNetwork
 
 from .objective import Objective, Terms, shares, weighted_sum
-from .peers import Peers, statistics
 from .samples import Batch
 
 
@@ -50,8 +49,6 @@ class Learner:
     own copy of the batch-normalisation statistics. For small networks this is faster than splitting
     every layer, and it does not stall when another process uses a core.
 
-    On several GPUs each has a part of the batch too, and a process of its own (`Peers`).
-
     Policy targets that are all 0 teach the policy nothing. With an ``ownership_weight`` above 0 the
     network trains with an additional ownership head; the EMA network does not have that head.
 
@@ -61,7 +58,6 @@ class Learner:
         has_score: whether the game has a score.
         device: torch's name of where to learn.
         workers: threads, without a GPU.
-        peers: devices of further processes that learn along.
 
     Attributes:
         network: the network that is trained.
@@ -80,7 +76,6 @@ class Learner:
         has_score: bool,
         device: str = "cpu",
         workers: int = 1,
-        peers: Sequence[str] = (),
     ) -> None:
         self.config = config
         ownership_weight = config.ownership_weight if isinstance(config, LearnerConfig) else 0.0
@@ -105,8 +100,6 @@ class Learner:
             parts = min(workers, config.batch)  # the mean of an empty part is not a number
             self._replicas += [_sharing_weights(self._learning) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
-        self._peers = Peers(self._learning, self._objective, peers) if peers else None
-        self._parts = len(self._replicas) + len(peers)
         decayed = [weight for weight in self._learning.parameters() if weight.ndim > 1]
         others = [weight for weight in self._learning.parameters() if weight.ndim <= 1]
         self.optimizer = torch.optim.AdamW(
@@ -138,42 +131,24 @@ class Learner:
             group["lr"] = self.learning_rate(progress)
         for replica in self._replicas[1:]:
             _copy_statistics(self._learning, replica)
-        parts = _split(batches, self._parts)
+        parts = _split(batches, len(self._replicas))
         weights = shares([sum(batch.size for batch in part) for part in parts])
-        own = len(self._replicas)
-        if self._peers is not None:
-            self._peers.begin(parts[own:], weights[own:])
-        results = list(self._pool.map(self._gradients, self._replicas, parts[:own]))
+        results = list(self._pool.map(self._gradients, self._replicas, parts))
         terms = [
-            weighted_sum(values, weights[:own])
+            weighted_sum(values, weights)
             for values in zip(*(terms for _, terms in results), strict=True)
         ]
         for index, parameter in enumerate(self._learning.parameters()):
             # The fused step ignores strides: gradients must have the memory layout of the weights.
             parameter.grad = torch.zeros_like(parameter)
-            for (gradients, _), weight in zip(results, weights[:own], strict=True):
+            for (gradients, _), weight in zip(results, weights, strict=True):
                 parameter.grad.add_(gradients[index], alpha=weight)
         self._average_statistics()
-        if self._peers is not None:
-            self._add_peers(self._peers, terms)
         torch.nn.utils.clip_grad_norm_(self._learning.parameters(), self.config.gradient_clip)
         self.optimizer.step()
         self.step += 1
         self._average()
         losses.add(*terms)
-
-    @torch.no_grad()
-    def _add_peers(self, peers: Peers, terms: list[Tensor]) -> None:
-        """Add what the peers have found to gradients and terms, and to the mean statistics."""
-        gradients = [
-            weight.grad for weight in self._learning.parameters() if weight.grad is not None
-        ]
-        buffers = statistics(self._learning)
-        for buffer in buffers:
-            buffer.mul_(len(self._replicas))
-        peers.add_to([*gradients, *terms, *buffers])
-        for buffer in buffers:
-            buffer.div_(self._parts)
 
     def _gradients(
         self, network: nn.Module, batches: Sequence[Batch]
@@ -186,7 +161,7 @@ class Learner:
     @torch.no_grad()
     def _average_statistics(self) -> None:
         """Average the replicas' batch-normalisation statistics."""
-        buffers = zip(*(statistics(replica) for replica in self._replicas), strict=True)
+        buffers = zip(*(_statistics(replica) for replica in self._replicas), strict=True)
         for first, *others in buffers:
             if others:
                 first.copy_(torch.stack([first, *others]).mean(0))
@@ -208,10 +183,8 @@ class Learner:
                 average.copy_(weight)
 
     def close(self) -> None:
-        """Stop the worker threads and the peers."""
+        """Stop the worker threads."""
         self._pool.shutdown()
-        if self._peers is not None:
-            self._peers.close()
 
 
 def _sharing_weights(network: nn.Module) -> nn.Module:
@@ -221,6 +194,11 @@ def _sharing_weights(network: nn.Module) -> nn.Module:
         for name, parameter in theirs._parameters.items():
             ours._parameters[name] = parameter
     return twin
+
+
+def _statistics(network: nn.Module) -> list[Tensor]:
+    """The running statistics of batch normalisation."""
+    return [buffer for buffer in network.buffers() if buffer.dtype.is_floating_point]
 
 
 def _copy_statistics(source: nn.Module, target: nn.Module) -> None:

@@ -16,11 +16,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 from torch import nn
 
 from ludarium.configs import AlphaZeroConfig
-from ludarium.configs.schema import Cluster as ClusterConfig
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import play_match
@@ -51,24 +49,6 @@ CLUSTER_COLUMNS = (
     Column("stale", 5, lambda m: f"{m['staleness']:.1f}", 6),
     Column("waits", 7, lambda m: m["waiting"], 5),
 )
-
-
-def peer_devices(device: str, config: ClusterConfig) -> list[str]:
-    """The GPUs that learn along with the one of the learner.
-
-    Raises:
-        ValueError: there are fewer than the configuration says.
-    """
-    if not device.startswith("cuda"):
-        return []
-    there = torch.cuda.device_count()
-    if config.learner_gpus > there:
-        raise ValueError(
-            f"cluster.learner_gpus is {config.learner_gpus}, but this machine has {there}"
-        )
-    own = torch.device(device).index or 0
-    others = [number for number in range(there) if number != own]
-    return [f"cuda:{number}" for number in others[: config.learner_gpus - 1]]
 
 
 class AlphaZeroTrainer(ReplayTrainer):
@@ -173,10 +153,6 @@ class AlphaZeroTrainer(ReplayTrainer):
     def batches(self, records: np.ndarray, rng: np.random.Generator) -> list[Batch]:
         """The batch of each of the games among records [N]."""
         return self.mixture.batches(records, rng)
-
-    def peers(self) -> list[str]:
-        """On a cluster, the GPUs that learn along."""
-        return [] if self.cluster is None else peer_devices(self.device, self.config.cluster)
 
     def play_and_learn(self) -> dict[str, Any]:
         """Self-play (bootstrap games in the first iteration), then gradient steps."""

@@ -51,7 +51,7 @@ class ReplayTrainer(Trainer):
     - `build_players`: make whoever plays;
     - `backend`: what runs the network in self-play;
     - `playing`, `restore_playing`: the games in progress;
-    - `peers`, `networks`: further GPUs that learn, and further networks that are saved.
+    - `networks`: further networks that are saved.
 
     Attributes:
         rng: what batches are drawn from.
@@ -80,7 +80,6 @@ class ReplayTrainer(Trainer):
             self.game.max_score > 0,
             self.device,
             self.workers,
-            self.peers(),
         )
         self.build_players(seeds[2], seeds[3])
 
@@ -113,10 +112,6 @@ class ReplayTrainer(Trainer):
     @abstractmethod
     def restore_playing(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on with the games that `playing` gave, and with the restored network."""
-
-    def peers(self) -> list[str]:
-        """Devices of further processes that learn along; see `Learner`."""
-        return []
 
     def networks(self) -> dict[str, torch.nn.Module]:
         """The networks whose weights are saved, by name."""

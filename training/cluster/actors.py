@@ -95,7 +95,7 @@ class ClusterActors(Actors):
         games: and the share of the positions of each.
         mixture: of their samples.
         config: of the run.
-        device: of the learner, whose GPUs are not for actors.
+        device: of the learner.
         weights: of the first version.
         start: the iteration at which the run begins or goes on.
         say: tells people; called from any thread.
@@ -131,8 +131,6 @@ class ClusterActors(Actors):
         self._turns = Turns([share for _, share in games])
         self._least = min(capacity, max(1, (config.cluster.games or 64) // 4))
         self._capacity = capacity
-        self._home = ray.get_runtime_context().get_node_id()
-        self._seat = self._take_gpus() if device.startswith("cuda") else None
         # All below is shared between the loop and the dispatcher.
         self._changed = threading.Condition()
         self._players: dict[int, _Player] = {}
@@ -418,9 +416,7 @@ class ClusterActors(Actors):
             if player.node.id not in alive and player.order is None:
                 self._lose(player, "its node is gone")
         for node in nodes:
-            learns_there = self._seat is not None and node.id == self._home
-            reserved = self.config.cluster.learner_gpus if learns_there else 0
-            room = room_on(node, self.config.cluster, reserved)
+            room = room_on(node, self.config.cluster)
             there = [each for each in self._players.values() if each.node.id == node.id]
             # The first one of a node compiles, if need be, and the others find it done.
             wanted = room.actors if any(each.process for each in there) else min(1, room.actors)
@@ -530,30 +526,3 @@ class ClusterActors(Actors):
         self._failures += 1
         if self._failures >= _FAILURES:
             raise error.cause
-
-    def _take_gpus(self) -> Any:
-        """Reserve the learner's GPUs, so that no actor gets them."""
-        import ray
-
-        where, gpus = only_on(self._home), self.config.cluster.learner_gpus
-        seat: Any = (
-            ray.remote(_Seat).options(num_gpus=gpus, num_cpus=0, scheduling_strategy=where).remote()
-        )
-        try:
-            ray.get(seat.gpus.remote(), timeout=_PATIENCE)
-        except ray.exceptions.RayError as error:
-            raise ValueError(
-                "the learner's GPUs are not free in this Ray cluster; wait for them, or set "
-                "device=cpu"
-            ) from error
-        return seat
-
-
-class _Seat:
-    """Holds GPUs for the learner, which is no actor."""
-
-    def gpus(self) -> list[Any]:
-        """Those that Ray has reserved."""
-        import ray
-
-        return list(ray.get_gpu_ids())

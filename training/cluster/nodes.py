@@ -42,9 +42,9 @@ class Room:
     gpus: float
 
 
-def room_on(node: Node, config: ClusterConfig, reserved_gpus: int = 0) -> Room:
-    """The room on a node, of which the learner has reserved some GPUs."""
-    cpus, gpus = node.cpus, node.gpus - reserved_gpus
+def room_on(node: Node, config: ClusterConfig) -> Room:
+    """The room on a node."""
+    cpus, gpus = node.cpus, node.gpus
     each = config.actor_gpus
     if each is None:
         count = min(int(gpus), cpus // config.actor_cpus)
