@@ -35,7 +35,6 @@ from ludarium.training.networks import fitted
 from .knobs import knobs_at, strongest
 from .ladder import RANDOM_STRENGTH, Ladder, Level, Meeting
 from .level import LevelAgent
-from .match_log import MatchLog
 
 #: Score of each level against the one below that is aimed at.
 TARGET_SCORE = 0.65
@@ -74,22 +73,12 @@ class _Bench:
     games: int
     seed: int
     say: Say
-    log: MatchLog | None
     played: int = field(default=0, init=False)
 
     def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
         """A match between two strengths; `RANDOM_STRENGTH` is random play."""
         seed = _seed_of(self.seed, self.played)
         self.played += 1
-        match = [upper, lower, games, seed]
-        tally = None if self.log is None else self.log.find(match)
-        if tally is None:
-            tally = self._play(upper, lower, games, seed, title)
-            if self.log is not None:
-                self.log.add(match, tally)
-        return tally
-
-    def _play(self, upper: float, lower: float, games: int, seed: int, title: str) -> Tally:
         self.upper.adjust(knobs_at(upper, self.simulations))
         opponent: Agent = self.random
         if lower > RANDOM_STRENGTH:
@@ -115,7 +104,6 @@ def calibrate(
     levels: int | None = None,
     seed: int = 1,
     say: Say = lambda *_: None,
-    log: MatchLog | None = None,
 ) -> Ladder:
     """Measure a ladder of levels.
 
@@ -129,7 +117,6 @@ def calibrate(
             `TARGET_SCORE` fit in, and at least 8.
         seed: of all games; the same arguments give the same ladder.
         say: called with what is going on.
-        log: takes the matches, and gives those of a calibration that was stopped.
 
     Raises:
         ValueError: an argument is out of range, the checkpoint does not fit the game, or the levels
@@ -152,7 +139,6 @@ def calibrate(
         games,
         seed,
         say,
-        log,
     )
     survey = _survey(bench, top)
     step = _step(survey, levels)

@@ -51,7 +51,7 @@ class SPRT:
     ``alpha`` at most; if it is better by ``elo1`` or more, it says "not stronger" with a
     probability of about ``beta`` at most. In between it may say either. Elo points are those of
     the expected score. The rates are exact for many games; they hold to a percent or two where a
-    test takes but 30 of them (``benchmarks/sprt.py``).
+    test takes but 30 of them (``docs/results/statistics.md``).
 
     Raises:
         ValueError: ``elo0`` is not below ``elo1``, either is not within 1000 points, or an error

@@ -46,10 +46,8 @@ position's value they lose: a weak level often loses a little, and seldom everyt
   ludarium play corso --opponent "level:3?ladder=mine.json&agent=runs/mine"
   ludarium levels osiron --simulations 64 --games 100
   ludarium levels corso --show --check --seed 2    play each level against the one below again
-  ludarium levels corso --show --picture mistakes.svg    what their moves lose
 
-The same arguments give the same ladder on the same machine. If it is stopped, the same command goes
-on from the last match."""
+The same arguments give the same ladder on the same machine."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -97,12 +95,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         action="store_true",
         help="play --games new games of each level against the one below; give another --seed",
     )
-    parser.add_argument(
-        "--picture",
-        metavar="FILE",
-        type=Path,
-        help="measure what the levels' moves lose, and draw it (.svg, .png, .pdf)",
-    )
     add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -129,8 +121,6 @@ def run(given: argparse.Namespace) -> int:
     if digest_of(path) != ladder.agent:
         raise ValueError(f"the levels were measured with another agent than {path}: give --agent")
     checked = _check(game, path, ladder, given) if given.check else None
-    if given.picture is not None:
-        _draw(game, path, ladder, given)
     if given.json:
         print_json(ladder_as_json(ladder, checked))
         return 0
@@ -148,36 +138,22 @@ def run(given: argparse.Namespace) -> int:
 
 def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     from ludarium.arena.calibration import calibrate
-    from ludarium.arena.match_log import MatchLog
 
     output = given.output or Path(ladder_beside(path).name)
     if output.is_dir():
         raise ValueError(f"--output {output} is a folder: name a file in it")
-    checkpoint, digest = _checkpoint(path, game), digest_of(path)
-    log = MatchLog(
-        output.with_name(output.name + ".matches"),
-        {
-            "game": game.name,
-            "version": game.version,
-            "options": game.options,
-            "agent": digest,
-            "simulations": given.simulations,
-        },
-    )
     with status("getting ready") as say:
         ladder = calibrate(
             game,
-            checkpoint,
-            digest,
+            _checkpoint(path, game),
+            digest_of(path),
             given.simulations,
             given.games,
             given.levels,
             given.seed,
-            _progress(say, "games"),
-            log,
+            _progress(say),
         )
     save_ladder(ladder, output)
-    log.remove()
     for meeting in ladder.steps:
         if given.levels is None and not 0.6 <= meeting.score <= 0.7:
             warn(
@@ -192,19 +168,8 @@ def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) ->
 
     with status("getting ready") as say:
         return check_steps(
-            game, _checkpoint(path, game), ladder, given.games, given.seed, _progress(say, "games")
+            game, _checkpoint(path, game), ladder, given.games, given.seed, _progress(say)
         )
-
-
-def _draw(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> None:
-    from ludarium.arena.mistakes import draw_losses, measure_losses
-
-    with status("getting ready") as say:
-        network = _checkpoint(path, game).network
-        losses = measure_losses(
-            game, network, ladder, seed=given.seed, say=_progress(say, "levels")
-        )
-    draw_losses(f"{game}: what the moves of each level lose", losses, given.picture)
 
 
 def _checkpoint(path: Path, game: Game) -> Checkpoint:
@@ -214,8 +179,8 @@ def _checkpoint(path: Path, game: Game) -> Checkpoint:
     return fitted(load_checkpoint(path), game, str(path))
 
 
-def _progress(say: Callable[[str], None], units: str) -> Callable[[str, int, int], None]:
-    return lambda title, done, total: say(f"{title}: {done} of {total} {units} (Ctrl-C stops)")
+def _progress(say: Callable[[str], None]) -> Callable[[str, int, int], None]:
+    return lambda title, done, total: say(f"{title}: {done} of {total} games (Ctrl-C stops)")
 
 
 def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from ludarium.arena.simulation import pair_chances, simulate
 from ludarium.arena.sprt import (
     PAIR_SCORES,
     SPRT,
@@ -17,6 +16,7 @@ from ludarium.arena.sprt import (
     score_interval,
 )
 from ludarium.training.evaluation import expected_score
+from tests.arena.simulation import pair_chances, simulate
 
 
 def test_bounds_are_walds():

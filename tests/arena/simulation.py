@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .sprt import PAIR_SCORES, SPRT
+from ludarium.arena.sprt import PAIR_SCORES, SPRT
 
 _OPENINGS = 4000
 _HALVINGS = 60
