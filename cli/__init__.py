@@ -14,7 +14,7 @@ from .modules import describe_modules, take_modules
 
 #: In the order of the help; each is a module of this package.
 _COMMANDS = (
-    *("games", "agents", "train", "tune", "evaluate", "tournament", "compare", "rate", "levels"),
+    *("games", "agents", "train", "tune", "evaluate", "tournament", "compare", "levels"),
     *("report", "play", "page", "render", "analyse", "engine", "export", "bench"),
     *("solve", "probe", "accuracy"),
 )
@@ -41,7 +41,6 @@ Train and measure
   ludarium evaluate runs/corso --against corso    ... and against the shipped agent
   ludarium tournament corso random uct:100 corso:16 corso    everyone against everyone, rated
   ludarium compare corso:128 corso:64   is it stronger? as few games as it takes
-  ludarium rate corso                   put baselines on a common Elo scale
   ludarium levels corso --show          opponents from weak to strong, and how they were measured
   ludarium export runs/corso            write its network as ONNX, for other programs
   ludarium report corso                 a page about the game: balance, drama, skill, first moves

@@ -37,6 +37,7 @@ Prints ratings with 95 % intervals, the cross-table, what moving first is worth,
   ludarium tournament --folder tour --show             how it stands, also while it is played
   ludarium tournament corso runs/a random uct:100 uct:1000 --gauntlet 1    runs/a against the rest
   ludarium tournament onyx uct:100 uct:1000 --option size=7 --anchor uct:1000=1000
+                                      on the scale by which training rates its agents
 
 With --folder, each game is kept as a record in a line of games.jsonl, beside results.json and
 table.txt. Games start from varied openings, and each opening is played from both seats. The same

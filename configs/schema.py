@@ -389,15 +389,13 @@ class Evaluation(Section):
 
     ``every``: iterations between two evaluations; 0: no evaluation. ``against``: an opponent, then
     an evaluation measures a score; or a list of them, from the weakest to the strongest, then it
-    measures an Elo rating against those nearest in strength. ``games``: in all. ``ratings``: a file
-    written by ``ludarium rate``, used instead of the shipped ratings. Opponents that have no rating
-    yet are rated when the run starts. ``simulations``: simulations per move of the agent; 0: the
-    most probable action of the policy, without search.
+    measures an Elo rating against those nearest in strength; opponents without a shipped rating are
+    rated when the run starts. ``games``: in all. ``simulations``: simulations per move of the
+    agent; 0: the most probable action of the policy, without search.
     """
 
     every: Count = 10
     against: Annotated[str | list[str], BeforeValidator(_opponents)] = "uct:200"
-    ratings: Text | None = None
     games: Annotated[int, whole(2, 10_000), Field(multiple_of=2)] = 40
     simulations: Simulations = 32
 

@@ -165,7 +165,6 @@ def test_an_option_is_the_same_as_its_key(run_folder, capsys):
         (["--set", "learner.batch=0"], "learner.batch"),
         (["--set", "evaluation.against=nobody"], "evaluation.against: no agent is called 'nobody'"),
         (["--set", "evaluation.against=[random, onyx]"], "plays onyx version 0"),
-        (["--set", "evaluation={against: [random], ratings: nowhere.json}"], "nowhere.json"),
     ],
 )
 def test_what_cannot_be_trained_leaves_no_folder(arguments, message, capsys, tmp_path):

@@ -166,7 +166,7 @@ _NUMBERS = [
     (algorithm, key)
     for algorithm, kind in ALGORITHMS.items()
     for key in _numbers(kind(game="corso").model_dump())
-    if key not in ("evaluation.ratings", "network.size", "network.module", "start")
+    if key not in ("network.size", "network.module", "start")
 ]
 
 

@@ -37,10 +37,8 @@ from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
 from ludarium.training.evaluation import (
     load_ratings,
-    measure_ratings,
     play_anchors,
     play_match,
-    save_ratings,
 )
 from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.runs.folder import RunFolder
@@ -829,19 +827,6 @@ def test_the_last_rating_says_where_an_evaluation_begins(tmp_path, monkeypatch):
     trainer = trained(tmp_path, ANCHORED)
     lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
     assert guesses == [None, lines[0]["elo"], lines[1]["elo"]]
-
-
-def test_ratings_may_come_from_a_file(tmp_path):
-    file = tmp_path / "mine.json"
-    game = make_game("corso", size=3)
-    save_ratings(measure_ratings(game, ["random", "uct:20"], 2, {"uct:20": 123.0}), file)
-    mine = ANCHORED.replace("every: 1", f"every: 3, ratings: {file}")
-    trainer = trained(tmp_path / "run", mine)
-    assert not trainer.folder.ratings.exists()
-    assert trainer._anchors["uct:20"] == 123
-    with pytest.raises(FileNotFoundError, match=r"evaluation\.ratings: there is no file .*nowhere"):
-        trained(tmp_path / "other", ANCHORED.replace("every: 1", "every: 1, ratings: nowhere"))
-    assert not (tmp_path / "other").exists()
 
 
 def test_bad_anchors_are_refused_before_the_first_iteration(tmp_path):

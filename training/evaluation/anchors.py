@@ -4,8 +4,8 @@ In every game ``uct:1000`` has `REFERENCE_ELO` points, and a difference of 400 p
 expected score of 10/11. Ratings of different games, or of different options of one game, cannot be
 compared.
 
-The package ships the ratings of some baselines (``ratings.json``). `measure_ratings` measures
-others, for ``ludarium rate`` and, if needed, for a training run.
+The package ships the ratings of some baselines (``ratings.json``). A training run that needs others
+measures them when it starts (`measure_ratings`), and keeps them in a file of the same form.
 """
 
 from __future__ import annotations
@@ -98,18 +98,12 @@ def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Rati
 
 
 def save_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
-    """Write ratings into a file, and keep those of other games or options in it.
+    """Write ratings into a file that `load_ratings` reads.
 
     Raises:
-        ValueError: the file is there, but holds no ratings.
         StorageError: it cannot be written.
     """
-    path = Path(path)
-    rules = (ratings.game, ratings.version, ratings.options)
-    kept = [each for each in _read(path) if (each.game, each.version, each.options) != rules]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ",\n".join(_as_json(each) for each in [*kept, ratings])
-    write_file(path, f"[\n{lines}\n]\n".encode())
+    write_file(Path(path), f"[\n{_as_json(ratings)}\n]\n".encode())
 
 
 def pairs_to_rate(players: Sequence[str], known: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -323,15 +322,13 @@ class Trainer(ABC):
         self.reporter.reach(done)
 
     def _check_evaluation(self) -> None:
-        """Refuse unknown opponents and a missing file of ratings."""
+        """Refuse unknown opponents."""
         evaluation = self.config.evaluation
         if not evaluation.every:
             return
         against = evaluation.against
         for name in [against] if isinstance(against, str) else against:
             make_agent(name, self.game, from_file=True)
-        if evaluation.ratings is not None and not Path(evaluation.ratings).is_file():
-            raise FileNotFoundError(f"evaluation.ratings: there is no file {evaluation.ratings}")
 
     def _rated_anchors(self) -> dict[str, float]:
         """Ratings of the anchors; those without one are measured, once per run."""
@@ -339,7 +336,7 @@ class Trainer(ABC):
         if isinstance(evaluation.against, str) or not evaluation.every:
             return {}
         known = {REFERENCE: REFERENCE_ELO}
-        for file in (evaluation.ratings, folder.ratings):
+        for file in (None, folder.ratings):
             ratings = load_ratings(self.game, file)
             known |= ratings.elo if ratings is not None else {}
         anchors = evaluation.against
