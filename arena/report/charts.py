@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
+from markupsafe import Markup, escape
 
 from ludarium.envs.board.picture import svg_text
 
@@ -53,7 +53,7 @@ def line_chart(
     y_title: str,
     y_range: tuple[float, float] | None = None,
     show: Callable[[float], str] = "{:g}".format,
-) -> str:
+) -> Markup:
     """Lines over a common axis, with a legend."""
     height = 230.0
     xs = [x for line in lines for x in line.x]
@@ -87,7 +87,8 @@ def line_chart(
         dash = f' stroke-dasharray="{_DASHES[number % 4]}"' if number % 4 else ""
         parts.append(f'<polyline class="line s{number % 4}"{dash} points="{_points(points)}"/>')
     chart = _svg(_WIDTH, height, f"{title}: {y_title} over {x_title}", parts)
-    return f'{_legend([line.name for line in lines])}<p class="axis">{escape(y_title)}</p>{chart}'
+    axis = Markup('<p class="axis">{}</p>').format(y_title)
+    return _legend([line.name for line in lines]) + axis + chart
 
 
 def dot_chart(
@@ -96,7 +97,7 @@ def dot_chart(
     show: Callable[[float], str],
     span: tuple[float, float] | None = None,
     mark: float | None = None,
-) -> str:
+) -> Markup:
     """A dot with its interval for each row; ``mark`` is a line to compare them with."""
     label = 128.0
     low, high = span or (min(row.low for row in rows), max(row.high for row in rows))
@@ -127,7 +128,7 @@ def dot_chart(
     return _svg(_WIDTH, height, title, parts)
 
 
-def share_chart(rows: Sequence[Row], names: Sequence[str], title: str) -> str:
+def share_chart(rows: Sequence[Row], names: Sequence[str], title: str) -> Markup:
     """A bar of shares for each row, with a legend."""
     label = 100.0
     inner = _WIDTH - label - 4
@@ -192,7 +193,7 @@ def spot_radius(spots: np.ndarray) -> float:
     return float(0.46 * apart.min())
 
 
-def _legend(names: Sequence[str], kind: str = "line") -> str:
+def _legend(names: Sequence[str], kind: str = "line") -> Markup:
     keys = []
     for number, name in enumerate(names):
         if kind == "line":
@@ -204,7 +205,7 @@ def _legend(names: Sequence[str], kind: str = "line") -> str:
             f'<span class="key"><svg width="26" height="12" aria-hidden="true">{key}</svg> '
             f"{escape(name)}</span>"
         )
-    return f'<p class="legend">{" ".join(keys)}</p>' if len(names) > 1 else ""
+    return Markup(f'<p class="legend">{" ".join(keys)}</p>' if len(names) > 1 else "")
 
 
 def _ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -227,8 +228,8 @@ def _text(x: float, y: float, text: str, anchor: str, kind: str = "tick") -> str
     )
 
 
-def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
-    return (
+def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> Markup:
+    return Markup(
         f'<svg class="chart" viewBox="0 0 {width:g} {height:g}" role="img" '
-        f'aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg>'
+        f'aria-label="{escape(title)}">{"".join(parts)}</svg>'
     )

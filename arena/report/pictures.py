@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
 from difflib import SequenceMatcher
-from html import escape
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
 
 from ludarium.envs.engine.game import Game
 
-from .charts import diverging, heat_marks, ink_on, spot_radius
-from .summary import percent
+from .charts import heat_marks, spot_radius
 
 _MOST_CHARACTERS = 700_000  # of the games of a report; the first is shown in any case
 
 
-def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_within: float) -> str:
-    """The start of a game with the chance of player 0 after each first move.
+def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_within: float) -> Markup:
+    """The start of a game with the chance of player 0 after each first move, as SVG.
 
     Args:
         game: the rules.
@@ -30,28 +29,26 @@ def heat_map(game: Game, spots: np.ndarray, values: dict[int, float], fair_withi
     """
     marks = heat_marks(spots, values, spot_radius(spots), fair_within)
     picture = _own_ids(game.svg(game.start().state), f"{_name(game)}heat")
-    drawing = picture.replace("</svg>", f"{marks}</svg>")
-    scale = "".join(
-        f'<span style="background:{diverging(share)};color:{ink_on(share)}">{percent(share)}</span>'
-        for share in (0.1, 0.3, 0.5, 0.7, 0.9)
-    )
-    words = "for player_0; fair moves have a ring"
-    return f'<div class="board">{drawing}</div><p class="scale">{scale} {words}</p>'
+    return Markup(picture.replace("</svg>", f"{marks}</svg>"))
 
 
-def steppers(game: Game, report: dict[str, Any]) -> str:
-    """The report's games, to step through by the page's script; their pictures share lines."""
+def replay_data(game: Game, report: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The report's games, to step through by the page's script, and the lines of their pictures.
+
+    Games that would make the page too large are left out, but for the first.
+    """
     lines: dict[str, int] = {}
-    figures = ""
+    replays: list[dict[str, Any]] = []
+    characters = 0
     for replay in report["replays"]:
         more = dict(lines)
-        figure = _stepper(game, replay, more)
-        if figures and len(figures) + len(figure) + len(_json(list(more))) > _MOST_CHARACTERS:
+        shown = _replay(game, replay, more)
+        characters += _characters(shown)
+        if replays and characters + _characters(list(more)) > _MOST_CHARACTERS:
             break
-        lines, figures = more, figures + figure
-    pictures = f'<script type="application/json" class="lines">{_json(list(lines))}</script>'
-    note = "<noscript><p>The games are shown by a script.</p></noscript>"
-    return f'<div class="replays">{note}{figures}{pictures}</div>'
+        lines = more
+        replays.append(shown)
+    return replays, list(lines)
 
 
 def _name(game: Game) -> str:
@@ -59,41 +56,30 @@ def _name(game: Game) -> str:
     return f"{game.name}{crc32(repr(game).encode()):x}"
 
 
-def _stepper(game: Game, replay: dict[str, Any], lines: dict[str, int]) -> str:
-    """A game to step through by the script; its pictures' lines are added to ``lines``."""
-    position = game.start(replay["record"]["seed"])
+def _replay(game: Game, replay: dict[str, Any], lines: dict[str, int]) -> dict[str, Any]:
+    """A game and its pictures; their lines are added to ``lines``."""
+    record = replay["record"]
+    position = game.start(record["seed"])
     frames = [game.svg(position.state)]
     for action in replay["actions"]:
         before = position.copy()
         position.play(action)
         frames.append(position.svg(action, before))
-    moves = replay["record"]["moves"]
-    data = _json(
-        {
-            "changes": packed([_own_ids(frame, _name(game)) for frame in frames], lines),
-            "moves": moves,
-            "chances": replay["player_0_chances"],
-        }
-    )
-    result = {(1, -1): "player_0 wins", (-1, 1): "player_1 wins"}.get(
-        tuple(replay["record"]["result"]), "drawn"
-    )
     why = "; ".join(replay["why"])
-    return (
-        '<figure class="replay"><figcaption>'
-        f"<b>{escape(why[:1].upper() + why[1:])}.</b> "
-        f"{len(moves)} plies, {result} ({escape(replay['players'])} against itself)</figcaption>"
-        '<div class="board"></div>'
-        '<div class="controls">'
-        '<button type="button" data-step="first" aria-label="first position">&#171;</button>'
-        '<button type="button" data-step="-1" aria-label="one ply back">&#8249;</button>'
-        f'<input type="range" min="0" max="{len(moves)}" value="{len(moves)}" aria-label="ply"/>'
-        '<button type="button" data-step="1" aria-label="one ply on">&#8250;</button>'
-        '<button type="button" data-step="last" aria-label="last position">&#187;</button></div>'
-        '<p class="now" aria-live="polite"></p>'
-        f'<details><summary>moves</summary><p class="moves">{escape(" ".join(moves))}</p></details>'
-        f'<script type="application/json">{data}</script></figure>'
-    )
+    results = {(1, -1): "player_0 wins", (-1, 1): "player_1 wins"}
+    return {
+        "title": why[:1].upper() + why[1:],
+        "result": results.get(tuple(record["result"]), "drawn"),
+        "players": replay["players"],
+        "moves": record["moves"],
+        "chances": replay["player_0_chances"],
+        "changes": packed([_own_ids(frame, _name(game)) for frame in frames], lines),
+    }
+
+
+def _characters(data: Any) -> int:
+    """What data take on the page."""
+    return len(htmlsafe_json_dumps(data, separators=(",", ":")))
 
 
 def packed(frames: list[str], lines: dict[str, int]) -> list[list[list[Any]]]:
@@ -120,9 +106,3 @@ def _own_ids(svg: str, name: str) -> str:
     svg = re.sub(r'id="(\w+)"', rf'id="{name}\1"', svg)
     svg = re.sub(r"url\(#(\w+)\)", rf"url(#{name}\1)", svg)
     return re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", svg, count=1)
-
-
-def _json(data: Any) -> str:
-    """JSON that neither HTML nor XML takes for anything else."""
-    text = json.dumps(data, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -341,6 +341,19 @@ def test_the_page_is_well_formed_and_needs_nothing_else(tictactoe: Report, corso
         assert len(html) < 2_000_000
 
 
+def test_names_are_text_on_the_page(tictactoe: Report) -> None:
+    name = "<img src=x>&\"'"
+    data = json.loads(json.dumps(tictactoe.data).replace("uct:40", "NAME"))
+    data |= {"title": name, "credit": name, "summary": [name], "strongest": name}
+    report = Report(tictactoe.games, json.loads(json.dumps(data).replace("NAME", "<i>")))
+    page = minidom.parseString(report.html.removeprefix("<!DOCTYPE html>"))
+    assert page.getElementsByTagName("h1")[0].firstChild.data == name
+    assert page.getElementsByTagName("li")[0].firstChild.data == name
+    for tag in ("th", "text"):  # of tables, of charts
+        assert "<i>" in {t.data for e in page.getElementsByTagName(tag) for t in e.childNodes}
+    assert not page.getElementsByTagName("img") + page.getElementsByTagName("i")
+
+
 def test_replays_step_to_the_pictures_of_the_game() -> None:
     frames = ["a\nb\nc", "a\nx\nc", "a\nx\nc\nd", "c"]
     lines: dict[str, int] = {}
