@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from ludarium.envs.registry import GAMES
-
-from . import solve_corso, solve_late, solve_osiron
+from . import solve_corso, solve_osiron
 
 _DESCRIPTION = """\
 Compute what positions of a game are worth with best play: all of Osiron's, kept in a table from
-which `ludarium probe` answers at once and the agent `perfect` plays; the first actions of Corso;
-late positions of the other games.
+which `ludarium probe` answers at once and the agent `perfect` plays; the first actions of Corso.
+Late positions of the other games: `ludarium probe`, and `ludarium accuracy` for many at once.
 
   ludarium solve osiron                        seconds
   ludarium solve corso                         who wins after each first action of 5 x 5: minutes
-  ludarium solve onyx --option size=6          late positions of random games: tests for agents
   ludarium solve osiron --help                 what exactly is solved, and its options"""
 
 
@@ -30,6 +27,3 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     games = parser.add_subparsers(metavar="GAME", required=True)
     solve_osiron.add_solve(games)
     solve_corso.add_solve(games)
-    for name in GAMES:
-        if name not in games.choices:
-            solve_late.add_solve(games, name)

@@ -69,10 +69,6 @@ class EndgameSolver(Solver):
         """Positions searched since the solver was made: actions played, repetitions included."""
         return sum(room.nodes for room in self._rooms)
 
-    def forget(self) -> None:
-        """Empty the table, so that later answers take as long as on a new solver."""
-        self._table = np.zeros_like(self._table)
-
     def _nodes_of(self, thread: int) -> int:
         return self._rooms[thread].nodes
 

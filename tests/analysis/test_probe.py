@@ -1,4 +1,4 @@
-"""``ludarium probe`` and ``ludarium solve``: sources, moves, records, what is left undecided."""
+"""``ludarium probe``: sources, moves, records, what is left undecided."""
 
 from __future__ import annotations
 
@@ -242,30 +242,3 @@ def test_numbers(read: Callable[[str], int], text: str, number: int | None) -> N
             read(text)
     else:
         assert read(text) == number
-
-
-@pytest.mark.slow
-def test_late_positions_are_printed_and_read_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["solve", "obsidio", "--option", "size=7", "--memory", "1MiB", "--threads", "1"]
-    words += ["--positions", "2", "--limit", "3e3", "--seed", "2"]
-    assert main(words) == 0
-    text = capsys.readouterr().out
-    assert text.count("to move") == 2
-    assert "plies before the end of the game: median" in text
-    assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["limit"] == 3000
-    assert len(found["positions"]) == 2
-    file = tmp_path / "game.json"
-    for late in found["positions"]:
-        file.write_text(json.dumps(late))
-        assert main(["probe", "obsidio", "--record", str(file), "--json"]) == 0
-        probed = json.loads(capsys.readouterr().out)
-        for key in ("board", "mover", "value", "low", "high"):
-            assert probed[key] == late[key]
-        values = [
-            {action["text"]: action["low"] for action in each["actions"]} for each in (probed, late)
-        ]
-        assert values[0] == values[1]

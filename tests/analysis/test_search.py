@@ -11,11 +11,10 @@ import pytest
 from ludarium.analysis import Answer, Progress, Value
 from ludarium.analysis.corso import CorsoSolver
 from ludarium.analysis.osiron import OsironSolution
-from ludarium.analysis.search import EndgameSolver, exact_positions
+from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import key_masks
-from ludarium.envs import Game, Position, from_record, make_game
+from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
-from ludarium.training.agents import Agent
 from tests.games import ALL_GAMES, garbage, random_game
 
 MEMORY = 1 << 22
@@ -343,55 +342,3 @@ def test_what_cannot_be_searched_is_refused() -> None:
         solver.actions(over)
     assert solver.answer(over).outcome == over.rewards[over.mover] != 0
     assert solver.actions(position)
-
-
-# Sets of positions.
-
-
-def test_exact_positions_are_of_their_games_and_can_be_made_again() -> None:
-    game = SMALL
-    solver = EndgameSolver(game, memory=MEMORY)
-    arguments = {"seed": 3, "limit": 5000, "leads": False, "per_game": 2, "only_choices": True}
-    positions = list(exact_positions(solver, 7, **arguments))
-    assert len(positions) == 7
-    assert len({late.position.states.tobytes() for late in positions}) == 7
-    for late in positions:
-        assert from_record(late.to_record()).unwrapped.board_text() == late.position.board_text()
-        assert set(late.actions) == set(late.position.legal_actions)
-        assert all(answer.is_decided for answer in late.actions.values())
-        assert 0 < len(late.best_actions) < len(late.actions)
-        fresh = EndgameSolver(game, memory=MEMORY).actions(late.position, leads=False)
-        assert {action: answer.low for action, answer in fresh.items()} == {
-            action: answer.low for action, answer in late.actions.items()
-        }
-    again = list(exact_positions(solver, 7, **arguments))
-    assert [late.to_record() for late in again] == [late.to_record() for late in positions]
-
-
-class FirstAgent(Agent):
-    """Plays the first legal action."""
-
-    def actions(self, states: np.ndarray) -> np.ndarray:
-        positions = [Position.of_state(self.game, state) for state in states]
-        return np.array([position.legal_actions[0] for position in positions])
-
-
-def test_exact_positions_of_games_that_an_agent_plays() -> None:
-    game = SMALL
-    solver = EndgameSolver(game, memory=MEMORY)
-    agent = FirstAgent(game, "first")
-    for late in exact_positions(solver, 2, agent=agent, opening=2, limit=300):
-        position = late.position.copy()
-        for _ in range(late.plies_to_end):
-            assert not position.is_over
-            position.play(agent.choose(position))
-        assert position.ply == late.position.ply + late.plies_to_end
-
-
-def test_exact_positions_that_cannot_be_made_are_refused() -> None:
-    solver = EndgameSolver(SMALL, memory=MEMORY)
-    pointless = EndgameSolver(ALL_GAMES["oddity"](max_plies=1), memory=MEMORY)
-    with pytest.raises(ValueError, match="100 games in a row"):
-        list(exact_positions(pointless, 1, only_choices=True))
-    with pytest.raises(ValueError, match="per_game is 1 or more"):
-        list(exact_positions(solver, 1, per_game=0))
