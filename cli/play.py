@@ -19,7 +19,6 @@ from ludarium.arena.levels import AUTO, LevelFactory
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.models import load_header
-from ludarium.models.header import MINIMAX_SEARCH
 from ludarium.training.agents import AgentFactory, read_agent
 from ludarium.training.agents.checkpoints import (
     DEFAULT_SIMULATIONS,
@@ -203,8 +202,6 @@ def _own_variant(agent: CheckpointAgent, game: Game) -> Variant:
 
     path = agent.checkpoint_path(game.options)
     header = load_header(path)
-    if header.search == MINIMAX_SEARCH:
-        raise _NoPageError(f"{agent.label} was learnt by Descent, whose search the page lacks")
     check_fits(header, game, agent.label)
     return Variant(game, path, agent.label)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ludarium.configs import (
     ALGORITHMS,
     AlphaZeroConfig,
-    DescentConfig,
     TrainingConfig,
     apply_settings,
     load_config,
@@ -37,7 +36,6 @@ run after the current iteration. The same command resumes the run, also after a 
 
   ludarium train corso                                   the default configuration
   ludarium train corso --algorithm ppo                   PPO instead of AlphaZero
-  ludarium train corso --algorithm descent               minimax without a policy (Descent)
   ludarium train corso --config corso/demo               a shipped one, by name
   ludarium train corso --config my.yaml --set seed=3     your own file, with one key changed
   ludarium train corso --option size=6 --folder runs/corso-6    a board of another size
@@ -57,7 +55,6 @@ _USUAL_SETTINGS = {
         "replay={first: 60000, last: 200000}",
     ),
     "ppo": ("budget={iterations: 2000, minutes: 20}", "evaluation.simulations=0"),
-    "descent": ("budget={iterations: 2000, minutes: 20}",),
 }
 
 _STOPPING = "stopping after this iteration (Ctrl-C again: at once, losing it)"
@@ -109,7 +106,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         "--config",
         metavar="FILE",
         help=f"a YAML file, or a shipped configuration ({', '.join(shipped())}); "
-        "default: GAME/default, GAME/ppo or GAME/descent",
+        "default: GAME/default or GAME/ppo",
     )
     parser.add_argument(
         "--option",
@@ -167,10 +164,6 @@ def trainer_class_of(algorithm: str) -> type[Trainer]:
         from ludarium.training.ppo.loop import PPOTrainer
 
         return PPOTrainer
-    if algorithm == "descent":
-        from ludarium.training.descent.loop import DescentTrainer
-
-        return DescentTrainer
     from ludarium.training.alphazero.loop import AlphaZeroTrainer
 
     return AlphaZeroTrainer
@@ -179,7 +172,7 @@ def trainer_class_of(algorithm: str) -> type[Trainer]:
 def describe_plan(config: TrainingConfig) -> str:
     """One sentence on what a run will do, and when it will end."""
     parts = []
-    if isinstance(config, AlphaZeroConfig | DescentConfig):
+    if isinstance(config, AlphaZeroConfig):
         if config.bootstrap.positions:
             parts.append(
                 f"first {config.bootstrap.positions:,} positions of games by tree search with "

@@ -5,12 +5,11 @@ lists them.
 """
 
 from .loading import apply_settings, load_config, shipped
-from .schema import ALGORITHMS, AlphaZeroConfig, DescentConfig, PPOConfig, TrainingConfig
+from .schema import ALGORITHMS, AlphaZeroConfig, PPOConfig, TrainingConfig
 
 __all__ = [
     "ALGORITHMS",
     "AlphaZeroConfig",
-    "DescentConfig",
     "PPOConfig",
     "TrainingConfig",
     "apply_settings",

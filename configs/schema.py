@@ -80,18 +80,6 @@ def _schedule(value: Any) -> Any:
     return value
 
 
-def _scheduled(schedule: Schedule, progress: float) -> int:
-    """The number at ``progress`` (0 to 1) of the run."""
-    if isinstance(schedule, int):
-        return schedule
-    return [count for start, count in schedule if start <= progress][-1]
-
-
-def _most_scheduled(schedule: Schedule) -> int:
-    """The largest number of a schedule."""
-    return schedule if isinstance(schedule, int) else max(count for _, count in schedule)
-
-
 def _opponents(value: Any) -> Any:
     names = [value] if isinstance(value, str) else value
     if (
@@ -262,49 +250,16 @@ class SelfPlay(Section):
 
     def simulations_at(self, progress: float) -> int:
         """Simulations per move at ``progress`` (0 to 1) of the run."""
-        return _scheduled(self.simulations, progress)
+        if isinstance(self.simulations, int):
+            return self.simulations
+        return [count for start, count in self.simulations if start <= progress][-1]
 
     @property
     def most_simulations(self) -> int:
         """The largest number of simulations in the schedule."""
-        return _most_scheduled(self.simulations)
-
-
-class DescentSelfPlay(Section):
-    """How self-play by Descent generates positions to learn from.
-
-    ``games``: number of games played in parallel. ``positions``: positions of the trees that one
-    iteration records. ``workers``: as in `SelfPlay`. ``batch``: most positions that one group of
-    games gives the network at a time.
-
-    ``expansions``: positions that the search expands for each move, a number or a schedule of
-    [progress, expansions] pairs; a line that has begun is followed to the end of the game.
-    ``score_weight``: weight of the score beside the result in the value of a position, in games
-    with points. ``exploitation``, ``final_exploitation``: at the start and at the end of the run,
-    the chance that the best action is played and none is drawn by its rank (the ordinal
-    distribution). ``opening_plies``: each game starts with a random number of random plies, from 0
-    to this. ``cache``: megabytes for the evaluation cache, all groups together; 0: no cache.
-    """
-
-    games: Games = 96
-    positions: Annotated[int, whole(1, 10_000_000)] = 16_384
-    workers: Annotated[int, whole(1, 1024)] | None = None
-    batch: Batch = 512
-    expansions: Schedule = 64
-    score_weight: Weight = 0.5
-    exploitation: Fraction = 0.0
-    final_exploitation: Fraction = 0.9
-    opening_plies: OpeningPlies = 4
-    cache: Annotated[float, real(0, 1_000_000)] = 64.0
-
-    def expansions_at(self, progress: float) -> int:
-        """Expansions per move at ``progress`` (0 to 1) of the run."""
-        return _scheduled(self.expansions, progress)
-
-    @property
-    def most_expansions(self) -> int:
-        """The largest number of expansions in the schedule."""
-        return _most_scheduled(self.expansions)
+        if isinstance(self.simulations, int):
+            return self.simulations
+        return max(count for _, count in self.simulations)
 
 
 class Bootstrap(Section):
@@ -331,8 +286,8 @@ class Replay(Section):
     last: Annotated[int, whole(1, 1_000_000_000)] = 300_000
 
 
-class ValueLearner(Section):
-    """How the network learns values.
+class Learner(Section):
+    """How the network learns.
 
     ``batch``: positions in a gradient step. ``replay_ratio``: how many times each new position is
     sampled, on average. ``learning_rate``, ``final_learning_rate``: at the start and the end of the
@@ -341,7 +296,12 @@ class ValueLearner(Section):
 
     ``value_weight``, ``score_weight``: loss weights of the outcome and of the final score.
     ``ema_decay``: decay of the exponential moving average of the weights (EMA); the EMA network is
-    the one that plays.
+    the one that plays. ``search_value``: weight of the search's root value in the value target; the
+    game's outcome has the rest.
+
+    ``ownership_weight``: loss weight of the ownership head, which predicts who owns each cell at
+    the end of the game (Corso and Obsidio only); 0: no such head. The saved agent does not contain
+    the head.
     """
 
     batch: Batch = 512
@@ -354,19 +314,6 @@ class ValueLearner(Section):
     value_weight: Weight = 1.0
     score_weight: Weight = 0.5
     ema_decay: Fraction = 0.995
-
-
-class Learner(ValueLearner):
-    """How the network learns policies and values.
-
-    ``search_value``: weight of the search's root value in the value target; the game's outcome has
-    the rest.
-
-    ``ownership_weight``: loss weight of the ownership head, which predicts who owns each cell at
-    the end of the game (Corso and Obsidio only); 0: no such head. The saved agent does not contain
-    the head.
-    """
-
     search_value: Fraction = 0.5
     ownership_weight: Weight = 0.0
 
@@ -511,7 +458,7 @@ class TrainingConfig(Section):
     """The keys that the configurations of all algorithms share.
 
     ``game``: name of the game. ``options``: its options; those left out have their defaults.
-    ``algorithm``: ``alphazero``, ``ppo`` or ``descent``. ``seed``: of all randomness. ``device``:
+    ``algorithm``: ``alphazero`` or ``ppo``. ``seed``: of all randomness. ``device``:
     ``auto`` (a GPU if torch finds one), ``cpu``, ``cuda`` and so on.
 
     ``start``: a trained agent, whose weights the network begins with: a checkpoint, the folder of a
@@ -585,23 +532,8 @@ class PPOConfig(TrainingConfig):
         return self
 
 
-class DescentConfig(TrainingConfig):
-    """Configuration of a run of `ludarium.training.descent`.
-
-    ``backend``: what runs the network in self-play; ``auto`` measures them and takes the fastest.
-    """
-
-    algorithm: Literal["descent"] = "descent"
-    backend: Backend = "auto"
-    self_play: DescentSelfPlay = DescentSelfPlay()
-    bootstrap: Bootstrap = Bootstrap()
-    replay: Replay = Replay()
-    learner: ValueLearner = ValueLearner(replay_ratio=1.0)
-
-
 #: The configuration class of each algorithm.
 ALGORITHMS: dict[str, type[TrainingConfig]] = {
     "alphazero": AlphaZeroConfig,
     "ppo": PPOConfig,
-    "descent": DescentConfig,
 }

@@ -82,7 +82,6 @@ def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
         "network": {"shape": asdict(checkpoint.shape), **asdict(checkpoint.architecture)},
         "step": checkpoint.step,
         "notes": checkpoint.notes,
-        "search": checkpoint.search,
     }
     if checkpoint.variants:
         description["variants"] = checkpoint.variants

@@ -23,10 +23,6 @@ from .shape import Architecture, NetworkShape
 KEY = "ludarium"  # of the description in the header
 FORMAT = 3
 
-TREE_SEARCH = "policy-value"  #: Monte-Carlo tree search, by policy and value
-MINIMAX_SEARCH = "minimax"  #: best-first minimax, by the value alone; the policy is not trained
-SEARCHES = (TREE_SEARCH, MINIMAX_SEARCH)
-
 # Upper limits of what a file may ask for, far above any network of a game.
 _MOST_BYTES = 1 << 30
 _MOST_HEADER_BYTES = 1 << 21
@@ -62,7 +58,6 @@ class CheckpointHeader:
         variants: the sets of options that the network learnt, if it is one for many
             (`ludarium.models.family`); ``options`` are those that it was evaluated with.
         notes: information for people: configuration, seed, wall time, results.
-        search: by which search it plays, one of `SEARCHES`.
     """
 
     game: str
@@ -73,7 +68,6 @@ class CheckpointHeader:
     step: int
     variants: list[dict[str, Any]] = field(default_factory=list, kw_only=True)
     notes: dict[str, Any] = field(default_factory=dict, kw_only=True)
-    search: str = field(default=TREE_SEARCH, kw_only=True)
 
 
 def load_header(path: str | os.PathLike[str]) -> CheckpointHeader:
@@ -220,18 +214,7 @@ def header_of(file: CheckpointFile) -> CheckpointHeader:
         step=_item(description, "step", int),
         variants=_variants(description, architecture),
         notes=_item(description, "notes", dict),
-        search=_search(description),
     )
-
-
-def _search(description: dict[str, Any]) -> str:
-    """By which search the network plays; older files do not say, and mean `TREE_SEARCH`."""
-    search = description.get("search", TREE_SEARCH)
-    if search not in SEARCHES:
-        raise ValueError(
-            f"it plays by a search called {search!r:.80}; this program has {', '.join(SEARCHES)}"
-        )
-    return search
 
 
 def _item(mapping: dict[str, Any], key: str, kind: type) -> Any:

@@ -150,15 +150,6 @@ class WrappedNetwork(PolicyValueNetwork):
         self.onnx_graphs = {}
 
 
-class ScoreAsPolicy(WrappedNetwork):
-    """A network whose "policy" is one number, the score: for searches that need no policy."""
-
-    def forward(self, observation: Tensor) -> Output:
-        """Evaluate float observations [B, *shape.observation]; the policy is float [B, 1]."""
-        _, outcome, score = self.network(observation)
-        return Output(score[:, None], outcome, score)
-
-
 class ScoreInValue(WrappedNetwork):
     """A network whose outcome is partly the score, so that its value is too.
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.models import Architecture, CheckpointHeader, NetworkShape
-from ludarium.models.header import MINIMAX_SEARCH
 from ludarium.models.options import option_features
 from ludarium.models.shape import check_member, policy_planes
 
@@ -123,19 +122,18 @@ def fits(header: CheckpointHeader, game: Game) -> bool:
     return set(header.variants[0]) == set(game.options)
 
 
-def fitted(checkpoint: Checkpoint, game: Game, name: str, needs_policy: bool = True) -> Checkpoint:
+def fitted(checkpoint: Checkpoint, game: Game, name: str) -> Checkpoint:
     """A checkpoint as the one of a game: what it holds, or of a network for many boards this one's.
 
     Args:
         checkpoint: of any kind.
         game: to play.
         name: of the checkpoint, for messages.
-        needs_policy: whether one that plays without a policy is refused.
 
     Raises:
         ValueError: see `check_fits`.
     """
-    check_fits(checkpoint, game, name, needs_policy)
+    check_fits(checkpoint, game, name)
     if not checkpoint.variants:
         return checkpoint
     return replace(
@@ -146,13 +144,8 @@ def fitted(checkpoint: Checkpoint, game: Game, name: str, needs_policy: bool = T
     )
 
 
-def check_fits(
-    checkpoint: CheckpointHeader, game: Game, name: str, needs_policy: bool = True
-) -> None:
-    """Raise ``ValueError`` unless a checkpoint, called ``name``, can play ``game``.
-
-    With ``needs_policy`` one that plays without a policy is refused too.
-    """
+def check_fits(checkpoint: CheckpointHeader, game: Game, name: str) -> None:
+    """Raise ``ValueError`` unless a checkpoint, called ``name``, can play ``game``."""
     if checkpoint.game != game.name or checkpoint.version != game.version:
         raise ValueError(
             f"checkpoint {name} plays {checkpoint.game} version {checkpoint.version}, not "
@@ -162,12 +155,6 @@ def check_fits(
         raise ValueError(
             f"checkpoint {name} was trained with options {checkpoint.options}, which do not "
             f"fit {game}: train one for these, or take another agent (uct:1000)"
-        )
-    if needs_policy and checkpoint.search == MINIMAX_SEARCH:
-        raise ValueError(
-            f"checkpoint {name} was learnt by Descent and has no policy, which is needed here; it "
-            "plays in `ludarium evaluate`, `tournament` and `play --terminal`, and otherwise take "
-            "an agent of `ludarium train` with alphazero or ppo"
         )
 
 

@@ -16,7 +16,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 import torch
 
-from ludarium.configs.schema import DescentSelfPlay, SelfPlay
+from ludarium.configs.schema import SelfPlay
 from ludarium.envs.engine.threads import split
 from ludarium.models.inference import torch_threads
 from ludarium.training.runs.state import flatten, unflatten
@@ -49,7 +49,6 @@ class GroupOfGames(Protocol):
 
 
 Group = TypeVar("Group", bound=GroupOfGames)
-Config = TypeVar("Config", SelfPlay, DescentSelfPlay)
 
 
 class GroupedPlay(Generic[Group]):
@@ -101,7 +100,7 @@ def number_of_groups(threads: int) -> int:
     return threads + 1 if threads > 1 else 1
 
 
-def share_of_group(config: Config, threads: int) -> Config:
+def share_of_group(config: SelfPlay, threads: int) -> SelfPlay:
     """The configuration of one of the groups: its games, positions and megabytes of cache."""
     count = number_of_groups(threads)
     return config.model_copy(

@@ -122,7 +122,7 @@ def configuration_page() -> str:
         for key, field in common.items()
         if _is_section(field.annotation)
     ]
-    titles = {"alphazero": "AlphaZero", "ppo": "PPO", "descent": "Descent"}
+    titles = {"alphazero": "AlphaZero", "ppo": "PPO"}
     for algorithm, kind in ALGORITHMS.items():
         own = {key: field for key, field in kind.model_fields.items() if key not in common}
         text = explanations(kind)

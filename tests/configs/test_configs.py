@@ -24,8 +24,7 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
     assert "corso/demo" in shipped()
     for name in GAMES:
         assert load_config(f"{name}/default").algorithm == "alphazero"
-        for algorithm in ("ppo", "descent"):
-            assert load_config(f"{name}/{algorithm}").algorithm == algorithm
+        assert load_config(f"{name}/ppo").algorithm == "ppo"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +35,7 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
         ("game: corso\nlearner: {batch: 0}", r"learner\.batch: .*\(given 0\)"),
         ("game: corso\nlearner: {batch: many}", r"learner\.batch: .*\(given 'many'\)"),
         ("game: corso\nself_play: {simulations: []}", "self_play"),
-        ("game: corso\nalgorithm: dqn", "algorithm: there is none called 'dqn'.*ppo, descent"),
+        ("game: corso\nalgorithm: dqn", "algorithm: there is none called 'dqn'.*alphazero, ppo"),
         ("game: corso\nalgorithm: ppo\nself_play: {}", "self_play: there is no such key"),
         ("game: corso\nopponents: {}", "opponents: there is no such key"),
         ("game: corso\nnetwork: {size: huge}", r"network\.size: .*tiny.*small.*base.*'huge'"),

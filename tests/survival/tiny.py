@@ -13,7 +13,6 @@ from ludarium.configs import TrainingConfig, apply_settings, load_config
 from ludarium.models import PolicyValueNetwork, build_network
 from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.alphazero.replay import Replay
-from ludarium.training.descent.loop import DescentTrainer
 from ludarium.training.networks import network_shape
 from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.runs.folder import RunFolder
@@ -36,12 +35,6 @@ _OWN = {
         "backend=eager",
         "self_play={games: 8, positions: 64, workers: 1, simulations: 4, opening_plies: 2}",
         "bootstrap={positions: 0}",
-        "replay={first: 60, last: 120}",
-        "learner={batch: 32, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
-    ],
-    "descent": [
-        "backend=eager",
-        "self_play={games: 4, positions: 64, workers: 1, expansions: 4, batch: 16}",
         "replay={first: 60, last: 120}",
         "learner={batch: 32, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
     ],
@@ -105,7 +98,6 @@ class DriftTrainer(Trainer):
 
 _TRAINERS: dict[str, type[Trainer]] = {
     "alphazero": AlphaZeroTrainer,
-    "descent": DescentTrainer,
     "ppo": PPOTrainer,
     "drift": DriftTrainer,
 }
@@ -132,7 +124,7 @@ class Listener(Reporter):
 
 def tiny_config(algorithm: str) -> TrainingConfig:
     """The configuration of a tiny run."""
-    shipped = f"corso/{algorithm}" if algorithm in ("ppo", "descent") else "corso/demo"
+    shipped = f"corso/{algorithm}" if algorithm == "ppo" else "corso/demo"
     return apply_settings(load_config(shipped), [*_COMMON, *_OWN.get(algorithm, [])])
 
 

@@ -9,7 +9,6 @@ from ludarium.cli import main
 from ludarium.configs import load_config
 from ludarium.models import load_checkpoint
 from ludarium.training.alphazero.loop import AlphaZeroTrainer
-from ludarium.training.descent.loop import DescentTrainer
 from ludarium.training.ppo.loop import PPOTrainer
 from tests.tiny_runs import ALPHAZERO, ARGUMENTS, TinyRuns
 
@@ -22,21 +21,10 @@ PPO = (
     "learner={batch: 32}",
     "evaluation={every: 0}",
 )
-DESCENT = (
-    "options={size: 3}",
-    "backend=eager",
-    "budget={iterations: 1}",
-    "network={channels: 8, blocks: 1}",
-    "self_play={games: 8, positions: 128, workers: 1, expansions: 8, batch: 64}",
-    "bootstrap={positions: 0}",
-    "learner={batch: 32}",
-    "evaluation={every: 0}",
-)
 RUNS = TinyRuns(AlphaZeroTrainer, "corso/demo", ALPHAZERO)
 OF_ALL = {
     "alphazero": RUNS,
     "ppo": TinyRuns(PPOTrainer, "corso/ppo", PPO),
-    "descent": TinyRuns(DescentTrainer, "corso/descent", DESCENT),
 }
 
 

@@ -82,7 +82,7 @@ class TrainedAgent(AgentFactory):
         from .network import network_agent
 
         checkpoint = load_checkpoint(self.checkpoint_path(game.options))
-        checkpoint = fitted(checkpoint, game, self.label, needs_policy=False)
+        checkpoint = fitted(checkpoint, game, self.label)
         if self.score:
             check_score(game, self.score)
             _check_learnt_score(checkpoint, self.label)
@@ -95,7 +95,6 @@ class TrainedAgent(AgentFactory):
             simulations,
             self.temperature,
             self.time,
-            checkpoint.search,
             score=self.score,
             bound=self.bound,
         )

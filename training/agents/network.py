@@ -10,14 +10,12 @@ from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.models import InferenceEngine
 from ludarium.models.backends import BATCH_INVARIANT
-from ludarium.models.header import MINIMAX_SEARCH, TREE_SEARCH
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.search import Evaluator, Search, SearchResult, SearchSettings
 
 from .agent import Agent, Seed
 from .checkpoints import DEFAULT_SIMULATIONS, network_name
-from .minimax import MinimaxAgent
-from .settings import check_simulations, duration_text
+from .settings import check_simulations
 from .thinking import BOUND, ThinkingAgent, evaluator_with_draws, with_score
 
 _BATCH = 128
@@ -178,7 +176,6 @@ def network_agent(
     simulations: int = DEFAULT_SIMULATIONS,
     temperature: float = 0.0,
     time: float | None = None,
-    search: str = TREE_SEARCH,
     backend: str = "auto",
     score: float = 0.0,
     bound: float | None = None,
@@ -190,32 +187,12 @@ def network_agent(
         label: its name in tables, without settings.
         simulations: for each move.
         time: seconds for each move, in place of simulations.
-        search: by which search it plays, see `ludarium.models.header`.
         backend: see `ludarium.models.InferenceEngine`.
         bound: see `ThinkingAgent`; only with a time.
 
     Raises:
-        ValueError: a setting is out of range, or has no use; or the search has no policy, from
-            which a ``temperature`` draws.
+        ValueError: a setting is out of range, or has no use.
     """
-    if search == MINIMAX_SEARCH:
-        assert isinstance(network, PolicyValueNetwork)
-        if temperature:
-            raise ValueError(
-                f"{label} was learnt by Descent and has no policy to draw from by a temperature; "
-                "leave the temperature out"
-            )
-        if score:
-            raise ValueError(
-                f"{label} was learnt by Descent, whose values have the score in them already; "
-                f"leave out score={score:g}"
-            )
-        if bound is not None:
-            raise ValueError(f"{label} was learnt by Descent and takes no bound: leave it out")
-        name = network_name(label, simulations, 0.0)
-        if time is not None:
-            name = f"{label}?time={duration_text(time)}"
-        return MinimaxAgent(game, network, simulations, name, seed, backend, time)
     if time is not None:
         bound = BOUND if bound is None else bound
         return ThinkingAgent(

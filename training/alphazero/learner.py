@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from ludarium.configs.schema import Learner as LearnerConfig
-from ludarium.configs.schema import ValueLearner
 from ludarium.models.network import BoardNetwork, OwnershipNetwork, PolicyValueNetwork
 
 from .objective import Objective, Terms, shares, weighted_sum
@@ -72,14 +71,13 @@ class Learner:
     def __init__(
         self,
         network: PolicyValueNetwork,
-        config: ValueLearner,
+        config: LearnerConfig,
         has_score: bool,
         device: str = "cpu",
         workers: int = 1,
     ) -> None:
         self.config = config
-        ownership_weight = config.ownership_weight if isinstance(config, LearnerConfig) else 0.0
-        self._objective = Objective(config, has_score, ownership_weight)
+        self._objective = Objective(config, has_score, config.ownership_weight)
         self.device = torch.device(device)
         # Channels last, and AdamW in one pass (fused): a step takes two thirds of the time.
         network = network.to(self.device)
@@ -88,7 +86,7 @@ class Learner:
         self.step = 0
         self.ownership: nn.Module | None = None
         self._learning: nn.Module = self.network
-        if ownership_weight:
+        if config.ownership_weight:
             if not isinstance(self.network, BoardNetwork):
                 raise ValueError(
                     "learner.ownership_weight needs a network of ludarium for boards; leave it out"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ludarium.configs.schema import ValueLearner
+from ludarium.configs.schema import Learner
 from ludarium.models.family import FamilyNetwork
 from ludarium.models.network import Output
 
@@ -38,7 +38,7 @@ class Objective:
         ownership_weight: of an `OwnershipNetwork`.
     """
 
-    config: ValueLearner
+    config: Learner
     has_score: bool
     ownership_weight: float = 0.0
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.configs.schema import DescentSelfPlay
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
@@ -48,7 +47,7 @@ from .samples import join_samples, sample_dtype
 _LEAST_BATCH_OF_A_GPU = 64  # smaller batches are not faster
 
 
-def choose_threads(config: SelfPlayConfig | DescentSelfPlay, device: str) -> int:
+def choose_threads(config: SelfPlayConfig, device: str) -> int:
     """Number of threads: one per core by default; fewer on a GPU where batches would be small."""
     if config.workers is not None:
         return config.workers

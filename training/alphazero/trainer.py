@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from ludarium.configs import AlphaZeroConfig, DescentConfig
+from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.random_positions import random_observations
@@ -60,7 +60,7 @@ class ReplayTrainer(Trainer):
         learner: of the network.
     """
 
-    config: AlphaZeroConfig | DescentConfig
+    config: AlphaZeroConfig
 
     def build(self, saved: State | None) -> None:
         """Make the network, the learner, the replay buffer, and whoever plays."""

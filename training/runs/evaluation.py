@@ -14,7 +14,6 @@ from typing import Any
 from ludarium.configs.schema import Evaluation as EvaluationConfig
 from ludarium.envs.engine.game import Game
 from ludarium.models import PolicyValueNetwork
-from ludarium.models.header import TREE_SEARCH
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import play_anchors, play_match
@@ -36,7 +35,6 @@ class Evaluation:
         guess: the agent's rating by the evaluation before, if there is one.
         seed: of openings and opponents.
         backend: of the network, see `ludarium.models.InferenceEngine`.
-        search: by which search it plays, see `ludarium.models.header`.
     """
 
     iteration: int
@@ -47,7 +45,6 @@ class Evaluation:
     guess: float | None
     seed: int
     backend: str
-    search: str = TREE_SEARCH
 
     @property
     def opponents(self) -> list[str]:
@@ -66,7 +63,6 @@ class Evaluation:
             self.network,
             f"iteration {self.iteration}",
             simulations=self.config.simulations,
-            search=self.search,
             backend=self.backend,
         )
         if isinstance(self.config.against, str):

@@ -57,12 +57,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "solved": "share of the positions of finished games that have exact targets (with "
         "`self_play.solve`); 0 in the bootstrap",
     },
-    "Descent, beside those of AlphaZero": {
-        "expansions_per_move": "expansions of each search in self-play",
-        "exploitation": "chance that self-play takes the best action without drawing one",
-        "expansions_per_second": "expansions per second of all searches together",
-        "resolved": "share of the recorded positions whose value is proven",
-    },
     "PPO": {
         "steps_per_second": "the learner's actions per second, playing and learning together",
         "games": "games finished",

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from ludarium.configs import AlphaZeroConfig, DescentConfig, PPOConfig, TrainingConfig
+from ludarium.configs import AlphaZeroConfig, PPOConfig, TrainingConfig
 from ludarium.envs.engine.files import MEGABYTE
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
@@ -25,9 +25,6 @@ from ludarium.training.alphazero.exact import TABLE_BYTES
 from ludarium.training.alphazero.mixture import games_of
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.alphazero.self_play import choose_threads
-from ludarium.training.descent import tree as minimax_tree
-from ludarium.training.descent.samples import sample_dtype as descent_sample_dtype
-from ludarium.training.descent.self_play import tree_room
 from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.search.tree import EDGE, NODE, root_dtype
 
@@ -58,7 +55,7 @@ def check_resources(config: TrainingConfig, game: Game) -> None:
             would take more memory than this process may have; the message names the keys.
     """
     device = check_device(config.device)
-    if isinstance(config, AlphaZeroConfig | DescentConfig):
+    if isinstance(config, AlphaZeroConfig):
         most = _MOST_WORKERS_OF_A_CORE * available_cores()
         workers = config.self_play.workers
         if workers is not None and workers > most:
@@ -109,8 +106,6 @@ def memory_of(config: TrainingConfig, game: Game, device: str) -> list[Part]:
     """The most memory that a run takes, in bytes. Assumes for trees that every action is legal."""
     if isinstance(config, AlphaZeroConfig):
         return list(_alphazero(config, game, device))
-    if isinstance(config, DescentConfig):
-        return list(_descent(config, game, device))
     assert isinstance(config, PPOConfig)
     return list(_ppo(config, game))
 
@@ -154,36 +149,6 @@ def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Par
         + play.games * activations
         + 2 * batch,
         "network or learner.batch",
-    )
-
-
-def _descent(config: DescentConfig, game: Game, device: str) -> Iterator[Part]:
-    play, actions = config.self_play, game.num_actions
-    threads = choose_threads(play, device)
-    observation = prod(game.observation_shape) * _FLOAT
-    room, state = tree_room(game, play), game.state_dtype.itemsize
-    yield Part(
-        "search trees",
-        play.games * (room * (actions * minimax_tree.NODE.itemsize + state + _FLOAT)),
-        "self_play.games or self_play.expansions",
-    )
-    sample = descent_sample_dtype(game).itemsize
-    yield Part(
-        "new positions",
-        (play.positions + (threads + 1) * room) * (1 + _COPIES_OF_RESULTS) * sample,
-        "self_play.positions",
-    )
-    yield Part("replay", max(config.replay.first, config.replay.last) * sample, "replay.last")
-    bootstrapped = sample_dtype(game).itemsize
-    yield Part("bootstrap", 2 * config.bootstrap.positions * bootstrapped, "bootstrap.positions")
-    yield Part("cache", int(play.cache * MEGABYTE), "self_play.cache")
-    weights, activations = _network(config, game)
-    asked = (threads + 1) * max(play.batch, actions) * (observation + activations)
-    batch = config.learner.batch * (observation + actions * _FLOAT + _ACTIVATIONS * activations)
-    yield Part(
-        "network",
-        weights * (_LEARNER_COPIES + threads) + asked + 2 * batch,
-        "network, self_play.batch or learner.batch",
     )
 
 

@@ -12,7 +12,6 @@ from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.models import CheckpointHeader, load_header
-from ludarium.models.header import TREE_SEARCH
 from ludarium.models.options import option_features
 from ludarium.training.agents.checkpoints import TrainedAgent
 from ludarium.training.agents.names import read_agent
@@ -47,7 +46,6 @@ def take_weights(
     config: TrainingConfig,
     game: Game,
     variants: Sequence[Game],
-    search: str,
 ) -> None:
     """Give a network the weights of the agent that its run starts from, or make it begin as that.
 
@@ -56,7 +54,6 @@ def take_weights(
         config: of the run, with ``start``.
         game: the rules.
         variants: the game with each set of options that the network learns, if there are several.
-        search: by which search the run's agent plays, see `ludarium.models.header`.
 
     Raises:
         ValueError: the agent is none of the game, or has a network that cannot grow into this one.
@@ -69,7 +66,7 @@ def take_weights(
     assert name is not None, "the caller has looked"
     checkpoint = load_checkpoint(_checkpoint_path(name, game))
     architecture = chosen_architecture(game, config.network, variants)
-    _check(checkpoint, f"start: {quoted(name)}", game, variants, search)
+    _check(checkpoint, f"start: {quoted(name)}", game, variants)
     if checkpoint.architecture == architecture:
         network.load_state_dict(checkpoint.network.state_dict())
         return
@@ -93,15 +90,9 @@ def _checkpoint_path(name: str, game: Game) -> Path:
     return agent.checkpoint_path(game.options)
 
 
-def _check(
-    checkpoint: CheckpointHeader,
-    name: str,
-    game: Game,
-    variants: Sequence[Game],
-    search: str,
-) -> None:
+def _check(checkpoint: CheckpointHeader, name: str, game: Game, variants: Sequence[Game]) -> None:
     """Raise ``ValueError`` unless weights of a checkpoint mean the same to a run's network."""
-    check_fits(checkpoint, game, name, needs_policy=search == TREE_SEARCH)
+    check_fits(checkpoint, game, name)
     if bool(checkpoint.variants) != bool(variants):
         of_many, of_one = (
             ("the agent", "the run") if checkpoint.variants else ("the run", "the agent")

@@ -18,7 +18,6 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
-from ludarium.models.header import TREE_SEARCH
 from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import load_ratings, measure_ratings, save_ratings
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
@@ -100,8 +99,6 @@ class Trainer(ABC):
     columns: ClassVar[tuple[Column, ...]]
     #: Further columns of a run on a cluster.
     cluster_columns: ClassVar[tuple[Column, ...]] = ()
-    #: By which search the agent plays, see `ludarium.models.header`.
-    search: ClassVar[str] = TREE_SEARCH
     network: PolicyValueNetwork
 
     def __init__(
@@ -173,7 +170,7 @@ class Trainer(ABC):
         """The network as `build` needs it: random weights, or of a new run those of ``start``."""
         network = fresh_network(self.game, self.config.network, self.variants)
         if is_new and self.config.start is not None:
-            take_weights(network, self.config, self.game, self.variants, self.search)
+            take_weights(network, self.config, self.game, self.variants)
         return network
 
     def network_of(self, game: Game) -> PolicyValueNetwork:
@@ -310,7 +307,6 @@ class Trainer(ABC):
                 guess=self.elo,
                 seed=self.config.seed,
                 backend=self.match_backend,
-                search=self.search,
             )
             self.evaluator.submit(evaluation, self._reach)
         metrics = self.evaluator.take(wait=self.finished)
@@ -367,7 +363,6 @@ class Trainer(ABC):
             variants=[dict(variant.options) for variant in self.variants],
             step=self.step,
             network=self.player,
-            search=self.search,
             notes={
                 "algorithm": config.algorithm,
                 "iteration": self.iteration,
