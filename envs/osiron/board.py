@@ -33,7 +33,18 @@ from ..engine.messages import quoted
 from ..engine.options import Option
 from ..engine.rule import DRAW, table_record
 from . import rules, view
-from .rules import ALL_SPACES, CELLS, CIRCLES, NUM_PLANES, PAIRS, SPACES
+from .rules import (
+    ALL_CIRCLES,
+    BORDERING,
+    BORDERING_PAIRS,
+    CELLS,
+    CIRCLE_SIZE,
+    CIRCLES,
+    NUM_PLANES,
+    PAIRS,
+    POINTING,
+    SPACES,
+)
 
 Point = tuple[int, int]
 
@@ -61,12 +72,28 @@ def _corners(row: int, file: int) -> frozenset[Point]:
 
 
 CORNERS = [_corners(row, file) for row, file in PLACES]
-#: The lower and the higher space of each action.
-PAIR_ENDS = [
-    (lower, higher)
-    for lower, higher in combinations(range(SPACES), 2)
-    if len(CORNERS[lower] & CORNERS[higher]) == 2
-]
+
+
+def _across(corners: frozenset[Point], corner: Point) -> frozenset[Point]:
+    """The triangle that lies opposite across one of its corners."""
+    return frozenset((2 * corner[0] - x, 2 * corner[1] - y) for x, y in corners)
+
+
+def _do_point(one: frozenset[Point], other: frozenset[Point]) -> bool:
+    return any(_across(one, corner) == other for corner in one)
+
+
+def _all_pairs() -> list[tuple[int, int]]:
+    pairs = list(combinations(range(SPACES), 2))
+    bordering = [pair for pair in pairs if len(CORNERS[pair[0]] & CORNERS[pair[1]]) == 2]
+    pointing = [pair for pair in pairs if _do_point(*(CORNERS[space] for space in pair))]
+    return bordering + pointing
+
+
+#: The lower and the higher space of each pair: those that border, then those that point.
+PAIR_ENDS = _all_pairs()
+#: The pairs of each kind of exchange.
+_KINDS = (range(BORDERING_PAIRS), range(BORDERING_PAIRS, PAIRS))
 
 
 def _circle_centres() -> list[Point]:
@@ -128,22 +155,48 @@ def _cell_images(spaces: np.ndarray) -> np.ndarray:
     return images
 
 
-#: The light spaces at the start, by setup; "random" draws them.
-_STARTS = {
-    "beginner": [space for space, (row, _) in enumerate(PLACES) if row < _HEIGHT // 2],
-    "alternating": [space for space, place in enumerate(PLACES) if _points_up(*place)],
-    "random": [],
+#: Who has each space at the start, in index order, by setup.
+_DIAGRAMS = {
+    "beginner": "".join("LD"[row >= _HEIGHT // 2] for row, _ in PLACES),
+    "alternating": "".join("DL"[_points_up(*place)] for place in PLACES),
 }
+_SETUPS = (*_DIAGRAMS, "random", "empty")
 _PLANE_NAMES = (
     *("own pieces", "other pieces", "own three", "own four", "own five"),
     *("other three", "other four", "other five", "forbidden", "own excluded", "other excluded"),
-    *("board", "is light"),
+    *("board", "is light", "is advanced", "is pointing", "is new round", "is placing", "empty"),
 )
 _EVENTS = (
-    *("position repeated", "draw by repetition", "own circle filled", "opponent's circle filled"),
-    "circles of both filled at once",
+    *("circles of both filled at once", "draw without a legal exchange", "position repeated"),
+    *("draw by repetition", "own circle filled", "opponent's circle filled"),
 )
 _MOST_REPETITIONS = 10_000
+
+
+def _setup(value: Any) -> str:
+    """Accepts a name, or a diagram: the name of it, if it has one."""
+    if not isinstance(value, str) or value in _SETUPS:
+        if value in _SETUPS:
+            return value
+        raise ValueError
+    for name, diagram in _DIAGRAMS.items():
+        if value == diagram:
+            return name
+    if set(value) <= set("LD") or len(value) == SPACES:
+        _check_diagram(value)
+        return value
+    raise ValueError
+
+
+def _check_diagram(letters: str) -> None:
+    if len(letters) != SPACES:
+        raise ValueError(f"it has {len(letters)} letters, not {SPACES}")
+    for space, letter in enumerate(letters):
+        if letter not in "LD":
+            raise ValueError(f"its letter for {NAMES[space]} is {quoted(letter)}, not L or D")
+    light = letters.count("L")
+    if light != SPACES // 2:
+        raise ValueError(f"it has {light} L and {SPACES - light} D, not {SPACES // 2} of each")
 
 
 def _repetition(value: Any) -> int:
@@ -154,14 +207,20 @@ def _repetition(value: Any) -> int:
 
 
 class Osiron(Game):
-    """Osiron (David Huffman, 2009): exchange bordering pieces, occupy a whole circle."""
+    """Osiron (David Huffman, 2009): exchange pieces with the opponent, occupy a whole circle."""
 
     name = "osiron"
+    version = 1
     title = "Osiron"
     summary = "exchange neighbouring pieces, fill one of seven interlocked circles"
     credit = "David Huffman, 2009"
     option_list = (
-        Option("setup", "beginner", tuple(_STARTS), "how the pieces lie at the start"),
+        Option(
+            *("setup", "beginner", _setup, "how the pieces lie at the start"),
+            accepted=f"one of {', '.join(map(repr, _SETUPS))}, or {SPACES} letters L and D, who "
+            "has a1 to d5",
+        ),
+        Option("movement", "basic", ("basic", "advanced"), "which pieces can be exchanged"),
         Option("max_plies", 200, range(1, 10_001), "plies after which the game is a draw"),
         Option(
             *("repetition", 3, _repetition, "occurrences of a position that make a draw, or 0"),
@@ -176,65 +235,95 @@ class Osiron(Game):
     def setup(self) -> None:
         self.max_plies = self.options["max_plies"]
         repetition: int = self.options["repetition"]
-        start = set_of(_STARTS[self.options["setup"]])
-        self.random_start = self.options["setup"] == "random"
-        #: For each player the circles that do not count: those that they hold at the start.
-        self.excluded_circles = [
-            [] if self.random_start else _circles_of(start, player) for player in (0, 1)
-        ]
-        counting = [set(range(CIRCLES)) - set(circles) for circles in self.excluded_circles]
-        self.excluded_spaces = [
-            set[int]().union(*(CIRCLE_SPACES[circle] for circle in circles))
-            for circles in self.excluded_circles
-        ]
-        self.state_dtype = rules.state_dtype(self.max_plies // 2 + 1 if repetition else 1)
+        setup: str = self.options["setup"]
+        self.random_start = setup == "random"
+        is_advanced = self.options["movement"] == "advanced"
+        placements = SPACES if setup == "empty" else 0
+        letters = _DIAGRAMS.get(setup, setup if len(setup) == SPACES else "")
+        #: For each player the circles that do not count from the start on: those that they hold.
+        self.excluded_circles = [_circles_of(letters, letter) for letter in "LD"]
+        self.state_dtype = rules.state_dtype(
+            max(0, self.max_plies - placements) // 2 + 1 if repetition else 1
+        )
+        #: The pairs that the movement has: the first so many.
+        self.num_pairs = PAIRS if is_advanced else BORDERING_PAIRS
+        self.num_actions = self.num_pairs + placements
         self.tables = table_record(
             ends=np.array(PAIR_ENDS, np.uint8),
             exchange=np.array([*map(set_of, PAIR_ENDS), 0], np.int32),
-            beside=np.array([set_of(_pairs_beside(pair)) for pair in range(PAIRS)], np.int32),
+            beside=np.array([set_of(_pairs_beside(pair)) for pair in range(PAIRS)], np.int64),
+            kinds=np.array([set_of(pairs) for pairs in _KINDS], np.int64),
             ones_around=np.array([_ones_around(space) for space in range(SPACES)], np.int32),
             gained=np.array(
                 [_ones_around(higher) - _ones_around(lower) for lower, higher in PAIR_ENDS],
                 np.int32,
             ),
-            counting=np.array([_set_of_circles(circles) for circles in counting], np.int32),
-            excluded=np.array([set_of(spaces) for spaces in self.excluded_spaces], np.int32),
-            start=start,
+            start=set_of(space for space, letter in enumerate(letters) if letter == "L"),
             is_random=self.random_start,
+            placements=placements,
+            is_advanced=is_advanced,
+            first_placement=self.num_pairs,
+            num_actions=self.num_actions,
             repetition=repetition,
             max_plies=self.max_plies,
             space_at=_on_cells([1 << space for space in range(SPACES)]),
-            counting_around=np.stack([_on_cells(_circles_around(circles)) for circles in counting]),
+            circles_at=_on_cells([_circles_around(space) for space in range(SPACES)]),
         )
-        self.num_actions = PAIRS
-        self.canonical_turn = CanonicalTurn(_cell_images(HALF_TURN), _pair_images(HALF_TURN))
-        self.action_names = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
+        pair_names = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
+        backwards = [f"{NAMES[higher]}-{NAMES[lower]}" for lower, higher in PAIR_ENDS]
+        self.action_names = [*pair_names[: self.num_pairs], *NAMES[:placements]]
+        self.canonical_turn = CanonicalTurn(_cell_images(HALF_TURN), self._action_images(HALF_TURN))
         self.observation_shape = (NUM_PLANES, _HEIGHT, _WIDTH)
         self.observation_names = _PLANE_NAMES
-        self.action_places = _action_places()
+        kept = [*range(self.num_pairs), *range(PAIRS, PAIRS + placements)]
+        self.action_places = _action_places()[kept]
         self.binary_observation = True
         self.event_names = _EVENTS
-        backwards = [f"{NAMES[higher]}-{NAMES[lower]}" for lower, higher in PAIR_ENDS]
-        self.words = [*self.action_names, *backwards]
-        self.tasks = [*(f"move, but not {name}" for name in self.action_names), "move"]
+        self.words = [*self.action_names, *backwards[: self.num_pairs]]
+        self.tasks = _tasks(is_advanced, pair_names)
+
+    def _action_images(self, spaces: np.ndarray) -> np.ndarray:
+        """Where a symmetry that puts each space at ``spaces[space]`` puts each action."""
+        places = self.num_pairs + spaces[: self.num_actions - self.num_pairs]
+        return np.concatenate([_pair_images(spaces)[: self.num_pairs], places])
 
     def text_to_action(self, state: np.record, text: str) -> int:
         names = text.split("-")
+        has_placements = self.num_actions > self.num_pairs
+        if len(names) == 1 and names[0] in NAMES and has_placements:
+            return self.num_pairs + NAMES.index(text)
         if len(names) != 2:
+            or_place = ", or the space to place a piece on (b5)" if has_placements else ""
             raise ValueError(
-                f"{quoted(text)} is malformed: write two bordering spaces with a hyphen between "
-                "them, one's own first (b5-c5)"
+                f"{quoted(text)} is malformed: write two spaces with a hyphen between them, one's "
+                f"own first (b5-c5){or_place}"
             )
         lower, higher = sorted(_read_space(name) for name in names)
-        if (lower, higher) not in PAIR_ENDS:
-            near = " and ".join(NAMES[space] for space in _spaces_beside(lower))
+        pairs = PAIR_ENDS[: self.num_pairs]
+        if (lower, higher) not in pairs:
+            near = " and ".join(NAMES[space] for space in _spaces_beside(lower, BORDERING))
+            far = " and ".join(NAMES[space] for space in _spaces_beside(lower, POINTING))
+            is_advanced = self.num_pairs > BORDERING_PAIRS
+            neither = ", nor point at each other" if is_advanced else ""
+            points = f" and points at {far}" if is_advanced and far else ""
             raise ValueError(
                 f"{quoted(text)} is malformed: {NAMES[lower]} and {NAMES[higher]} do not share a "
-                f"side; {NAMES[lower]} borders {near}"
+                f"side{neither}; {NAMES[lower]} borders {near}{points}"
             )
-        return PAIR_ENDS.index((lower, higher))
+        return pairs.index((lower, higher))
 
     def why_illegal(self, state: np.record, action: int) -> str:
+        if action >= self.num_pairs:
+            space = action - self.num_pairs
+            return f"there is a piece on {NAMES[space]} already"
+        if state.empty:
+            return "all pieces are placed before any is exchanged"
+        kind = rules.movement(self.tables[0], state)
+        if action not in _KINDS[kind]:
+            return (
+                "in this round pieces that border are exchanged",
+                "in this round pieces that point at each other are exchanged",
+            )[kind]
         if action == state.forbidden:
             return "it would undo the exchange that the opponent has just made"
         lower, higher = PAIR_ENDS[action]
@@ -242,109 +331,130 @@ class Osiron(Game):
         return f"the pieces on {NAMES[lower]} and {NAMES[higher]} are both {colour}"
 
     def board_text(self, state: np.record) -> str:
-        letters = _letters(int(state.light))
+        letters = _letters(state)
         lines = []
         for row in reversed(range(_HEIGHT)):
             in_row = [
                 letter for letter, place in zip(letters, PLACES, strict=True) if place[0] == row
             ]
             lines.append(f"{'abcd'[row]}  {'  ' * _FIRST_FILE[row]}{' '.join(in_row)}")
+            centres = self._centre_line(state, row)
+            if centres:
+                lines.append(centres)
         return "\n".join([*lines, self.standing(state), letters])
 
+    def _centre_line(self, state: np.record, row: int) -> str:
+        """Below a row, marks in the middles of the circles that do not count, if there are any."""
+        line = [" "] * (3 + 2 * _WIDTH)
+        for circle, (x, y) in enumerate(CENTRES):
+            for player, mark in enumerate("ld"):
+                if y == row - _HEIGHT // 2 and not state.counting[player] & 8 << 4 * circle:
+                    line[3 + 2 * (x + _WIDTH // 2)] = mark
+        return "".join(line).rstrip()
+
     def marks(self, state: np.record, player: int) -> str:
-        return ("light: L", "dark: D")[player]
+        marks = ("light: L", "dark: D")[player]
+        if int(state.counting[player]) == ALL_CIRCLES:
+            return marks
+        return f"{marks}, circles that do not count: {'ld'[player]}"
 
     def symmetries(self) -> Symmetries:
         """The symmetries of the hexagon that keep each player's excluded circles in place."""
+        excluded = [
+            [CIRCLE_SPACES[circle] for circle in circles] for circles in self.excluded_circles
+        ]
         images = [
             image
             for image in HEXAGON
-            if all(set(image[list(spaces)].tolist()) == spaces for spaces in self.excluded_spaces)
+            if all(
+                set(image[list(spaces)].tolist()) in circles
+                for circles in excluded
+                for spaces in circles
+            )
         ]
         planes = CELLS * np.arange(NUM_PLANES)[:, None]
         return Symmetries(
-            actions=np.array([_pair_images(image) for image in images], np.int32),
+            actions=np.array([self._action_images(image) for image in images], np.int32),
             observation=np.array(
                 [(planes + _cell_images(image)).ravel() for image in images], np.int32
             ),
         )
 
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
-        own, other = (self._has_circle(after, before["mover"] ^ side) for side in (0, 1))
-        drawn = after["outcome"] == DRAW
-        counts = [self._is_repeated(after), drawn, own, other, own & other]
+        mover = before["mover"]
+        own, other = self._has_circle(after, mover), self._has_circle(after, 1 - mover)
+        drawn, both = after["outcome"] == DRAW, own & other
+        repeated = self._is_repeated(after)
+        counts = [both, drawn & ~both & ~repeated, repeated, drawn & repeated, own, other]
         return np.stack(counts, axis=1, dtype=np.int32)
 
     def _has_circle(self, states: np.ndarray, players: np.ndarray) -> np.ndarray:
         """Whether the players [N] fully occupy a circle that counts for them, bool[N]."""
-        light = states["light"].astype(np.int64)
-        own = np.where(players == 0, light, light ^ ALL_SPACES)
-        full = [own & set_of(spaces) == set_of(spaces) for spaces in CIRCLE_SPACES]
-        counting = [
-            [circle not in self.excluded_circles[player] for player in (0, 1)]
-            for circle in range(CIRCLES)
-        ]
-        return (np.array(full) & np.array(counting)[:, players]).any(axis=0)
+        rows = np.arange(len(states))
+        complete = rules.at_least(states["around"][rows, players].astype(np.int64), CIRCLE_SIZE)
+        found: np.ndarray = complete & states["counting"][rows, players] != 0
+        return found
 
     def _is_repeated(self, states: np.ndarray) -> np.ndarray:
-        """Whether the position has been there before, where the game keeps count, bool[N]."""
-        rows, turns = np.arange(len(states)), states["ply"] >> 1
+        """Whether the position has been there before, where the game keeps count, bool[N].
+
+        A game that an exchange has won, or drawn otherwise, has no more position that counts.
+        """
         if not self.options["repetition"]:
             return np.zeros(len(states), bool)
-        seen = states["history"][rows, states["ply"] & 1]  # of the mover: int32[N, turns kept]
+        exchanges = states["ply"] - int(self.tables[0].placements)
+        rows, turns = np.arange(len(states)), np.maximum(exchanges, 0) >> 1
+        seen = states["history"][rows, states["mover"]]  # int32[N, turns kept]
         now = seen[rows, turns]
         before = np.arange(seen.shape[1]) < turns[:, None]
         repeated: np.ndarray = ((seen == now[:, None]) & before).any(axis=1) & (now != 0)
         return repeated
 
     def action_spots(self) -> np.ndarray:
+        return self._ends().mean(axis=1)
+
+    def _ends(self) -> np.ndarray:
+        """The middles of the two spaces of each action, float[num_actions, 2, 2]."""
         middles = np.array([_middle(space) for space in range(SPACES)])
-        return middles[np.array(PAIR_ENDS)].mean(axis=1)
+        alone = [(space, space) for space in range(self.num_actions - self.num_pairs)]
+        ends: np.ndarray = middles[np.array([*PAIR_ENDS[: self.num_pairs], *alone])]
+        return ends
 
     def scene(self) -> Scene:
-        studs = [
-            _stud(CENTRES[circle], player)
-            for player, circles in enumerate(self.excluded_circles)
-            for circle in circles
-        ]
+        may_exclude = self.num_actions > self.num_pairs or any(self.excluded_circles)
         return Scene(
             bottom=_BOTTOM,
             ground=_ground(),
             slots=[
                 *(_gilded(circle) for circle in range(CIRCLES)),
                 *(_pieces(space) for space in range(SPACES)),
-                ["".join(studs)],
+                *(_studs(centre) for centre in CENTRES),
                 *(_ring(circle) for circle in range(CIRCLES)),
                 [*(_no_entry(*ends) for ends in PAIR_ENDS), ""],
             ],
             roles=[Role(name, _sample(player)) for player, name in enumerate(("light", "dark"))],
-            note="crossed: circle does not count" if studs else "",
-            ends=np.array([_middle(space) for space in range(SPACES)])[np.array(PAIR_ENDS)],
+            note="crossed: circle does not count" if may_exclude else "",
+            ends=self._ends(),
         )
 
 
-def _circles_of(light: int, player: int) -> list[int]:
-    """The circles that a player fully occupies, where ``light`` is the set of player 0's spaces."""
-    own = light ^ ALL_SPACES if player else light
-    return [circle for circle in range(CIRCLES) if not set_of(CIRCLE_SPACES[circle]) & ~own]
-
-
-def _set_of_circles(circles: Iterable[int]) -> int:
-    """A set of circles, as the rules write it."""
-    return sum(8 << 4 * circle for circle in circles)
-
-
-def _circles_around(circles: set[int]) -> list[int]:
-    """For each space, the circles among ``circles`` that contain it, as a set."""
+def _circles_of(letters: str, letter: str) -> list[int]:
+    """The circles whose six spaces all have ``letter``; ``letters`` may be empty."""
     return [
-        _set_of_circles(circle for circle in circles if space in CIRCLE_SPACES[circle])
-        for space in range(SPACES)
+        circle
+        for circle, spaces in enumerate(CIRCLE_SPACES)
+        if letters and all(letters[space] == letter for space in spaces)
     ]
+
+
+def _circles_around(space: int) -> int:
+    """The circles that contain a space, as a set."""
+    return sum(8 << 4 * circle for circle in range(CIRCLES) if space in CIRCLE_SPACES[circle])
 
 
 def _ones_around(space: int) -> int:
     """Counts with a one for each circle that a space lies in."""
-    return sum(1 << 4 * circle for circle in range(CIRCLES) if space in CIRCLE_SPACES[circle])
+    return _circles_around(space) >> 3
 
 
 def _pairs_beside(pair: int) -> list[int]:
@@ -353,9 +463,22 @@ def _pairs_beside(pair: int) -> list[int]:
     return [other for other, spaces in enumerate(PAIR_ENDS) if other != pair and ends & set(spaces)]
 
 
-def _spaces_beside(space: int) -> list[int]:
-    """The spaces that border a space."""
-    return [sum(ends) - space for ends in PAIR_ENDS if space in ends]
+def _spaces_beside(space: int, kind: int) -> list[int]:
+    """The spaces that border a space, or that it points at."""
+    pairs = (PAIR_ENDS[pair] for pair in _KINDS[kind])
+    return [sum(ends) - space for ends in pairs if space in ends]
+
+
+def _tasks(is_advanced: bool, pair_names: list[str]) -> list[str]:
+    """What a mover may have to do, as the view numbers it."""
+    if is_advanced:
+        kinds = ["exchange across a side", "exchange across a corner"]
+        kind_of = [kinds[pair in _KINDS[POINTING]] for pair in range(PAIRS)]
+    else:
+        kinds, kind_of = ["move", "move"], ["move"] * PAIRS
+    exchanges = [f"{kind}, but not {name}" for kind, name in zip(kind_of, pair_names, strict=True)]
+    left = [f"place a piece, {number} left" for number in range(1, SPACES // 2 + 1)]
+    return [*exchanges, *kinds, *left]
 
 
 def _on_cells(values: list[int]) -> np.ndarray:
@@ -366,18 +489,21 @@ def _on_cells(values: list[int]) -> np.ndarray:
 
 
 def _action_places() -> np.ndarray:
-    """Where on two planes over the observation's board each pair is read off.
+    """Where on six planes over the observation's board each pair, then each space, is read off.
 
-    A pair within a row is at its left cell on plane 0, one across rows at its lower cell on
-    plane 1; either is the cell of its lower space.
+    A pair is at the cell of its lower space, on a plane for each way that the higher one can lie
+    from there: to the right (plane 0) or above (1), where they border; across a corner above to the
+    left (2), straight above (3), or above to the right (4). Placements are on plane 5.
     """
-    return np.array(
-        [
-            CELLS * (PLACES[lower][0] != PLACES[higher][0]) + SPACE_CELLS[lower]
-            for lower, higher in PAIR_ENDS
-        ],
-        np.int32,
-    )
+    ways = [(0, 1), (1, 0), (1, -2), (1, 0), (1, 2)]
+    places = []
+    for pair, (lower, higher) in enumerate(PAIR_ENDS):
+        (row, file), (other_row, other_file) = PLACES[lower], PLACES[higher]
+        way = ways.index(
+            (other_row - row, other_file - file), 0 if pair in _KINDS[BORDERING] else 2
+        )
+        places.append(CELLS * way + SPACE_CELLS[lower])
+    return np.array([*places, *(CELLS * len(ways) + cell for cell in SPACE_CELLS)], np.int32)
 
 
 def _read_space(name: str) -> int:
@@ -388,9 +514,12 @@ def _read_space(name: str) -> int:
     return NAMES.index(name)
 
 
-def _letters(light: int) -> str:
+def _letters(state: np.record) -> str:
     """What lies on each space, in index order."""
-    return "".join("L" if light >> space & 1 else "D" for space in range(SPACES))
+    light, empty = int(state.light), int(state.empty)
+    return "".join(
+        "." if empty >> space & 1 else "DL"[light >> space & 1] for space in range(SPACES)
+    )
 
 
 # The picture.
@@ -508,6 +637,11 @@ def _petal(side: list[Point], fill: str) -> str:
     return f'<path d="{path}" fill="{fill}"/>'
 
 
+def _studs(centre: Point) -> list[str]:
+    """Nothing, or what tells that a circle does not count for light, or for dark."""
+    return ["", *(_stud(centre, player) for player in (0, 1))]
+
+
 def _stud(centre: Point, player: int) -> str:
     """A crossed stud in the middle of a circle that does not count for a player."""
     x, y = _place(centre)
@@ -522,7 +656,13 @@ def _stud(centre: Point, player: int) -> str:
 
 def _pieces(space: int) -> list[str]:
     """What a space can show, as the view numbers it."""
-    return [_piece(space, player, is_marked) for is_marked in (False, True) for player in (0, 1)]
+    pieces = [_piece(space, player, is_marked) for is_marked in (False, True) for player in (0, 1)]
+    return [*pieces, _empty(space)]
+
+
+def _empty(space: int) -> str:
+    x, y = _middle(space)
+    return svg_text(round(x, 1), round(y, 1), NAMES[space], SMALL_TEXT, _RIM)
 
 
 def _piece(space: int, player: int, is_marked: bool) -> str:

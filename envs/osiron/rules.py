@@ -7,10 +7,14 @@ Spaces, the triangles of a hexagon (their index runs along the rows from ``a1``)
     b |    5  6  7  8  9 10 11
     a |       0  1  2  3  4
 
-They border along the rows, and up and down where the triangles share a side. The 30 bordering
-pairs are the actions, sorted by lower and higher space. Player 0 is light: all that is not
-light is dark. The canonical
-turn is by half, ``space -> 23 - space``.
+They border along the rows, and up and down where the triangles share a side; they point at each
+other where they lie opposite across a corner. There are 51 pairs: the 30 that border, then the 21
+that point at each other, both sorted by lower and higher space. The actions are the pairs that the
+movement has, then the 24 spaces to place on, where the setup has that. Player 0 is light. The
+canonical turn is by half, ``space -> 23 - space``.
+
+A game begins with 24 placements if its setup is empty. All further plies are exchanges, of which
+two make a round, one by each player.
 
 Much here is integers that stand for several things at once:
 
@@ -20,18 +24,21 @@ Much here is integers that stand for several things at once:
 
 Tables:
 
-- ``ends`` [30, 2]: the lower and the higher space of each pair;
-- ``exchange`` [31]: the set of these two, empty for `NO_PAIR`;
-- ``beside`` [30]: the set of the other pairs that have a space in common with each pair;
+- ``ends`` [51, 2]: the lower and the higher space of each pair;
+- ``exchange`` [52]: the set of these two, empty for `NO_PAIR`;
+- ``beside`` [51]: the set of the other pairs that have a space in common with each pair;
+- ``kinds`` [2]: the set of the pairs that border, and of those that point at each other;
 - ``ones_around`` [24]: counts, one for each circle that a space lies in;
-- ``gained`` [30]: counts that light gains by going from the lower to the higher space;
-- ``counting`` [2]: the set of circles that count for each player;
-- ``excluded`` [2]: the set of spaces of the circles that do not;
-- ``start``: the light spaces at the start; ``is_random``: draw them instead;
+- ``gained`` [51]: counts that light gains by going from the lower to the higher space;
+- ``start``: the light spaces at the start; ``is_random``: draw them instead; ``placements``: plies
+  with which the players place their pieces instead, 24 or 0;
+- ``is_advanced``: whether every second round is played with pieces that point at each other;
+- ``first_placement``: the action that places on the first space, and so the number of pairs among
+  the actions; ``num_actions``;
 - ``repetition``: occurrences of a position that end the game, or 0; ``max_plies``: the ply cap;
 - ``space_at`` [28]: the set of the one space on each cell of the observation; empty for the cells
   beside the board;
-- ``counting_around`` [2, 28]: the set of circles around that space that count for each player.
+- ``circles_at`` [28]: the set of circles around that space.
 """
 
 import numpy as np
@@ -40,7 +47,8 @@ from ..engine import rule as engine
 from ..engine.rule import rule
 
 SPACES = 24
-PAIRS = 30
+BORDERING_PAIRS = 30
+PAIRS = 51
 CIRCLES = 7
 CELLS = 28  # of the observation: four rows of seven, of which the spaces are 24
 
@@ -49,27 +57,36 @@ NO_PAIR = PAIRS
 
 ONES = 0x1111111  # counts: one for each circle
 CIRCLE_SIZE = 6
+ALL_CIRCLES = 8 * ONES
+
+# Kinds of exchange.
+BORDERING, POINTING = range(2)
 
 # Observation planes; "own" means the observing player's.
 OWN_PIECES, OTHER_PIECES = range(2)
 OWN_THREE, OWN_FOUR, OWN_FIVE, OTHER_THREE, OTHER_FOUR, OTHER_FIVE = range(2, 8)
 FORBIDDEN, OWN_EXCLUDED, OTHER_EXCLUDED, BOARD, IS_LIGHT = range(8, 13)
-NUM_PLANES = 13
+IS_ADVANCED, IS_POINTING, IS_NEW_ROUND, IS_PLACING, EMPTY = range(13, 18)
+NUM_PLANES = 18
 
 
 def state_dtype(turns_kept: int) -> np.dtype:
     """The position, and the positions before it.
 
-    ``light`` is the set of spaces with a light piece, ``mixed`` the set of pairs with one piece
-    of each colour, ``light_around`` counts the light pieces in each circle; ``forbidden`` is the
-    pair exchanged last, or `NO_PAIR`. ``history[mover, turn]`` is the `position_key` that each
-    player had before them in each of their turns, and zero where there is none yet.
+    ``light`` is the set of spaces with a light piece, ``empty`` of those without a piece.
+    ``mixed`` is the set of pairs with one piece of each colour, once all pieces are placed.
+    ``around`` counts each player's pieces in each circle, ``counting`` is the set of circles that
+    count for each player. ``forbidden`` is the pair that may not be exchanged now, or `NO_PAIR`.
+    ``history[mover, turn]`` is the `position_key` that each player had before them in each of
+    their turns since the first exchange, and zero where there is none yet.
     """
     return engine.state_dtype(
         ("forbidden", np.uint8),
         ("light", np.int32),
-        ("mixed", np.int32),
-        ("light_around", np.int32),
+        ("empty", np.int32),
+        ("mixed", np.int64),
+        ("around", np.int32, (2,)),
+        ("counting", np.int32, (2,)),
         ("history", np.int32, (2, turns_kept)),
     )
 
@@ -82,80 +99,83 @@ def init(tables, state, rng):
     state.outcome = engine.ONGOING
     state.forbidden = NO_PAIR
     state.light = _random_start(tables, rng) if tables.is_random else tables.start
-    state.mixed = _mixed_pairs(tables, int(state.light))
-    state.light_around = _light_around(tables, int(state.light))
+    state.empty = ALL_SPACES if tables.placements else 0
+    for player in range(2):
+        around = _pieces_around(tables, pieces(state, player))
+        state.around[player] = around
+        state.counting[player] = ALL_CIRCLES ^ at_least(around, CIRCLE_SIZE)
     for mover in range(2):
         for turn in range(state.history.shape[1]):
             state.history[mover, turn] = 0
-    state.history[0, 0] = position_key(state)
+    state.mixed = 0
+    if state.empty == 0:
+        _begin_exchanges(tables, state)
 
 
 @rule
 def is_legal(tables, state, action):
-    """Exchange two pieces of different colours, but not the two exchanged last."""
-    return (int(state.mixed) >> action & 1) & (action != int(state.forbidden))
+    """Place on an empty space, or exchange two pieces of the kind and colours that it takes."""
+    if action >= tables.first_placement:
+        return int(state.empty) >> (action - int(tables.first_placement)) & 1
+    return int(_exchanges(tables, state)) >> action & 1
 
 
 @rule
 def step(tables, state, action):
-    """Exchange the two pieces: both change colour, and so all pairs with one of them mix or not."""
-    mover = int(state.mover)
-    gained = int(tables.gained[action])
-    is_lower_light = state.light >> int(tables.ends[action, 0]) & 1
-    state.light_around += gained if is_lower_light else -gained
-    state.light ^= tables.exchange[action]
-    state.mixed ^= tables.beside[action]
-    state.forbidden = action
+    """Place a piece, or exchange two."""
     state.ply += 1
-    state.mover = 1 - mover
-    light_around = int(state.light_around)
-    if has_circle(tables, light_around, mover):
-        state.outcome = engine.PLAYER_0_WINS + mover
-    elif has_circle(tables, light_around, 1 - mover):
-        state.outcome = engine.PLAYER_0_WINS + 1 - mover
-    elif tables.repetition > 0 and _note_position(state) >= tables.repetition:
-        state.outcome = engine.DRAW
-    elif state.ply >= tables.max_plies:
+    if action >= tables.first_placement:
+        _place(tables, state, action - int(tables.first_placement))
+    else:
+        _exchange(tables, state, action)
+    if state.outcome == engine.ONGOING and state.ply >= tables.max_plies:
         state.outcome = engine.TRUNCATED
 
 
 @rule
 def observe(tables, state, player, planes):
-    """Thirteen planes over the cells (constants above).
+    """Eighteen planes over the cells (constants above).
 
     The planes ``OWN_THREE`` to ``OTHER_FIVE`` show the spaces of circles that count for a player
     and hold at least so many of their pieces.
     """
-    own = pieces(int(state.light), player)
-    other = pieces(int(state.light), 1 - player)
-    own_count = pieces_around(int(state.light_around), player)
-    own_three = at_least(own_count, 3)
-    own_four = at_least(own_count, 4)
-    own_five = at_least(own_count, 5)
-    other_count = pieces_around(int(state.light_around), 1 - player)
-    other_three = at_least(other_count, 3)
-    other_four = at_least(other_count, 4)
-    other_five = at_least(other_count, 5)
+    own = pieces(state, player)
+    other = pieces(state, 1 - player)
+    own_count = int(state.around[player])
+    own_counting = int(state.counting[player])
+    own_three = at_least(own_count, 3) & own_counting
+    own_four = at_least(own_count, 4) & own_counting
+    own_five = at_least(own_count, 5) & own_counting
+    other_count = int(state.around[1 - player])
+    other_counting = int(state.counting[1 - player])
+    other_three = at_least(other_count, 3) & other_counting
+    other_four = at_least(other_count, 4) & other_counting
+    other_five = at_least(other_count, 5) & other_counting
     forbidden = int(tables.exchange[state.forbidden])
-    own_excluded = int(tables.excluded[player])
-    other_excluded = int(tables.excluded[1 - player])
+    empty = int(state.empty)
+    is_pointing = movement(tables, state) == POINTING
+    is_new_round = is_round_new(tables, state)
     for cell in range(CELLS):
         space = int(tables.space_at[cell])
-        own_around = int(tables.counting_around[player, cell])
-        other_around = int(tables.counting_around[1 - player, cell])
+        around = int(tables.circles_at[cell])
         planes[OWN_PIECES, cell] = own & space != 0
         planes[OTHER_PIECES, cell] = other & space != 0
-        planes[OWN_THREE, cell] = own_three & own_around != 0
-        planes[OWN_FOUR, cell] = own_four & own_around != 0
-        planes[OWN_FIVE, cell] = own_five & own_around != 0
-        planes[OTHER_THREE, cell] = other_three & other_around != 0
-        planes[OTHER_FOUR, cell] = other_four & other_around != 0
-        planes[OTHER_FIVE, cell] = other_five & other_around != 0
+        planes[OWN_THREE, cell] = own_three & around != 0
+        planes[OWN_FOUR, cell] = own_four & around != 0
+        planes[OWN_FIVE, cell] = own_five & around != 0
+        planes[OTHER_THREE, cell] = other_three & around != 0
+        planes[OTHER_FOUR, cell] = other_four & around != 0
+        planes[OTHER_FIVE, cell] = other_five & around != 0
         planes[FORBIDDEN, cell] = forbidden & space != 0
-        planes[OWN_EXCLUDED, cell] = own_excluded & space != 0
-        planes[OTHER_EXCLUDED, cell] = other_excluded & space != 0
+        planes[OWN_EXCLUDED, cell] = around & ~own_counting != 0
+        planes[OTHER_EXCLUDED, cell] = around & ~other_counting != 0
         planes[BOARD, cell] = space != 0
         planes[IS_LIGHT, cell] = player == 0
+        planes[IS_ADVANCED, cell] = tables.is_advanced != 0
+        planes[IS_POINTING, cell] = is_pointing
+        planes[IS_NEW_ROUND, cell] = is_new_round
+        planes[IS_PLACING, cell] = empty != 0
+        planes[EMPTY, cell] = empty & space != 0
 
 
 @rule
@@ -163,9 +183,9 @@ def score(tables, state):
     """Estimate who is ahead: each further piece in a circle that counts doubles its weight."""
     lead = 0
     for player in range(2):
-        around = pieces_around(int(state.light_around), player)
+        around = int(state.around[player])
         for circle in range(CIRCLES):
-            is_counting = tables.counting[player] >> 4 * circle + 3 & 1
+            is_counting = int(state.counting[player]) >> 4 * circle + 3 & 1
             lead += (1 - 2 * player) * (is_counting << (around >> 4 * circle & 7))
     return lead
 
@@ -177,42 +197,121 @@ def is_turned(tables, state, player):
 
 
 @rule
-def pieces(light, player):
-    """The set of spaces with a piece of ``player``, where ``light`` has player 0's."""
-    return light ^ (ALL_SPACES if player else 0)
+def may_end(tables, state):
+    """Nothing but the cap ends a game while pieces are placed."""
+    return state.empty == 0 or state.ply + 1 >= tables.max_plies
 
 
 @rule
-def pieces_around(light_around, player):
-    """The counts of pieces of ``player``, where ``light_around`` has player 0's."""
-    return CIRCLE_SIZE * ONES - light_around if player else light_around
+def movement(tables, state):
+    """The kind of exchange that is to be played; `BORDERING` while pieces are placed."""
+    if tables.is_advanced and state.empty == 0:
+        return (state.ply - int(tables.placements)) >> 1 & 1
+    return BORDERING
+
+
+@rule
+def is_round_new(tables, state):
+    """Whether the first exchange of a round is to be played, in games where rounds matter."""
+    return tables.is_advanced != 0 and state.empty == 0 and state.ply & 1 == 0
+
+
+@rule
+def pieces(state, player):
+    """The set of spaces with a piece of ``player``."""
+    light = int(state.light)
+    return light ^ (ALL_SPACES ^ int(state.empty)) if player else light
 
 
 @rule
 def at_least(around, number):
     """The set of circles of which ``around`` counts at least ``number``, from 1 to 8."""
-    return around + (8 - number) * ONES & 8 * ONES
+    return around + (8 - number) * ONES & ALL_CIRCLES
 
 
 @rule
-def has_circle(tables, light_around, player):
+def has_circle(state, player):
     """Whether ``player`` fully occupies a circle that counts for them."""
-    occupied = at_least(pieces_around(light_around, player), CIRCLE_SIZE)
-    return occupied & tables.counting[player] != 0
+    occupied = at_least(int(state.around[player]), CIRCLE_SIZE)
+    return occupied & int(state.counting[player]) != 0
 
 
 @rule
-def position_key(state):
-    """Colouring and forbidden pair in 29 bits; with the player to move, the position."""
-    return int(state.light) | int(state.forbidden) << SPACES
+def position_key(tables, state):
+    """Colouring, forbidden pair and kind of movement in 31 bits.
+
+    With the player to move, this is the position.
+    """
+    kind = movement(tables, state)
+    return int(state.light) | int(state.forbidden) << SPACES | kind << SPACES + 6
 
 
 @rule
-def _note_position(state):
+def _exchanges(tables, state):
+    """The set of pairs that may be exchanged."""
+    allowed = int(state.mixed) & int(tables.kinds[movement(tables, state)])
+    return allowed & ~(1 << int(state.forbidden))
+
+
+@rule
+def _place(tables, state, space):
+    """Place a piece of the mover. Circles that the mover then holds never count for them."""
+    mover = int(state.mover)
+    state.empty ^= 1 << space
+    if mover == 0:
+        state.light |= 1 << space
+    state.around[mover] += tables.ones_around[space]
+    state.counting[mover] &= ~at_least(int(state.around[mover]), CIRCLE_SIZE)
+    if state.empty:
+        state.mover = 1 - mover
+    else:  # who has placed last exchanges first
+        _begin_exchanges(tables, state)
+
+
+@rule
+def _begin_exchanges(tables, state):
+    state.mixed = _mixed_pairs(tables, int(state.light))
+    _is_repetition(tables, state)
+
+
+@rule
+def _exchange(tables, state, pair):
+    """Exchange two pieces: both change colour, and so all pairs with one of them mix or not."""
+    mover = int(state.mover)
+    gained = int(tables.gained[pair])
+    if not state.light >> int(tables.ends[pair, 0]) & 1:
+        gained = -gained
+    state.around[0] += gained
+    state.around[1] -= gained
+    state.light ^= tables.exchange[pair]
+    state.mixed ^= tables.beside[pair]
+    state.mover = 1 - mover
+    is_of_next_kind = int(tables.kinds[movement(tables, state)]) >> pair & 1
+    state.forbidden = pair if is_of_next_kind else NO_PAIR
+    mover_wins = has_circle(state, mover)
+    other_wins = has_circle(state, 1 - mover)
+    if mover_wins and other_wins:
+        state.outcome = engine.DRAW
+    elif mover_wins:
+        state.outcome = engine.PLAYER_0_WINS + mover
+    elif other_wins:
+        state.outcome = engine.PLAYER_0_WINS + 1 - mover
+    elif _exchanges(tables, state) == 0 or _is_repetition(tables, state):
+        state.outcome = engine.DRAW
+
+
+@rule
+def _is_repetition(tables, state):
+    """Write the position into the history; true if it is there often enough to end the game."""
+    return tables.repetition > 0 and _note_position(tables, state) >= tables.repetition
+
+
+@rule
+def _note_position(tables, state):
     """Write the position into the history; return how often it is there now."""
-    key = np.int32(position_key(state))
-    mover = state.ply & 1
-    turn = state.ply >> 1
+    key = np.int32(position_key(tables, state))
+    mover = int(state.mover)
+    turn = (state.ply - int(tables.placements)) >> 1
     count = 1
     for earlier in range(turn):
         count += state.history[mover, earlier] == key
@@ -231,11 +330,11 @@ def _mixed_pairs(tables, light):
 
 
 @rule
-def _light_around(tables, light):
-    """The pieces in each circle, where ``light`` is the set of spaces with one."""
+def _pieces_around(tables, spaces):
+    """The pieces in each circle, where there is one on each of these spaces."""
     around = 0
     for space in range(SPACES):
-        around += (light >> space & 1) * int(tables.ones_around[space])
+        around += (spaces >> space & 1) * int(tables.ones_around[space])
     return around
 
 
@@ -243,11 +342,15 @@ def _light_around(tables, light):
 def _random_start(tables, rng):
     """A random half of the spaces, all halves without a complete circle being as likely."""
     light = _random_half(rng)
-    light_around = _light_around(tables, light)
-    while has_circle(tables, light_around, 0) or has_circle(tables, light_around, 1):
+    while _has_complete_circle(tables, light):
         light = _random_half(rng)
-        light_around = _light_around(tables, light)
     return light
+
+
+@rule
+def _has_complete_circle(tables, light):
+    around = _pieces_around(tables, light)
+    return at_least(around, CIRCLE_SIZE) != 0 or at_least(around, 1) != ALL_CIRCLES
 
 
 @rule

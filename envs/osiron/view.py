@@ -1,72 +1,102 @@
 """What people see of a position of Osiron.
 
 Slots, one upon the other: for each circle, whether its petals are gilded; for each space, its piece
-and whether it was exchanged last; the studs, which are always there; for each circle, its ring; the
-pair that must not be exchanged back. View tables: none.
+and whether it was placed or exchanged last; for each circle, the stud that tells for whom it does
+not count; for each circle, its ring; the pair that must not be exchanged back. View tables: none.
 """
 
-from ..engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, rule
+from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, rule
 from .rules import (
     CIRCLE_SIZE,
     CIRCLES,
     NO_PAIR,
-    PAIRS,
     SPACES,
     at_least,
-    pieces_around,
+    movement,
 )
 
-#: Choices of a space: a light or a dark piece; the same with the mark of the last action.
+#: Choices of a space: a light or a dark piece; the same with the mark of the last action; nothing.
 DARK_PIECE = 1
 MARKED = 2
+EMPTY_SPACE = 4
 #: Choices of a circle's petals and of its ring: plain, golden.
+#: Choices of a circle's stud: none, light's, dark's.
 #: Choices of the pair: each one, and `NO_PAIR`.
+
+# Tasks: of each forbidden pair; of each kind of exchange, where none is forbidden; and of each
+# number of pieces that the mover has left to place, from 1.
+_OF_KIND = NO_PAIR
+_PLACE = _OF_KIND + 2
 
 
 @rule
 def show(tables, view, before, state, action, shown):
-    """The pieces and the circles that have won."""
+    """The pieces, the circles that do not count, and those that have won or tied."""
     studs = CIRCLES + SPACES
-    marked = int(tables.exchange[action if action >= 0 else NO_PAIR])
-    won = _won_circles(tables, state)
+    rings = studs + CIRCLES
+    marked = _touched(tables, action)
+    full = _full_circles(state, 0) | _full_circles(state, 1)
     for circle in range(CIRCLES):
-        is_golden = won >> 4 * circle + 3 & 1
+        digit = 8 << 4 * circle
+        is_golden = full & digit != 0
         shown[circle] = is_golden
-        shown[studs + 1 + circle] = is_golden
+        shown[rings + circle] = is_golden
+        if int(state.counting[0]) & digit == 0:
+            shown[studs + circle] = 1
+        else:
+            shown[studs + circle] = 2 if int(state.counting[1]) & digit == 0 else 0
     for space in range(SPACES):
         is_dark = 1 - (int(state.light) >> space & 1)
-        shown[CIRCLES + space] = DARK_PIECE * is_dark + MARKED * (marked >> space & 1)
-    shown[studs] = 0
-    is_on = state.outcome == ONGOING
-    shown[studs + 1 + CIRCLES] = int(state.forbidden) if is_on else NO_PAIR
+        piece = DARK_PIECE * is_dark + MARKED * (marked >> space & 1)
+        shown[CIRCLES + space] = EMPTY_SPACE if int(state.empty) >> space & 1 else piece
+    shown[rings + CIRCLES] = int(state.forbidden) if state.outcome == ONGOING else NO_PAIR
 
 
 @rule
 def word(tables, state, action):
     """The mover's own space comes first: in the second half of the words the higher one."""
+    if action >= tables.first_placement:
+        return action
     is_lower_light = int(state.light) >> int(tables.ends[action, 0]) & 1
-    return action + PAIRS * int(is_lower_light == state.mover)
+    return action + int(tables.num_actions) * int(is_lower_light == state.mover)
 
 
 @rule
 def task(tables, state):
-    """What must not be exchanged back."""
-    return int(state.forbidden)
+    """Which kind of exchange is to be played, which pair not, or how many pieces to place."""
+    if state.empty:
+        left = 0
+        for space in range(SPACES):
+            left += int(state.empty) >> space & 1
+        return _PLACE + (left - 1) // 2
+    if state.forbidden != NO_PAIR:
+        return int(state.forbidden)
+    return _OF_KIND + movement(tables, state)
 
 
 @rule
 def pass_turn(tables, state):
-    """No pair was exchanged last."""
+    """No pair was exchanged last. Nobody can pass before all pieces are placed."""
+    if state.empty:
+        return False
     state.mover = 1 - state.mover
     state.forbidden = NO_PAIR
     return True
 
 
 @rule
-def _won_circles(tables, state):
-    """The circles with which the game was won, as a set of circles."""
-    if state.outcome != PLAYER_0_WINS and state.outcome != PLAYER_1_WINS:
+def _touched(tables, action):
+    """The spaces that an action has put pieces on; none of -1."""
+    if action < 0:
         return 0
-    winner = int(state.outcome) - PLAYER_0_WINS
-    full = at_least(pieces_around(int(state.light_around), winner), CIRCLE_SIZE)
-    return full & int(tables.counting[winner])
+    if action >= tables.first_placement:
+        return 1 << (action - int(tables.first_placement))
+    return int(tables.exchange[action])
+
+
+@rule
+def _full_circles(state, player):
+    """The circles with which a player has won or tied, as a set of circles."""
+    if state.outcome < PLAYER_0_WINS or state.outcome > DRAW:
+        return 0
+    return at_least(int(state.around[player]), CIRCLE_SIZE) & int(state.counting[player])
