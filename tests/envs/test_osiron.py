@@ -22,13 +22,20 @@ from hypothesis import strategies as st
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.board.picture import GOLD, LIGHT
 from ludarium.envs.engine.codec import Codec
-from ludarium.envs.engine.rule import DRAW, TRUNCATED, seed_rng
-from ludarium.envs.osiron import Osiron
+from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED, seed_rng
+from ludarium.envs.osiron import Osiron, rules
 from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, NAMES, PAIR_ENDS, PLACES, set_of
 from ludarium.envs.osiron.rules import (
+    ALL_CIRCLES,
     BOARD,
+    BORDERING_PAIRS,
+    EMPTY,
     FORBIDDEN,
+    IS_ADVANCED,
     IS_LIGHT,
+    IS_NEW_ROUND,
+    IS_PLACING,
+    IS_POINTING,
     NO_PAIR,
     OTHER_EXCLUDED,
     OTHER_FIVE,
@@ -47,22 +54,49 @@ from tests.references.osiron import ReferenceOsiron
 
 GAMES_TO_PLAY = int(os.environ.get("LUDARIUM_GAMES", "200"))
 
-#: Options besides the defaults, for comparing with the reference.
+#: A start that the players may agree on, in which one circle does not count for each of them.
+DIAGRAM = "LLLLLLLLLLDLDDDDDDDDDDDL"
+BORDERS, POINTING = PAIR_ENDS[:BORDERING_PAIRS], PAIR_ENDS[BORDERING_PAIRS:]
+SETUPS = ["beginner", "alternating", "random", "empty", DIAGRAM]
+ALTERNATING = "DLDLDDLDLDLDLDLDLDLLDLDL"
+MOVEMENTS = ["basic", "advanced"]
+
+#: Options besides the defaults, for comparing with the reference: each setup and movement with
+#: each way of drawing games.
 OPTION_SETS: list[dict[str, Any]] = [
-    {"setup": "alternating"},
-    {"setup": "random"},
-    {"repetition": 0},
-    {"repetition": 2},
-    {"setup": "random", "repetition": 2},
-    {"setup": "alternating", "repetition": 2, "max_plies": 7},
-    {"max_plies": 1},
-    {"repetition": 5},
+    {"setup": setup, "movement": movement, **ends}
+    for setup in SETUPS
+    for movement in MOVEMENTS
+    for ends in (
+        *({}, {"repetition": 0}, {"repetition": 2}, {"repetition": 5}),
+        *({"max_plies": 31, "repetition": 2}, {"max_plies": 24}, {"max_plies": 1}),
+    )
+    if (setup, movement, ends) != ("beginner", "basic", {})
 ]
+
+#: Of these, by number, what the quick tests play: the defaults, and advanced from an empty board.
+QUICK = [-1, OPTION_SETS.index({"setup": "empty", "movement": "advanced"})]
+
+#: The colourings in which no two pieces that point at each other have different colours.
+STUCK = [
+    *("DDLLDLLDDLLDDLLDDLLDLLDD", "DLDLDLDLDLDLLDLDLDLDLDLD", "DLLDDDLLDDLLLLDDLLDDDLLD"),
+    *("LDDLLLDDLLDDDDLLDDLLLDDL", "LDLDLDLDLDLDDLDLDLDLDLDL", "LLDDLDDLLDDLLDDLLDDLDDLL"),
+]
+
+
+def spelled(light: int) -> str:
+    return "".join("DL"[light >> space & 1] for space in range(24))
+
 
 # Number of action sequences of each length from the start.
 PERFT = {
-    "beginner": {1: 4, 2: 24, 3: 188, 4: 1624, 5: 15292, 6: 152920},
-    "alternating": {1: 30, 2: 774, 3: 17838, 4: 374502},
+    ("beginner", "basic"): [4, 24, 188, 1624, 15292, 152920],
+    ("beginner", "advanced"): [4, 24, 184, 1552, 17156, 187116],
+    ("alternating", "basic"): [30, 774, 17838, 374502],
+    ("alternating", "advanced"): [30, 774, 11046, 135312],
+    (DIAGRAM, "basic"): [9, 70, 639, 6544, 71857],
+    (DIAGRAM, "advanced"): [9, 70, 570, 5048, 62390],
+    ("empty", "basic"): [24, 24 * 23, 24 * 23 * 22, 24 * 23 * 22 * 21],
 }
 # Number of different positions (colouring and forbidden pair) after exactly so many plies.
 DISTINCT = {
@@ -82,12 +116,15 @@ def after(texts: str, **options: Any) -> Position:
 
 
 def begun_with(light: str, **options: Any) -> Position:
-    """The start of a game in which the spaces named in ``light`` are light at first."""
+    """The start of a game with other light spaces, while the same circles as usual count."""
     spaces = {NAMES.index(name) for name in light.split()}
     assert len(spaces) == 12
+    usual = make_game("osiron", **options).start()
     game = Osiron(**options)  # of its own, for it is changed
     game.tables["start"] = set_of(spaces)
-    return game.start()
+    states = game.start().states
+    states["counting"] = usual.states["counting"]
+    return Position.of_state(game, states)
 
 
 def letters(position: Position) -> str:
@@ -99,10 +136,14 @@ def letters(position: Position) -> str:
 
 def snapshot_of_position(position: Position) -> Snapshot:
     """What the reference tells of a position."""
-    forbidden = int(position.state.forbidden)
+    state, tables = position.state, position.game.tables[0]
+    forbidden = int(state.forbidden)
+    kind = rules.movement(tables, state)
     return {
         "spaces": letters(position),
         "forbidden": None if forbidden == NO_PAIR else PAIR_ENDS[forbidden],
+        "kind": None if state.empty else ("border", "point")[kind],
+        "excluded": tuple(7 - int(counting).bit_count() for counting in state.counting),
     }
 
 
@@ -121,13 +162,13 @@ def events_of(number: int) -> Counter[str]:
     """Events of the games with the default options (-1) or with another set of them."""
     options = {} if number < 0 else OPTION_SETS[number]
     game = make_game("osiron", **options)
-    games = GAMES_TO_PLAY if number < 0 else max(60, GAMES_TO_PLAY // 10)
+    games = GAMES_TO_PLAY if number < 0 else max(30, GAMES_TO_PLAY // 10)
     return play_beside(
         game, reference_of(game), snapshot_of_position, games, seed=1000 * (number + 1)
     )
 
 
-@pytest.mark.parametrize("number", slow_but([-1, 0], range(-1, len(OPTION_SETS))))
+@pytest.mark.parametrize("number", slow_but(QUICK, range(-1, len(OPTION_SETS))))
 def test_random_games_agree_with_the_reference(number: int) -> None:
     assert events_of(number)["games"] >= 30
 
@@ -140,6 +181,8 @@ def test_random_games_agree_with_the_reference(number: int) -> None:
         ("circle completed for the opponent", 5),
         ("win on the opponent's excluded circle", 5),
         ("excluded circle completed again without a win", 5),
+        ("both complete a circle", 5),
+        ("circle completed while placing", 5),
         ("repetition draw", 1),
         ("undo forbidden", 5),
         ("truncated", 5),
@@ -152,29 +195,42 @@ def test_the_random_games_met(event: str, least: int) -> None:
 # The board.
 
 
-def test_board_has_24_spaces_30_borders_and_seven_circles() -> None:
+def test_board_has_24_spaces_51_pairs_and_seven_circles() -> None:
     assert len(NAMES) == len(set(NAMES)) == 24
     assert [NAMES[index] for index in (0, 4, 5, 11, 12, 18, 19, 23)] == [
         *("a1", "a5", "b1", "b7", "c1", "c7", "d1", "d5")
     ]
-    assert len(PAIR_ENDS) == len(set(PAIR_ENDS)) == 30
-    assert sorted(PAIR_ENDS) == PAIR_ENDS
+    assert len(PAIR_ENDS) == len(set(PAIR_ENDS)) == 51
+    assert sorted(BORDERS) == BORDERS
+    assert sorted(POINTING) == POINTING
     assert all(lower < higher for lower, higher in PAIR_ENDS)
-    borders = Counter(space for ends in PAIR_ENDS for space in ends)
+    borders = Counter(space for ends in BORDERS for space in ends)
     # The twelve triangles at the edge of the hexagon border two others, the rest three.
     assert Counter(borders.values()) == {2: 12, 3: 12}
+    # A space points through its corners that lie within the board: the six in the middle have
+    # three of them, the six at the corners of the hexagon one.
+    points = Counter(space for ends in POINTING for space in ends)
+    assert Counter(points.values()) == {1: 12, 2: 6, 3: 6}
     assert [len(circle) for circle in CIRCLE_SPACES] == [6] * 7
 
 
 def test_pairs_that_border_across_rows() -> None:
     across = [
         f"{NAMES[lower]}-{NAMES[higher]}"
-        for lower, higher in PAIR_ENDS
+        for lower, higher in BORDERS
         if PLACES[lower][0] != PLACES[higher][0]
     ]
     assert across == [
         *("a1-b2", "a3-b4", "a5-b6", "b1-c1", "b3-c3", "b5-c5", "b7-c7"),
         *("c2-d1", "c4-d3", "c6-d5"),
+    ]
+
+
+def test_pairs_that_point_at_each_other() -> None:
+    assert [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in POINTING] == [
+        *("a1-b4", "a2-b3", "a3-b2", "a3-b6", "a4-b5", "a5-b4"),
+        *("b1-c3", "b2-c2", "b3-c1", "b3-c5", "b4-c4", "b5-c3", "b5-c7", "b6-c6", "b7-c5"),
+        *("c2-d3", "c3-d2", "c4-d1", "c4-d5", "c5-d4", "c6-d3"),
     ]
 
 
@@ -192,8 +248,10 @@ def test_ring_circles_overlap_their_ring_neighbours_and_the_centre_only() -> Non
 
 def test_each_circle_is_six_spaces_in_a_ring() -> None:
     for circle in CIRCLE_SPACES:
-        inside = [ends for ends in PAIR_ENDS if set(ends) <= circle]
+        inside = [ends for ends in BORDERS if set(ends) <= circle]
         assert Counter(space for ends in inside for space in ends) == dict.fromkeys(circle, 2)
+        across = [ends for ends in POINTING if set(ends) <= circle]
+        assert Counter(space for ends in across for space in ends) == dict.fromkeys(circle, 1)
 
 
 def test_halves_hold_two_circles_each_which_do_not_count_for_their_player() -> None:
@@ -206,48 +264,70 @@ def test_halves_hold_two_circles_each_which_do_not_count_for_their_player() -> N
         ["c2 c3 c4 d1 d2 d3", "c4 c5 c6 d3 d4 d5"],
     ]
     for player in (0, 1):
-        assert int(game.tables["counting"][0, player]).bit_count() == 5
+        assert int(game.start().state.counting[player]).bit_count() == 5
         assert len(game.excluded_circles[player]) == 2
-    for setup in ("alternating", "random"):
-        assert make_game("osiron", setup=setup).excluded_circles == [[], []]
+    for setup in ("alternating", "random", "empty"):
+        game = make_game("osiron", setup=setup)
+        assert game.excluded_circles == [[], []]
+        assert game.start().state.counting.tolist() == [ALL_CIRCLES, ALL_CIRCLES]
 
 
 def test_starts() -> None:
     assert letters(after("")) == 12 * "L" + 12 * "D"
-    rows = ["DLDLD", "DLDLDLD", "LDLDLDL", "LDLDL"]
-    assert letters(after("", setup="alternating")) == "".join(rows)
+    assert letters(after("", setup="alternating")) == ALTERNATING
+    assert letters(after("", setup="empty")) == 24 * "."
+    assert letters(after("", setup=DIAGRAM)) == DIAGRAM
 
 
 def test_hexagon_has_twelve_symmetries_which_keep_borders_and_circles() -> None:
     assert len(np.unique(HEXAGON, axis=0)) == 12
-    pairs = {frozenset(ends) for ends in PAIR_ENDS}
+    kinds = [{frozenset(ends) for ends in kind} for kind in (BORDERS, POINTING)]
     circles = {frozenset(circle) for circle in CIRCLE_SPACES}
     for image in HEXAGON.tolist():
-        assert {frozenset(image[space] for space in pair) for pair in pairs} == pairs
+        for pairs in kinds:
+            assert {frozenset(image[space] for space in pair) for pair in pairs} == pairs
         assert {frozenset(image[space] for space in circle) for circle in circles} == circles
 
 
-def test_every_colouring_has_four_pairs_to_exchange_or_more() -> None:
-    """So a player always has a legal action, for only one pair can be forbidden."""
+def mixed_pairs(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """All colourings as sets of light spaces, and how many of the pairs have both colours."""
     sets = np.arange(1 << 24, dtype=np.uint32)
     light = sets[np.bitwise_count(sets) == 12]
     assert len(light) == 2_704_156
     mixed = np.zeros(len(light), np.uint8)
-    for lower, higher in PAIR_ENDS:
+    for lower, higher in pairs:
         mixed += ((light >> lower ^ light >> higher) & 1).astype(np.uint8)
+    return light, mixed
+
+
+def test_every_colouring_has_four_pairs_that_border_or_more() -> None:
+    """So a player always has a legal action there, for only one pair can be forbidden."""
+    _, mixed = mixed_pairs(BORDERS)
     assert mixed.min() == 4
     assert mixed.max() == 30
+
+
+def test_six_colourings_have_no_pairs_that_point_and_the_others_two_or_more() -> None:
+    """So a forbidden pair is never the only one."""
+    light, mixed = mixed_pairs(POINTING)
+    stuck = light[mixed == 0].tolist()
+    assert [spelled(spaces) for spaces in stuck] == STUCK
+    assert mixed[mixed > 0].min() == 2
+    # They are one and its two turns, and these with the colours exchanged.
+    images = {"".join(STUCK[0][space] for space in image) for image in HEXAGON}
+    exchanged = {image.translate(str.maketrans("LD", "DL")) for image in images}
+    assert len(images) == 3
+    assert images | exchanged == set(STUCK)
 
 
 # Known counts.
 
 
-@pytest.mark.parametrize(
-    ("setup", "depth", "sequences"),
-    [(setup, depth, count) for setup, row in PERFT.items() for depth, count in row.items()],
-)
-def test_perft(setup: str, depth: int, sequences: int) -> None:
-    assert make_game("osiron", setup=setup).start().perft(depth) == sequences
+@pytest.mark.parametrize(("setup", "movement"), PERFT)
+def test_perft(setup: str, movement: str) -> None:
+    start = make_game("osiron", setup=setup, movement=movement).start()
+    counts = PERFT[setup, movement]
+    assert [start.perft(depth + 1) for depth in range(len(counts))] == counts
 
 
 def key(position: Position) -> tuple[int, int]:
@@ -310,14 +390,16 @@ def test_who_fills_a_circle_for_the_opponent_loses(
 BOTH = "b1 b2 b4 c1 c2 c3 a1 b7 c7 d1 d4 d5"
 
 
-def test_the_mover_wins_where_both_complete_a_circle() -> None:
+def test_an_exchange_that_completes_circles_for_both_is_a_draw() -> None:
     position = play_texts(begun_with(BOTH), "b4-b3")
-    assert position.rewards == (1, -1)
+    assert position.outcome == DRAW
+    assert position.rewards == (0, 0)
+    assert not position.is_truncated
     # The same exchange by dark, after one elsewhere.
     position = play_texts(begun_with(BOTH), "d1-d2")
     assert position.mover == 1
     play_texts(position, "b3-b4")
-    assert position.rewards == (-1, 1)
+    assert position.outcome == DRAW
 
 
 # Light completes a1 a2 a3 b2 b3 b4 by b5-b4, and dark b5 b6 b7 c5 c6 c7.
@@ -328,7 +410,7 @@ def test_a_circle_that_does_not_count_does_not_help_against_one_that_does() -> N
     position = play_texts(begun_with(BOTH_BUT_ONE_EXCLUDED), "b5-b4")
     assert position.rewards == (-1, 1)
     position = play_texts(begun_with(BOTH_BUT_ONE_EXCLUDED, setup="alternating"), "b5-b4")
-    assert position.rewards == (1, -1)
+    assert position.outcome == DRAW
 
 
 # Light completes c4 c5 c6 d3 d4 d5, in dark's half, by b5-c5.
@@ -381,31 +463,202 @@ def test_the_opponents_exchange_may_not_be_undone_at_once_but_later() -> None:
     assert letters(position) == letters(after("b1-c1"))
 
 
-@settings(max_examples=60)
+@settings(max_examples=100)
 @given(
-    setup=st.sampled_from(["beginner", "alternating", "random"]),
+    setup=st.sampled_from(SETUPS),
+    movement=st.sampled_from(MOVEMENTS),
     seed=st.integers(0, 2**32),
     choices=st.lists(st.integers(0, 10**6), max_size=120),
 )
-def test_what_holds_in_every_position(setup: str, seed: int, choices: list[int]) -> None:
-    position = make_game("osiron", setup=setup).start(seed)
-    exchanged = None
+def test_what_holds_in_every_position(
+    setup: str, movement: str, seed: int, choices: list[int]
+) -> None:
+    game = make_game("osiron", setup=setup, movement=movement)
+    position, exchanges = game.start(seed), []
     for choice in choices:
         state, spaces = position.state, letters(position)
-        assert spaces.count("L") == 12
         assert set_of(k for k in range(24) if spaces[k] == "L") == state.light
-        mixed = [pair for pair, ends in enumerate(PAIR_ENDS) if len({spaces[k] for k in ends}) == 2]
-        assert set_of(mixed) == state.mixed
-        counts = [sum(spaces[k] == "L" for k in circle) for circle in CIRCLE_SPACES]
-        assert sum(count << 4 * circle for circle, count in enumerate(counts)) == state.light_around
+        assert set_of(k for k in range(24) if spaces[k] == ".") == state.empty
+        for player, letter in enumerate("LD"):
+            counts = [sum(spaces[k] == letter for k in circle) for circle in CIRCLE_SPACES]
+            around = sum(count << 4 * circle for circle, count in enumerate(counts))
+            assert around == state.around[player]
         if position.is_over:
             break
         legal = position.legal_actions.tolist()
-        assert legal == [pair for pair in mixed if pair != exchanged]
-        assert len(legal) >= 3
-        exchanged = legal[choice % len(legal)]
-        position.play(exchanged)
-        assert state.forbidden == exchanged
+        if "." in spaces:
+            empty = [space for space in range(24) if spaces[space] == "."]
+            assert legal == [game.num_pairs + space for space in empty]
+            assert spaces.count("L") - spaces.count("D") == position.mover
+        else:
+            assert spaces.count("L") == 12
+            mixed = {k for k, ends in enumerate(PAIR_ENDS) if len({spaces[j] for j in ends}) == 2}
+            assert set_of(mixed) == state.mixed
+            is_even_round = len(exchanges) % 4 >= 2
+            kind = (
+                range(BORDERING_PAIRS, 51)
+                if movement == "advanced" and is_even_round
+                else range(BORDERING_PAIRS)
+            )
+            last = exchanges[-1] if exchanges else None
+            assert legal == sorted(mixed & set(kind) - {last})
+            assert state.forbidden == (last if last in kind else NO_PAIR)
+            opener = int(setup == "empty")
+            assert position.mover == (opener + len(exchanges)) % 2
+        action = legal[choice % len(legal)]
+        if action < game.num_pairs:
+            exchanges.append(action)
+        position.play(action)
+
+
+# Advanced movement.
+
+
+def test_rounds_of_two_exchanges_are_with_bordering_and_pointing_pieces_in_turn() -> None:
+    position = make_game("osiron", movement="advanced").start()
+    kinds = []
+    while not position.is_over and position.ply < 12:
+        legal = position.legal_actions
+        kinds.append("border" if max(legal) < BORDERING_PAIRS else "point")
+        assert (min(legal) >= BORDERING_PAIRS) == (kinds[-1] == "point")
+        position.play(legal[0])
+    assert kinds == 3 * ["border", "border", "point", "point"]
+
+
+def test_pieces_that_point_at_each_other_are_exchanged() -> None:
+    position = after("b5-c5 c1-b1", movement="advanced")
+    before = letters(position)
+    play_texts(position, "b4-c4")
+    swapped = {"b4": "D", "c4": "L"}
+    assert letters(position) == "".join(swapped.get(n, before[k]) for k, n in enumerate(NAMES))
+
+
+def test_undoing_is_forbidden_within_a_round_only() -> None:
+    position = after("b5-c5 c1-b1", movement="advanced")
+    assert position.state.forbidden == NO_PAIR  # of the round that is over
+    play_texts(position, "b4-c4")
+    with pytest.raises(ValueError, match="it would undo the exchange"):
+        position.text_to_action("b4-c4")
+    play_texts(position, "c6-b6")
+    assert position.state.forbidden == NO_PAIR
+    play_texts(position, "c1-b1")  # which dark exchanged with its last bordering piece
+
+
+@pytest.mark.parametrize(
+    ("moves", "text", "words"),
+    [
+        ("", "b4-c4", "in this round pieces that border are exchanged"),
+        ("b5-c5 c1-b1", "b3-c3", "in this round pieces that point at each other are exchanged"),
+        ("b5-c5 c1-b1", "a1-b4", "the pieces on a1 and b4 are both light"),
+        ("b5-c5 c1-b1", "c1-c2", "in this round pieces that point at each other are exchanged"),
+        ("", "a1-d5", "do not share a side, nor point at each other; a1 borders a2 and b2 and "),
+        ("", "a1-d5", "and points at b4"),
+        ("", "d1-c2", "both dark"),
+    ],
+)
+def test_refused_exchanges_name_the_kind(moves: str, text: str, words: str) -> None:
+    position = after(moves, movement="advanced")
+    with pytest.raises(ValueError, match=words):
+        position.text_to_action(text)
+
+
+def test_basic_movement_knows_no_pairs_that_point() -> None:
+    position = after("")
+    assert position.game.num_actions == BORDERING_PAIRS
+    with pytest.raises(ValueError, match="b4 and c4 do not share a side; b4 borders"):
+        position.text_to_action("b4-c4")
+
+
+def test_who_has_no_legal_exchange_ends_the_game_as_a_draw() -> None:
+    for movement in MOVEMENTS:
+        position = after("a5-a4 a2-a3", setup="DDLDLLDLDLDLLDLDLDLDLDLD", movement=movement)
+        assert letters(position) == STUCK[1]
+        assert position.is_over == (movement == "advanced")
+        assert position.outcome == (DRAW if movement == "advanced" else ONGOING)
+        assert not position.is_truncated
+
+
+# Empty starts.
+
+
+def test_players_place_in_turn_and_the_last_to_place_exchanges_first() -> None:
+    position = make_game("osiron", setup="empty").start()
+    movers = []
+    while not position.is_over and position.ply < 28:
+        movers.append(position.mover)
+        position.play(position.legal_actions[0])
+    assert movers == [0, 1] * 12 + [1, 0, 1, 0]
+
+
+def test_placing_puts_an_own_piece_on_an_empty_space() -> None:
+    position = after("b4 c4", setup="empty")
+    assert letters(position) == 8 * "." + "L" + 6 * "." + "D" + 8 * "."
+    assert position.board_text().splitlines()[-2].startswith("player_0 to place a piece, 11 left;")
+    for text, words in {
+        "b4": "there is a piece on b4 already",
+        "c4": "there is a piece on c4 already",
+        "b4-b5": "all pieces are placed before any is exchanged",
+        "b8": "or the space to place a piece on",
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            position.text_to_action(text)
+
+
+def placed(letters: str, **options: Any) -> Position:
+    """The game from an empty board in which the pieces are placed like this."""
+    light, dark = ([n for n, who in zip(NAMES, letters, strict=True) if who == c] for c in "LD")
+    texts = [name for pair in zip(light, dark, strict=True) for name in pair]
+    return after(" ".join(texts), setup="empty", **options)
+
+
+def test_nobody_wins_by_placing_and_circles_complete_then_never_count() -> None:
+    beginner = make_game("osiron").start()
+    position = placed(letters(beginner))
+    assert (position.ply, position.mover, position.is_over) == (24, 1, False)
+    assert position.state.counting.tolist() == beginner.state.counting.tolist()
+    # Left and completed again: no win. Dark's here; light's is the same, turned by half.
+    play_texts(position, "c5-b5 b1-c1 b5-c5")
+    assert {letters(position)[space] for space in CIRCLE_SPACES[6]} == {"D"}
+    assert not position.is_over
+
+
+def test_a_circle_does_not_count_from_the_ply_that_completes_it() -> None:
+    light = "a1 a2 a3 b2 b3 b4"
+    dark = "d1 d2 d3 d4 d5"
+    texts = [*zip(light.split(), [*dark.split(), "c1"], strict=True)]
+    position = after(" ".join(name for pair in texts for name in pair), setup="empty")
+    first = next(k for k, circle in enumerate(CIRCLE_SPACES) if 0 in circle)
+    assert position.state.counting.tolist() == [ALL_CIRCLES ^ 8 << 4 * first, ALL_CIRCLES]
+    assert not position.is_over
+
+
+@pytest.mark.parametrize("movement", MOVEMENTS)
+def test_a_full_board_is_played_like_the_same_diagram_but_dark_begins(movement: str) -> None:
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        spaces = "".join(random.permutation([*12 * "LD"]))
+        position = placed(spaces, movement=movement)
+        twin = make_game("osiron", setup=spaces, movement=movement).start()
+        twin.states["mover"] = 1
+        twin = Position.of_state(twin.game, twin.states)
+        while not position.is_over and not twin.is_over:
+            legal = twin.legal_actions
+            assert (position.legal_actions == legal).all()
+            assert position.mover == twin.mover
+            action = int(random.choice(legal))
+            position.play(action)
+            twin.play(action)
+            assert letters(position) == letters(twin)
+        if not position.is_truncated:
+            assert position.outcome == twin.outcome
+
+
+@pytest.mark.parametrize("max_plies", [1, 23, 24])
+def test_placements_count_for_the_cap(max_plies: int) -> None:
+    position = make_game("osiron", setup="empty", max_plies=max_plies).start()
+    while not position.is_over:
+        position.play(position.legal_actions[-1])
+    assert (position.ply, position.outcome) == (max_plies, TRUNCATED)
 
 
 # Draws.
@@ -446,6 +699,35 @@ def test_the_colouring_alone_is_no_repetition() -> None:
     assert set(start.legal_actions) - set(position.legal_actions) == {
         PAIR_ENDS.index((NAMES.index("b1"), NAMES.index("c1")))
     }
+
+
+@pytest.mark.parametrize("movement", MOVEMENTS)
+@pytest.mark.parametrize("times", [2, 3])
+def test_the_board_when_it_is_full_is_the_first_occurrence(times: int, movement: str) -> None:
+    """The start comes back where no pair is forbidden: with a round of the same kind."""
+    position = placed(ALTERNATING, repetition=times, movement=movement)
+    cycle = {
+        "basic": ["b3-c3", "b1-c1", "c3-b3", "c1-b1"],
+        "advanced": [*("b3-c3", "b1-c1", "b2-c2", "b6-c6"), *("c3-b3", "c1-b1", "c2-b2", "c6-b6")],
+    }[movement]
+    start = letters(position)
+    seen = 1
+    while not position.is_over:
+        line = cycle[(position.ply - 24) % len(cycle)]
+        play_texts(position, line)
+        seen += letters(position) == start and position.state.forbidden == NO_PAIR
+    assert position.outcome == DRAW
+    if movement == "advanced":
+        assert (position.ply, seen) == (24 + 8 * (times - 1), times)
+    else:  # the start has no forbidden pair, every later position has one
+        assert position.ply == 24 + 4 * (times - 1) + 1
+
+
+def test_the_same_colouring_with_another_kind_to_be_played_is_another_position() -> None:
+    tables = make_game("osiron", movement="advanced").tables[0]
+    first, second = (make_game("osiron", movement="advanced").start() for _ in range(2))
+    second.states["ply"] = 2
+    assert rules.position_key(tables, first.state) != rules.position_key(tables, second.state)
 
 
 def test_a_repetition_with_another_player_to_move_would_be_another_position() -> None:
@@ -540,13 +822,32 @@ def test_random_starts_are_uniform() -> None:
 def test_board_text() -> None:
     expected = """
         d    D D D D D
+               d   d
         c  D D D D L D D
         b  L L L L D L L
+               l   l
         a    L L L L L
-        player_1 to move, but not b5-c5; player_0 (light: L), player_1 (dark: D)
+        player_1 to move, but not b5-c5; player_0 (light: L, circles that do not count: l), player_1 (dark: D, circles that do not count: d)
         LLLLLLLLLDLLDDDDLDDDDDDD
-    """
+    """  # noqa: E501
     assert after("b5-c5").board_text() == dedent(expected).strip()
+    assert after("", setup="alternating").board_text().splitlines()[-2:] == [
+        "player_0 to move; player_0 (light: L), player_1 (dark: D)",
+        ALTERNATING,
+    ]
+    assert status(after("", movement="advanced")) == "player_0 to exchange across a side"
+    assert status(after("b5-c5", movement="advanced")) == (
+        "player_1 to exchange across a side, but not b5-c5"
+    )
+    assert status(after("b5-c5 c1-b1", movement="advanced")) == (
+        "player_0 to exchange across a corner"
+    )
+    assert status(after("b5-c5 c1-b1 b4-c4", movement="advanced")) == (
+        "player_1 to exchange across a corner, but not b4-c4"
+    )
+    assert status(after("", setup="empty")) == "player_0 to place a piece, 12 left"
+    assert status(after("b4", setup="empty")) == "player_1 to place a piece, 12 left"
+    assert letters(after("b4", setup="empty")) == 8 * "." + "L" + 15 * "."
     assert status(after("")) == "player_0 to move"
     assert status(after("c3-c2 a3-b4 c5-c6", setup="alternating")) == "player_1 has won"
     assert status(after(CYCLE + " b5-c5", repetition=2)) == "drawn"
@@ -598,8 +899,15 @@ def test_refused_text_is_named_with_the_reason(moves: str, text: str, words: lis
 @pytest.mark.parametrize(
     ("option", "value", "accepted"),
     [
-        ("setup", "expert", "one of 'beginner', 'alternating', 'random'"),
+        ("setup", "expert", "one of 'beginner', 'alternating', 'random', 'empty', or 24 letters"),
         ("setup", None, "one of 'beginner'"),
+        ("setup", 24, "one of 'beginner'"),
+        ("setup", "LD", r".*\(it has 2 letters, not 24\)"),
+        ("setup", 13 * "L" + 12 * "D", r".*\(it has 25 letters, not 24\)"),
+        ("setup", 13 * "L" + 11 * "D", r".*\(it has 13 L and 11 D, not 12 of each\)"),
+        ("setup", 12 * "L" + "X" + 11 * "D", r".*\(its letter for c1 is 'X', not L or D\)"),
+        ("setup", 12 * "l" + 12 * "d", r".*\(its letter for a1 is 'l', not L or D\)"),
+        ("movement", "expert", "one of 'basic', 'advanced'"),
         ("max_plies", 0, "an integer from 1 to 10000"),
         ("max_plies", 10_001, "an integer from 1 to 10000"),
         ("max_plies", None, "an integer from 1 to 10000"),
@@ -616,12 +924,27 @@ def test_other_options_are_refused(option: str, value: object, accepted: str) ->
 
 
 def test_default_options() -> None:
-    assert make_game("osiron").options == {"setup": "beginner", "max_plies": 200, "repetition": 3}
+    assert make_game("osiron").options == {
+        "setup": "beginner",
+        "movement": "basic",
+        "max_plies": 200,
+        "repetition": 3,
+    }
+
+
+def test_a_diagram_with_a_name_is_the_setup_of_that_name() -> None:
+    for name, spaces in {"beginner": 12 * "L" + 12 * "D", "alternating": ALTERNATING}.items():
+        game = make_game("osiron", setup=spaces)
+        assert game.options["setup"] == name
+        assert game == make_game("osiron", setup=name)
+    assert make_game("osiron", setup=DIAGRAM).options["setup"] == DIAGRAM
 
 
 # Observations.
 
 
+#: That version 0 did not have: nothing but zeros with its options.
+NEW_PLANES = [IS_ADVANCED, IS_POINTING, IS_NEW_ROUND, IS_PLACING, EMPTY]
 NOTHING = ""
 TOP, BOTTOM = "d1 d2 d3 d4 d5", "a1 a2 a3 a4 a5"
 ROW_B, ROW_C = "b1 b2 b3 b4 b5 b6 b7", "c1 c2 c3 c4 c5 c6 c7"
@@ -650,7 +973,9 @@ def test_places_of_the_spaces() -> None:
     ]
     for lower, higher in PAIR_ENDS:
         (row, file), (other_row, other_file) = PLACES[lower], PLACES[higher]
-        assert (other_row - row, other_file - file) in [(0, 1), (1, 0)]
+        borders = (lower, higher) in BORDERS
+        ways = [(0, 1), (1, 0)] if borders else [(1, -2), (1, 0), (1, 2)]
+        assert (other_row - row, other_file - file) in ways
 
 
 def test_observation_of_a_start() -> None:
@@ -668,6 +993,7 @@ def test_observation_of_a_start() -> None:
         OTHER_EXCLUDED: cells(DARKS_CIRCLES),
         BOARD: cells(" ".join(NAMES)),
         IS_LIGHT: np.ones((4, 7)),
+        **dict.fromkeys(NEW_PLANES, cells(NOTHING)),
     }
     start = make_game("osiron").start()
     assert_planes(start.observation(0), light)
@@ -697,6 +1023,7 @@ def test_observation_counts_pieces_in_circles_that_count() -> None:
         OTHER_EXCLUDED: cells(DARKS_CIRCLES),
         BOARD: cells(" ".join(NAMES)),
         IS_LIGHT: np.ones((4, 7)),
+        **dict.fromkeys(NEW_PLANES, cells(NOTHING)),
     }
     assert_planes(position.observation(0), light_seen)
     exchanged = {
@@ -720,6 +1047,47 @@ def test_observation_shows_the_forbidden_pair() -> None:
     np.testing.assert_array_equal(position.observation(1)[FORBIDDEN], cells("b5 c5"))
     turned = position.observation(1, canonical=True)
     np.testing.assert_array_equal(turned[FORBIDDEN], cells("b3 c3"))
+
+
+def seen(position: Position) -> dict[str, float]:
+    """The value of each plane of the mover that has the same everywhere."""
+    names = position.game.observation_names
+    planes = zip(names, position.observation(position.mover), strict=True)
+    return {name: plane[0, 0] for name, plane in planes if (plane == plane[0, 0]).all()}
+
+
+def test_observation_tells_the_kind_of_exchange_and_whether_it_opens_a_round() -> None:
+    position = after("", movement="advanced")
+    found = []
+    for text in ["b5-c5", "c1-b1", "b4-c4", "c6-b6", ""]:
+        planes = seen(position)
+        assert planes["is advanced"] == 1
+        assert planes["is placing"] == 0
+        found.append((planes["is pointing"], planes["is new round"]))
+        forbidden = position.observation()[FORBIDDEN].sum()
+        assert forbidden == 2 * (1 - planes["is new round"])
+        play_texts(position, text)
+    assert found == [(0, 1), (0, 0), (1, 1), (1, 0), (0, 1)]
+
+
+def test_observation_of_pieces_being_placed() -> None:
+    position = after("a1 d5 a2 d4 a3 d3 b2 d2 b3 d1", setup="empty")
+    light, dark = "a1 a2 a3 b2 b3", "d5 d4 d3 d2 d1"
+    assert seen(position)["is placing"] == 1
+    observation = position.observation()
+    for plane, names in {
+        OWN_PIECES: light,
+        OTHER_PIECES: dark,
+        EMPTY: " ".join(set(NAMES) - {*light.split(), *dark.split()}),
+        OWN_FIVE: "a1 a2 a3 b2 b3 b4",
+        OWN_EXCLUDED: NOTHING,
+    }.items():
+        np.testing.assert_array_equal(observation[plane], cells(names), f"plane {plane}")
+    play_texts(position, "b4 c1")
+    observation = position.observation()
+    np.testing.assert_array_equal(observation[OWN_EXCLUDED], cells(f"{light} b4"))
+    assert not observation[OWN_FIVE].any()
+    assert seen(placed(ALTERNATING))["is placing"] == 0
 
 
 def test_nothing_is_excluded_in_other_setups() -> None:
@@ -760,45 +1128,78 @@ def test_the_canonical_turn_is_for_dark_and_by_half() -> None:
         assert PAIR_ENDS[seen] == (23 - higher, 23 - lower)
 
 
-def test_places_of_actions() -> None:
-    """Plane 0 has pairs within a row at their left cell, plane 1 the others at their lower one."""
-    places = make_game("osiron").action_places
-    assert places is not None
-    for (lower, higher), place in zip(PAIR_ENDS, places.tolist(), strict=True):
+@pytest.mark.parametrize("setup", ["beginner", "empty"])
+@pytest.mark.parametrize("movement", MOVEMENTS)
+def test_places_of_actions(setup: str, movement: str) -> None:
+    """At the cell of the lower space, on the plane of the way to the higher one; then spaces."""
+    game = make_game("osiron", setup=setup, movement=movement)
+    assert game.action_places is not None
+    places = game.action_places.tolist()
+    pairs = PAIR_ENDS if movement == "advanced" else BORDERS
+    ways = [(0, 1), (1, 0), (1, -2), (1, 0), (1, 2)]
+    for (lower, higher), place in zip(pairs, places[: len(pairs)], strict=True):
         plane, cell = divmod(place, 28)
-        first = divmod(cell, 7)
-        second = (first[0], first[1] + 1) if plane == 0 else (first[0] + 1, first[1])
-        assert (PLACES[lower], PLACES[higher]) == (first, second)
+        row, file = divmod(cell, 7)
+        assert (plane >= 2) == ((lower, higher) in POINTING)
+        assert PLACES[lower] == (row, file)
+        assert PLACES[higher] == (row + ways[plane][0], file + ways[plane][1])
+    spaces = [5 * 28 + 7 * row + file for row, file in PLACES]
+    assert places[len(pairs) :] == (spaces if setup == "empty" else [])
+
+
+def test_actions_are_pairs_and_then_spaces() -> None:
+    pairs = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
+    for movement, count in zip(MOVEMENTS, (30, 51), strict=True):
+        game = make_game("osiron", movement=movement)
+        assert game.action_names == pairs[:count]
+        game = make_game("osiron", movement=movement, setup="empty")
+        assert game.action_names == [*pairs[:count], *NAMES]
 
 
 # Symmetries.
 
 
 def test_number_of_symmetries() -> None:
-    assert len(make_game("osiron", setup="alternating").symmetries()) == 12
-    assert len(make_game("osiron", setup="random").symmetries()) == 12
+    for setup in ("alternating", "random", "empty"):
+        for movement in MOVEMENTS:
+            assert len(make_game("osiron", setup=setup, movement=movement).symmetries()) == 12
+    assert len(make_game("osiron", setup=DIAGRAM).symmetries()) == 1
     beginner = make_game("osiron").symmetries()
     assert len(beginner) == 2
-    mirrored = dict(zip(PAIR_ENDS, (PAIR_ENDS[pair] for pair in beginner.actions[1]), strict=True))
+    mirrored = dict(zip(BORDERS, (PAIR_ENDS[pair] for pair in beginner.actions[1]), strict=True))
     assert mirrored[0, 1] == (3, 4)  # a1-a2 and a4-a5
     assert mirrored[5, 12] == (11, 18)  # b1-c1 and b7-c7
 
 
 def image_of_start(position: Position, image: np.ndarray) -> Position:
     """The start in which space ``s`` has what ``image[s]`` has in the start ``position``."""
+    options = position.game.options
+    if options["setup"] == "empty":
+        return position.copy()
     spaces = letters(position)
     light = " ".join(NAMES[space] for space in range(24) if spaces[image[space]] == "L")
-    setup = position.game.options["setup"]
-    return begun_with(light, setup="alternating" if setup == "random" else setup)
+    setup = "alternating" if options["setup"] == "random" else options["setup"]
+    return begun_with(light, **(options | {"setup": setup}))
 
 
-@pytest.mark.parametrize("setup", ["beginner", "alternating", "random"])
-def test_games_from_the_image_of_a_start_are_images_of_games(setup: str) -> None:
+def images_that_keep(excluded: list[list[int]]) -> list[np.ndarray]:
+    """The symmetries of the hexagon under which each player keeps the circles named."""
+    spaces = [{frozenset(CIRCLE_SPACES[circle]) for circle in circles} for circles in excluded]
+    return [
+        image
+        for image in HEXAGON
+        if all({frozenset(image[[*circle]].tolist()) for circle in kept} == kept for kept in spaces)
+    ]
+
+
+@pytest.mark.parametrize("movement", MOVEMENTS)
+@pytest.mark.parametrize("setup", SETUPS)
+def test_games_from_the_image_of_a_start_are_images_of_games(setup: str, movement: str) -> None:
     """Also where the image of the start is not the start, as after a turn by a sixth."""
-    game = make_game("osiron", setup=setup)
+    game = make_game("osiron", setup=setup, movement=movement)
     symmetries = game.symmetries()
-    mirror = next(image for image in HEXAGON if (image[0], image[5]) == (4, 11))
-    images = [HEXAGON[0], mirror] if setup == "beginner" else HEXAGON
+    images = images_that_keep(game.excluded_circles)
+    assert len(images) == len(symmetries)
     for number, space_image in enumerate(images):
         table, gather = symmetries.actions[number], symmetries.observation[number]
         image_of = np.argsort(table)
@@ -838,4 +1239,4 @@ def test_picture_shows_exclusions_last_exchange_and_winning_circle() -> None:
     action = position.text_to_action("b4-b3")
     position.play(action)
     picture = position.game.svg(position.state, action)
-    assert (picture.count(f'stroke="{gold}"'), picture.count(marks)) == (1, 2)
+    assert (picture.count(f'stroke="{gold}"'), picture.count(marks)) == (2, 2)

@@ -10,7 +10,8 @@ A vertex is a point ``(x, y)`` of the triangular lattice, ``x`` in half sides of
     y = -2        *---*---*
 
 A space is the set of the three vertices of its triangle. Two spaces border when they share two
-vertices, and a circle is the six spaces that share its centre.
+vertices. Two spaces point at each other when the middle between them is the one vertex that they
+share. A circle is the six spaces that share its centre.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Vertex = tuple[int, int]
 Space = frozenset[Vertex]
 Pair = frozenset[Space]
 Result = Literal["player 0", "player 1", "draw", "truncated"]
-Occurrence = tuple[frozenset[Space], int, Pair | None]
+Occurrence = tuple[frozenset[Space], int, str, Pair | None]
 
 VERTICES = {
     (x, y) for y in range(-2, 3) for x in range(-4, 5) if (x + y) % 2 == 0 and abs(x) + abs(y) <= 4
@@ -55,8 +56,21 @@ SPACES = sorted(
 )
 INDEX = {space: index for index, space in enumerate(SPACES)}
 
-# By action: bordering pairs, the lower index first.
+# Bordering pairs, the lower index first, in the order of their actions.
 PAIRS = [(one, other) for one, other in combinations(SPACES, 2) if len(one & other) == 2]
+
+
+def opposite(space: Space, corner: Vertex) -> Space:
+    """Return the triangle on the other side of a corner: where each vertex goes through it."""
+    return frozenset((corner[0] - (x - corner[0]), corner[1] - (y - corner[1])) for x, y in space)
+
+
+# Pairs that point at each other, the lower index first, in the order of their actions.
+POINTING_PAIRS = [
+    (one, other)
+    for one, other in combinations(SPACES, 2)
+    if other in [opposite(one, corner) for corner in one]
+]
 
 # The spaces around each vertex that has six of them.
 CIRCLES = {
@@ -73,32 +87,36 @@ def space_name(space: Space) -> str:
 
 
 class ReferenceOsiron:
-    """One game of Osiron; player 0 has the light pieces and moves first.
+    """One game of Osiron; player 0 has the light pieces and begins.
 
     ``spaces`` is the start of ``setup="random"``, and only given for it: the spaces in index
     order, ``L`` for light and ``D`` for dark. ``repetition`` of 0 turns repetition draws off.
     ``snapshot`` returns
 
-    - ``"spaces"``: the pieces on the spaces, written like that;
-    - ``"forbidden"``: the indices of the two spaces exchanged last, the lower first, which the
-      mover may not exchange back (also when the game is over); None at the start.
+    - ``"spaces"``: the pieces on the spaces, written like that, ``.`` where there is none;
+    - ``"forbidden"``: the indices of the two spaces that may not be exchanged now, though they
+      are of the kind that is to be played (also when the game is over); None without;
+    - ``"kind"``: of the next exchange, ``"border"`` or ``"point"``; None while pieces are placed;
+    - ``"excluded"``: for each player, how many circles do not count.
     """
 
     def __init__(
         self,
         setup: str = "beginner",
+        movement: str = "basic",
         repetition: int = 3,
         max_plies: int = 200,
         spaces: str | None = None,
     ) -> None:
-        """Set up the 24 pieces."""
-        if setup not in ("beginner", "alternating", "random"):
-            raise ValueError(f"setup {setup!r} is not 'beginner', 'alternating' or 'random'")
+        """Set up the 24 pieces, or none."""
         if (setup == "random") != (spaces is not None):
             raise ValueError(f"spaces {spaces!r} must be given for setup 'random' and only then")
+        if movement not in ("basic", "advanced"):
+            raise ValueError(f"movement {movement!r} is not 'basic' or 'advanced'")
         if repetition < 0 or repetition == 1:
             raise ValueError(f"repetition {repetition!r} is neither 0 (off) nor at least 2")
         self.setup = setup
+        self.movement = movement
         self.repetition = repetition
         self.max_plies = max_plies
         self.start = spaces
@@ -107,29 +125,37 @@ class ReferenceOsiron:
             self.owner = {space: 0 if row(space) < 2 else 1 for space in SPACES}
         elif setup == "alternating":
             self.owner = {space: 0 if space in POINTING_UP else 1 for space in SPACES}
+        elif setup == "empty":
+            self.owner = {}
         else:
-            if len(str(spaces)) != 24 or any(str(spaces).count(letter) != 12 for letter in "LD"):
-                raise ValueError(f"spaces {spaces!r} are not twelve L and twelve D")
+            letters = spaces if spaces is not None else setup
+            if len(letters) != 24 or any(letters.count(letter) != 12 for letter in "LD"):
+                raise ValueError(f"spaces {letters!r} are not twelve L and twelve D")
             self.owner = {
-                space: "LD".index(letter) for space, letter in zip(SPACES, str(spaces), strict=True)
+                space: "LD".index(letter) for space, letter in zip(SPACES, letters, strict=True)
             }
-        # Circles that are full from the start never count for the player who fills them.
+        # Circles that are full when the pieces are set up never count for who fills them.
         self.excluded = (self._full_circles(0), self._full_circles(1))
         if setup == "random" and self.excluded != (set(), set()):
             raise ValueError(f"spaces {spaces!r} have a full circle")
         self.plies = 0
+        self.exchanges = 0
         self.mover = 0
-        self.forbidden: Pair | None = None
+        self.last_exchange: Pair | None = None
         self.result: Result | None = None
         self.history = Counter([self._occurrence()])
 
     def copy(self) -> ReferenceOsiron:
         """Return an independent game in the same position, with the same history."""
-        twin = ReferenceOsiron(self.setup, self.repetition, self.max_plies, self.start)
+        twin = ReferenceOsiron(
+            self.setup, self.movement, self.repetition, self.max_plies, self.start
+        )
         twin.owner = dict(self.owner)
+        twin.excluded = (set(self.excluded[0]), set(self.excluded[1]))
         twin.plies = self.plies
+        twin.exchanges = self.exchanges
         twin.mover = self.mover
-        twin.forbidden = self.forbidden
+        twin.last_exchange = self.last_exchange
         twin.result = self.result
         twin.history = Counter(self.history)
         return twin
@@ -144,68 +170,64 @@ class ReferenceOsiron:
         """Whether the game was ended by the ply cap."""
         return self.result == "truncated"
 
+    @property
+    def is_placing(self) -> bool:
+        """Whether there are pieces to be placed."""
+        return len(self.owner) < len(SPACES)
+
+    @property
+    def kind(self) -> str:
+        """The kind of exchange that is to be played: with pieces that "border" or "point"."""
+        finished_rounds = self.exchanges // 2
+        is_even_round = finished_rounds % 2 == 1  # rounds are counted from 1
+        return "point" if self.movement == "advanced" and is_even_round else "border"
+
+    @property
+    def all_pairs(self) -> list[tuple[Space, Space]]:
+        """The pairs by action, also those that cannot be exchanged now."""
+        return PAIRS + POINTING_PAIRS if self.movement == "advanced" else PAIRS
+
+    @property
+    def forbidden(self) -> Pair | None:
+        """The pair that was exchanged last, if it is of the kind that is to be played."""
+        pairs = {"border": PAIRS, "point": POINTING_PAIRS}[self.kind]
+        return self.last_exchange if self.last_exchange in map(frozenset, pairs) else None
+
     def legal_actions(self) -> list[int]:
         """Return the mover's legal actions in rising order; none once the game is over."""
         if self.is_over:
             return []
-        return [
-            action
-            for action, pair in enumerate(PAIRS)
-            if self._are_opposed(*pair) and frozenset(pair) != self.forbidden
-        ]
+        if self.is_placing:
+            first = len(self.all_pairs)
+            return [first + INDEX[space] for space in SPACES if space not in self.owner]
+        return self._legal_exchanges()
 
     def play(self, action: int) -> list[str]:
         """Play a legal action and return the names of what happened that is worth counting.
 
+        - "circle completed while placing";
         - "circle completed by the mover": one that counts, and none for the opponent;
         - "circle completed for the opponent": one that counts, and none for the mover;
         - "both complete a circle" that counts;
         - "win on the opponent's excluded circle";
         - "excluded circle completed again without a win": by its own player, whoever moved;
         - "undo forbidden": only the rule against undoing keeps the next mover from exchanging the
-          same two pieces (so it is after each ply that does not end the game);
-        - "repetition draw"; "truncated".
+          same two pieces;
+        - "no legal exchange"; "repetition draw"; "truncated".
 
         Raises ValueError if the action is not legal; the game is then unchanged.
         """
         legal = self.legal_actions()
         if action not in legal:
             raise ValueError(f"action {action!r} is not legal now; legal actions are {legal}")
-        one, other = PAIRS[action]
-        mover, opponent = self.mover, 1 - self.mover
-        full_before = self._full_circles(0), self._full_circles(1)
-        self.owner[one], self.owner[other] = self.owner[other], self.owner[one]
-        self.forbidden = frozenset((one, other))
         self.plies += 1
-        self.mover = opponent
-        self.history[self._occurrence()] += 1
-
-        events = []
-        full = self._full_circles(0), self._full_circles(1)
-        counting = full[0] - self.excluded[0], full[1] - self.excluded[1]
-        if counting[mover] and counting[opponent]:
-            events.append("both complete a circle")
-        elif counting[mover]:
-            events.append("circle completed by the mover")
-        elif counting[opponent]:
-            events.append("circle completed for the opponent")
-
-        if counting[mover] or counting[opponent]:
-            winner = mover if counting[mover] else opponent
-            self.result = "player 0" if winner == 0 else "player 1"
-            if counting[winner] & self.excluded[1 - winner]:
-                events.append("win on the opponent's excluded circle")
+        if self.is_placing:
+            events = self._place(SPACES[action - len(self.all_pairs)])
         else:
-            if any(full[player] - full_before[player] for player in (0, 1)):
-                events.append("excluded circle completed again without a win")
-            if self.repetition and self.history[self._occurrence()] >= self.repetition:
-                self.result = "draw"
-                events.append("repetition draw")
-            elif self.plies >= self.max_plies:
-                self.result = "truncated"
-                events.append("truncated")
-            elif self._are_opposed(one, other):
-                events.append("undo forbidden")
+            events = self._exchange(*self.all_pairs[action])
+        if self.result is None and self.plies >= self.max_plies:
+            self.result = "truncated"
+            events.append("truncated")
         return events
 
     def rewards(self) -> tuple[int, int]:
@@ -217,36 +239,95 @@ class ReferenceOsiron:
         return 0, 0
 
     def snapshot(self) -> dict:
-        """Return the pieces and the forbidden exchange; see the class."""
+        """Return the pieces and what may be exchanged; see the class."""
         return {
-            "spaces": "".join("LD"[self.owner[space]] for space in SPACES),
+            "spaces": "".join("LD."[self.owner.get(space, 2)] for space in SPACES),
             "forbidden": self.forbidden and tuple(sorted(INDEX[space] for space in self.forbidden)),
+            "kind": None if self.is_placing else self.kind,
+            "excluded": tuple(len(circles) for circles in self.excluded),
         }
 
     def action_text(self, action: int) -> str:
         """Write a legal action: the mover's own space, then the opponent's, as in ``b3-c3``.
 
-        Raises ValueError if the action is not legal.
+        A placement is the space alone. Raises ValueError if the action is not legal.
         """
         legal = self.legal_actions()
         if action not in legal:
             raise ValueError(f"action {action!r} is not legal now; legal actions are {legal}")
-        own, theirs = sorted(PAIRS[action], key=lambda space: self.owner[space] != self.mover)
+        if self.is_placing:
+            return space_name(SPACES[action - len(self.all_pairs)])
+        pair = self.all_pairs[action]
+        own, theirs = sorted(pair, key=lambda space: self.owner[space] != self.mover)
         return f"{space_name(own)}-{space_name(theirs)}"
 
-    def _are_opposed(self, one: Space, other: Space) -> bool:
-        """Whether the pieces on the two spaces belong to different players."""
-        return self.owner[one] != self.owner[other]
+    def _place(self, space: Space) -> list[str]:
+        player = self.mover
+        before = self._full_circles(player)
+        self.owner[space] = player
+        events = []
+        if self._full_circles(player) - before:
+            events.append("circle completed while placing")
+        # Dark, who has placed last, makes the first exchange.
+        self.mover = 1 - player if self.is_placing else 1
+        self.excluded = (self._full_circles(0), self._full_circles(1))
+        self.history = Counter([self._occurrence()])
+        return events
+
+    def _exchange(self, one: Space, other: Space) -> list[str]:
+        mover, opponent = self.mover, 1 - self.mover
+        full_before = self._full_circles(0), self._full_circles(1)
+        self.owner[one], self.owner[other] = self.owner[other], self.owner[one]
+        self.exchanges += 1
+        self.last_exchange = frozenset((one, other))
+        self.mover = opponent
+        self.history[self._occurrence()] += 1
+
+        full = self._full_circles(0), self._full_circles(1)
+        counting = full[0] - self.excluded[0], full[1] - self.excluded[1]
+        if counting[mover] and counting[opponent]:
+            self.result = "draw"
+            return ["both complete a circle"]
+        if counting[mover] or counting[opponent]:
+            winner = mover if counting[mover] else opponent
+            self.result = "player 0" if winner == 0 else "player 1"
+            whose = "by the mover" if winner == mover else "for the opponent"
+            events = [f"circle completed {whose}"]
+            if counting[winner] & self.excluded[1 - winner]:
+                events.append("win on the opponent's excluded circle")
+            return events
+        events = []
+        if any(full[player] - full_before[player] for player in (0, 1)):
+            events.append("excluded circle completed again without a win")
+        if not self._legal_exchanges():
+            self.result = "draw"
+            events.append("no legal exchange")
+        elif self.repetition and self.history[self._occurrence()] >= self.repetition:
+            self.result = "draw"
+            events.append("repetition draw")
+        elif self.forbidden:
+            events.append("undo forbidden")
+        return events
+
+    def _legal_exchanges(self) -> list[int]:
+        allowed = {"border": PAIRS, "point": POINTING_PAIRS}[self.kind]
+        return [
+            action
+            for action, (one, other) in enumerate(self.all_pairs)
+            if (one, other) in allowed
+            and self.owner[one] != self.owner[other]
+            and frozenset((one, other)) != self.forbidden
+        ]
 
     def _full_circles(self, player: int) -> set[Vertex]:
         """Return the centres of the circles whose six pieces are the player's."""
         return {
             centre
             for centre, around in CIRCLES.items()
-            if all(self.owner[space] == player for space in around)
+            if all(self.owner.get(space) == player for space in around)
         }
 
     def _occurrence(self) -> Occurrence:
         """Return all that makes two positions the same for the repetition rule."""
-        light = frozenset(space for space in SPACES if self.owner[space] == 0)
-        return light, self.mover, self.forbidden
+        light = frozenset(space for space in SPACES if self.owner.get(space) == 0)
+        return light, self.mover, self.kind, self.forbidden
