@@ -30,12 +30,12 @@ def measure(game: str, kind: str, count: int) -> float:
     """Bytes of each of ``count`` environments that were reset, beyond the first one."""
     import gymnasium
 
-    import ludarium.envs
-    from ludarium.envs import batch
+    from ludarium.envs import GAMES, batch, make
+    from ludarium.envs.faces import gymnasium_id
 
     makers: dict[str, Callable[[], Any]] = {
-        "PettingZoo": lambda: getattr(ludarium.envs, f"{game}_v0").env(),
-        "Gymnasium": lambda: gymnasium.make(f"ludarium/{game.capitalize()}-v0"),
+        "PettingZoo": lambda: make(game),
+        "Gymnasium": lambda: gymnasium.make(gymnasium_id(game, GAMES.versions()[game])),
     }
     if kind == "batch":
         first = batch.make(game, 1, seed=1)

@@ -10,6 +10,8 @@ Also here: ``GAMES`` (the registry), ``make_game`` (rules without an environment
 Gymnasium ids such as ``ludarium/Corso-v0``.
 """
 
+from typing import Any
+
 from .engine.game import Game, Symmetries
 from .engine.options import Option
 from .engine.position import Position
@@ -18,6 +20,19 @@ from .faces import from_record, install_faces, make, make_raw, register_game
 from .registry import GAMES, make_game
 
 _version_modules = [install_faces(*item) for item in GAMES.versions().items()]
+
+
+def __getattr__(name: str) -> Any:
+    """Refuse another version of a game, such as ``osiron_v0``, and name the one that there is."""
+    game, _, version = name.rpartition("_v")
+    if version.isdecimal() and game in GAMES:
+        present = GAMES.versions()[game]
+        raise ImportError(
+            f"there is no {name}: {game} is version {present} now, with other rules, observations "
+            f"or action numbers; import {game}_v{present}"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "GAMES",

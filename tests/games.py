@@ -30,12 +30,24 @@ def _values_to_try(option: Option) -> list[Any]:
     return [value for value in values if value != option.default]
 
 
+#: Values of options that have no list of values, and options that matter for each other.
+MORE_OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "osiron": [
+        {"setup": "alternating"},
+        {"setup": "random"},
+        {"setup": "LLLLLLLLLLDLDDDDDDDDDDDL"},
+        {"setup": "empty"},
+        {"setup": "empty", "movement": "advanced"},
+    ],
+}
+
+
 def option_sets(game: type[Game]) -> list[dict[str, Any]]:
-    """The defaults; then each option in turn at its extreme or other values."""
+    """The defaults; then each option in turn at its extreme or other values, and some together."""
     changed = [
         {option.name: value} for option in game.option_list for value in _values_to_try(option)
     ]
-    return [{}, *changed]
+    return [{}, *changed, *MORE_OPTIONS.get(game.name, [])]
 
 
 def _label(name: str, options: dict[str, Any]) -> str:

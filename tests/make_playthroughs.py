@@ -33,7 +33,11 @@ SEED = 1
 MORE_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "corso": [{"size": 3}, {"size": 4}],
     "onyx": [{"size": 6}],
-    "osiron": [{"setup": "alternating"}],
+    "osiron": [
+        {"setup": "alternating"},
+        {"movement": "advanced"},
+        {"setup": "empty", "movement": "advanced"},
+    ],
     "obsidio": [{"size": 7}],
     "obelisk": [{"hourglass": True}],
 }

@@ -197,12 +197,6 @@ def is_turned(tables, state, player):
 
 
 @rule
-def may_end(tables, state):
-    """Nothing but the cap ends a game while pieces are placed."""
-    return state.empty == 0 or state.ply + 1 >= tables.max_plies
-
-
-@rule
 def movement(tables, state):
     """The kind of exchange that is to be played; `BORDERING` while pieces are placed."""
     if tables.is_advanced and state.empty == 0:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from pettingzoo import AECEnv
@@ -606,6 +607,15 @@ def test_version_modules_can_be_imported_in_every_way() -> None:
 
     assert same is corso_v0
     assert env(size=3).game == raw_env(size=3).game == make("corso", size=3).game
+
+
+def test_other_versions_of_a_game_are_refused_with_the_one_that_there_is() -> None:
+    with pytest.raises(ImportError, match=r"osiron is version 1 now, .*; import osiron_v1"):
+        from ludarium.envs import osiron_v0  # noqa: F401
+    with pytest.raises(gymnasium.error.Error, match="use `ludarium/Osiron-v1` instead"):
+        gymnasium.make("ludarium/Osiron-v0")
+    with pytest.raises(AttributeError, match="has no attribute 'chess_v0'"):
+        _ = ludarium.envs.chess_v0
 
 
 def test_options_that_a_game_lacks_are_refused() -> None:

@@ -12,6 +12,7 @@ from ludarium.envs import Game, make_game
 from ludarium.envs.engine.foresight import WINS
 from ludarium.envs.engine.game import Threats
 from ludarium.envs.engine.position import Position
+from ludarium.envs.osiron.rules import NO_PAIR
 from tests.games import ALL_GAMES, random_game
 
 PASSED = {"corso": True, "onyx": True, "osiron": True, "obsidio": True, "obelisk": False}
@@ -76,7 +77,7 @@ def test_osiron_sees_the_win_that_was_forbidden() -> None:
             for each in np.flatnonzero(position.threats().actions[opponent] == WINS):
                 seen += 1
                 state = position.copy()
-                state.states["mover"], state.states["forbidden"] = opponent, 30
+                state.states["mover"], state.states["forbidden"] = opponent, NO_PAIR
                 state = Position.of_state(game, state.states[0])
                 state.play(int(each))
                 assert state.rewards[opponent] == 1

@@ -44,6 +44,7 @@ def use_agents(run: Path) -> None:
     """Load agents, play matches and open environments until the process is killed."""
     import gymnasium
 
+    from ludarium.envs.faces import gymnasium_id
     from ludarium.envs.registry import make_game
     from ludarium.training.agents import make_agent
     from ludarium.training.evaluation import play_match
@@ -55,7 +56,7 @@ def use_agents(run: Path) -> None:
         trained = run if name == "corso" and (run / "agent.safetensors").exists() else name
         agent = make_agent(f"{trained}:8", game, number)
         play_match(game, agent, make_agent("uct:20", game, number), 8, seed=number)
-        place = f"ludarium.envs:ludarium/{name.capitalize()}-v0"
+        place = f"ludarium.envs:{gymnasium_id(name, game.version)}"
         env = gymnasium.make(place, opponent="uct:10", **options[name])
         _, info = env.reset(seed=number)
         for _ in range(200):
