@@ -82,8 +82,6 @@ VARIANTS: dict[str, list[str]] = {
     "network 512x4": ["network={channels: 512, blocks: 4}"],
     "network in float32": ["backend=onnx"],
     "no weight averaging": ["learner.ema_decay=0"],
-    "resignation": ["self_play.resign=0.05"],
-    "ownership": ["learner.ownership_weight=0.25"],
 }
 #: Variants that begin with another network: for which part of their time, and with which settings.
 BEGINNINGS: dict[str, tuple[float, list[str]]] = {

@@ -209,11 +209,6 @@ class SelfPlay(Section):
     ``temperature_plies``: from this ply on, self-play plays the best action found and does not use
     ``temperature`` or root noise in the final choice; none: never.
 
-    ``resign``: players resign lost games. The threshold is chosen so that at most this fraction of
-    the resignations is wrong, that is, of games that the player would not have lost; none: no
-    resignation. ``resign_disabled_fraction``: fraction of the games in which resignation is
-    disabled, to measure how many resignations are wrong.
-
     ``solve``: exact targets: from the end of each game backwards, positions are searched to the end
     of the game, each within so many positions; solved ones teach their exact value, and the set of
     the actions that keep it; 0: none. ``keep_decided``: share of the solved positions in which all
@@ -237,8 +232,6 @@ class SelfPlay(Section):
     opening_plies: OpeningPlies = 4
     cache: Annotated[float, real(0, 1_000_000)] = 64.0
     temperature_plies: Plies | None = None
-    resign: Annotated[float, real(0.0001, 0.9999)] | None = None
-    resign_disabled_fraction: Annotated[float, real(0.0001, 0.9999)] = 0.1
     solve: Annotated[int, whole(0, 1_000_000_000)] = 0
     keep_decided: Annotated[float, real(0.01, 1)] = 1.0
 
@@ -298,10 +291,6 @@ class Learner(Section):
     ``ema_decay``: decay of the exponential moving average of the weights (EMA); the EMA network is
     the one that plays. ``search_value``: weight of the search's root value in the value target; the
     game's outcome has the rest.
-
-    ``ownership_weight``: loss weight of the ownership head, which predicts who owns each cell at
-    the end of the game (Corso and Obsidio only); 0: no such head. The saved agent does not contain
-    the head.
     """
 
     batch: Batch = 512
@@ -315,20 +304,6 @@ class Learner(Section):
     score_weight: Weight = 0.5
     ema_decay: Fraction = 0.995
     search_value: Fraction = 0.5
-    ownership_weight: Weight = 0.0
-
-
-class Gate(Section):
-    """A match that the new weights must win before self-play uses them; ``games`` 0: no gate.
-
-    The EMA network replaces the network that plays if it scores enough in a match (Silver et al.,
-    "Mastering the game of Go without human knowledge", 2017). ``games``: of the match.
-    ``simulations``: per move. ``score``: the least score, from 0 to 1.
-    """
-
-    games: Annotated[int, whole(0, 10_000), Field(multiple_of=2)] = 0
-    simulations: Simulations = 32
-    score: Fraction = 0.55
 
 
 class Evaluation(Section):
@@ -490,7 +465,6 @@ class AlphaZeroConfig(TrainingConfig):
     bootstrap: Bootstrap = Bootstrap()
     replay: Replay = Replay()
     learner: Learner = Learner()
-    gate: Gate = Gate()
     cluster: Cluster = Cluster()
     variants: Annotated[list[Variant], Field(max_length=_MOST_VARIANTS)] = []
 
@@ -503,13 +477,8 @@ class AlphaZeroConfig(TrainingConfig):
             raise ValueError(
                 f"variants: {combinations:,} sets of options; accepted: 2 to {_MOST_VARIANTS}"
             )
-        for key, is_used in (
-            ("gate.games", self.gate.games > 0),
-            ("learner.ownership_weight", self.learner.ownership_weight > 0),
-            ("network.module", self.network.module is not None),
-        ):
-            if is_used:
-                raise ValueError(f"{key} cannot be used with variants: leave one of them out")
+        if self.network.module is not None:
+            raise ValueError("network.module cannot be used with variants: leave one of them out")
         return self
 
 

@@ -249,30 +249,6 @@ class BoardNetwork(PolicyValueNetwork):
         return cells.flatten(1)
 
 
-class OwnershipNetwork(nn.Module):
-    """A board network with one more head, for training only: who will own each cell at the end.
-
-    The final position tells the trunk more about why a game was won than one bit of result
-    (Wu 2019, section 4.1). Attributes: ``network``, which does without this head, and the
-    ``ownership`` head, a 1 x 1 convolution.
-    """
-
-    def __init__(self, network: BoardNetwork) -> None:
-        super().__init__()
-        self.network = network
-        self.ownership = nn.Conv2d(network.channels, 1, 1)
-
-    def forward(self, observation: Tensor) -> tuple[Output, Tensor]:
-        """Evaluate float observations [B, planes, height, width].
-
-        Returns:
-            The network's output, and float [B, height * width]: the expected owner of each cell,
-            from 1, the observing player, to -1, the other one.
-        """
-        x = self.network.trunk(observation)
-        return self.network.heads(x), torch.tanh(self.ownership(x)).flatten(1)
-
-
 class VectorNetwork(PolicyValueNetwork):
     """Residual multi-layer perceptron for observations (features,).
 

@@ -13,7 +13,6 @@ from ludarium.configs import apply_settings, load_config
 from ludarium.envs import make_game
 from ludarium.models import backends
 from ludarium.training.alphazero.actors import Weights, search_settings
-from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.cluster import Cluster
@@ -53,7 +52,7 @@ def test_an_actor_runs_the_network_that_the_driver_has_written(backend, monkeypa
         versions.append(sent)
     played = Played(game, 1.0, sample_dtype(game), network)
     player = SelfPlayer(Job((played,), config, 32, 0), 0, 1, "cpu")
-    order = Order(0, 0, 32, search_settings(config, 0.0), NEVER_RESIGN, math.inf)
+    order = Order(0, 0, 32, search_settings(config, 0.0), math.inf)
     player.play(order, [versions[0]])  # which makes the engine
 
     def refuse(*_):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import threading
@@ -14,13 +13,10 @@ import numpy as np
 import pytest
 import torch
 
-from ludarium.configs import apply_settings, load_config
-from ludarium.configs.schema import Bootstrap
 from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs import GAMES, make_game
-from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.threads import available_cores
 from ludarium.models import InferenceEngine, NetworkShape, build_network, load_checkpoint
@@ -28,11 +24,8 @@ from ludarium.models.network import SIZES
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero.actors import search_settings
-from ludarium.training.alphazero.bootstrap import bootstrap_samples
-from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.loop import AlphaZeroTrainer
-from ludarium.training.alphazero.resignation import TRIAL, Calibration, false_positive_rate
 from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
 from ludarium.training.evaluation import (
@@ -41,8 +34,6 @@ from ludarium.training.evaluation import (
     play_match,
 )
 from ludarium.training.networks import chosen_architecture, network_shape
-from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import Reporter
 from ludarium.training.search import Search, SearchSettings, join_results
 from ludarium.training.search.settings import GUMBEL, PUCT
 from tests.tiny_runs import ALPHAZERO, TinyRuns
@@ -127,15 +118,10 @@ def network(observations):
     return 2 * answers[:, 1:], 0.9 * answers[:, 0]
 
 
-def new_group(
-    settings: SearchSettings, positions: int = 400, cache: float = 0.0, **stored: bool
-) -> Group:
+def new_group(settings: SearchSettings, positions: int = 400, cache: float = 0.0) -> Group:
     game = make_game("corso", size=3)
-    dtype = sample_dtype(game, **stored)
-    config = SelfPlayConfig(
-        games=8, positions=positions, opening_plies=2, cache=cache, resign_disabled_fraction=0.5
-    )
-    return Group(game, config, settings, np.random.SeedSequence(3), dtype)
+    config = SelfPlayConfig(games=8, positions=positions, opening_plies=2, cache=cache)
+    return Group(game, config, settings, np.random.SeedSequence(3))
 
 
 def self_play_of(threads: int) -> tuple[SelfPlay, SearchSettings]:
@@ -422,285 +408,6 @@ def test_targets_are_seen_from_the_mover_in_a_random_symmetry():
     assert (own_marbles.argmax(axis=1) == corners).all()
 
 
-def test_samples_know_who_owned_the_board_when_their_game_ended():
-    """Dye is never open again, the score is the owners' sum, and positions agree on a game's."""
-    settings = SearchSettings(simulations=8, noise=1.0)
-    group = new_group(settings, ownership=True)
-    samples = np.concatenate([play(group, settings, uniform).samples for _ in range(3)])
-    np.testing.assert_array_equal(samples["owners"].sum(axis=1, dtype=int), samples["score"])
-    assert (samples["owners"] != 0).all()
-    # A marble or dye that nobody can reach any more stays: on a board with one open cell and no
-    # marbles next to it, everything else has its owner already.
-    last = samples["state"]["open_cells"] == 1
-    without_marbles = ~np.isin(samples["state"]["cells"], (1, 2)).any(axis=1)
-    decided = samples[last & without_marbles]
-    assert len(decided)
-    now = group.game.owners(decided["state"])
-    filled = np.where(now == 0, 1 - 2 * decided["state"]["mover"][:, None], now)
-    np.testing.assert_array_equal(decided["owners"], filled)
-    plain = new_group(settings)
-    expected = play(plain, settings, uniform).samples
-    assert "owners" not in expected.dtype.names
-    for name in expected.dtype.names:
-        np.testing.assert_array_equal(samples[: len(expected)][name], expected[name])
-
-
-@pytest.mark.parametrize(("name", "size"), [("corso", 3), ("obsidio", 7)])
-def test_first_positions_know_the_owners_too(name, size):
-    game = make_game(name, size=size)
-    config, seed = Bootstrap(positions=200, playouts=4), np.random.SeedSequence
-    samples = bootstrap_samples(game, config, 2, seed(1), sample_dtype(game, True))
-    np.testing.assert_array_equal(samples["owners"].sum(axis=1, dtype=int), samples["score"])
-    plain = bootstrap_samples(game, config, 2, seed(1))
-    assert "owners" not in plain.dtype.names
-    np.testing.assert_array_equal(samples["policy"], plain["policy"])
-
-
-@pytest.mark.parametrize(("name", "size"), [("corso", 4), ("obsidio", 7)])
-def test_owners_lie_as_the_observation_does_in_every_symmetry(name, size):
-    """Owners are taken from the position shown, so its planes say what the target must be."""
-    game = make_game(name, size=size)
-    own, other = ((0, 2), (1, 3)) if name == "corso" else ((2,), (3,))
-    batch = BatchEnv(game, 64, seed=1)
-    for _ in range(30 if name == "corso" else 45):
-        batch.step_random()
-    samples = np.zeros(64, sample_dtype(game, ownership=True))
-    samples["state"] = batch.states
-    samples["policy"][:, 0] = 1
-    samples["owners"] = game.owners(batch.states)
-    made = BatchMaker(game, search_value=0.5)(samples, np.random.default_rng(2))
-    planes = made.observations.reshape(64, game.planes_shape[0], -1)
-    expected = planes[:, own].sum(axis=1) - planes[:, other].sum(axis=1)
-    assert set(batch.states["mover"]) == {0, 1}
-    assert made.owners.dtype == np.float32
-    assert {-1, 1} <= set(made.owners.ravel())
-    np.testing.assert_array_equal(made.owners, expected)
-    unchanged = np.where(batch.states["mover"] == 0, 1, -1)[:, None] * samples["owners"]
-    assert (made.owners != unchanged).any()
-
-
-OWNERSHIP = "learner.ownership_weight=0.25"
-
-
-def board_batch(count: int = 32) -> Batch:
-    """Random observations of a 3x3 board, owned by whoever the first plane says."""
-    rng = np.random.default_rng(0)
-    policies = rng.random((count, 9), np.float32)
-    observations = rng.integers(2, size=(count, 5, 3, 3)).astype(np.float32)
-    return Batch(
-        observations=observations,
-        policies=policies / policies.sum(1, keepdims=True),
-        outcomes=np.full((count, 3), 1 / 3, np.float32),
-        scores=np.zeros(count, np.float32),
-        owners=2 * observations[:, 0].reshape(count, 9) - 1,
-        ended=np.ones(count, np.float32),
-        keeping=np.zeros(count, np.bool_),
-        weights=np.ones(count, np.float32),
-    )
-
-
-def test_ownership_is_learnt_for_each_cell():
-    torch.manual_seed(0)
-    network = build_network(NetworkShape((5, 3, 3), 9), 16, 1)
-    config = LearnerConfig(warmup_steps=0, learning_rate=0.01, ownership_weight=1.0)
-    learner = Learner(network, config, True)
-    batch = board_batch()
-    first, last = Losses(), Losses()
-    learner.learn([batch], 0.0, first)
-    for _ in range(60):
-        last = Losses()
-        learner.learn([batch], 0.0, last)
-    learner.close()
-    assert first.ownership > 0.7
-    assert last.ownership < 0.1
-    assert learner.ownership is not None
-    # The head is in no network that plays.
-    assert learner.ema_network.state_dict().keys() == network.state_dict().keys()
-    assert not any("ownership" in name for name in network.state_dict())
-
-
-def test_without_a_weight_there_is_no_head_and_the_trunk_learns_nothing_of_owners():
-    """The same first step as ever; with a weight it is another one."""
-    learnt = {}
-    for weight in (0.0, 0.25):
-        torch.manual_seed(0)
-        network = build_network(NetworkShape((5, 3, 3), 9), 8, 1)
-        learner = Learner(network, LearnerConfig(warmup_steps=0, ownership_weight=weight), True)
-        losses = Losses()
-        learner.learn([board_batch()], 0.0, losses)
-        learner.close()
-        learnt[weight] = network.stem[0].weight
-        assert (learner.ownership is None) == (weight == 0)
-        assert (losses.ownership == 0) == (weight == 0)
-    assert not torch.equal(learnt[0.0], learnt[0.25])
-
-
-def test_ownership_needs_a_board():
-    network = build_network(NetworkShape((7,), 6), 16, 2)
-    with pytest.raises(ValueError, match=r"ownership_weight needs a network of ludarium"):
-        Learner(network, LearnerConfig(ownership_weight=0.1), True)
-
-
-def test_games_without_owners_are_refused_before_anything_is_written(tmp_path):
-    config = apply_settings(load_config("onyx/default"), [OWNERSHIP])
-    folder = RunFolder(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"ownership_weight is 0\.25, but the cells of onyx have"):
-        AlphaZeroTrainer(config, folder, Reporter())
-    assert not folder.path.exists()
-
-
-@pytest.mark.slow
-def test_a_run_that_learns_ownership_goes_on_and_its_agent_is_as_any(tmp_path):
-    settings = (OWNERSHIP, "bootstrap={positions: 200, playouts: 8}", "budget={iterations: 2}")
-    whole = trained(tmp_path / "whole", *settings)
-    for stop in (1, 2):
-        parts = trained(tmp_path / "parts", *settings, iterations=stop)
-    assert same_weights(whole.learner.network, parts.learner.network)
-    assert whole.learner.ownership is not None
-    assert same_weights(whole.learner.ownership, parts.learner.ownership)
-    a, b = positions(whole), positions(parts)
-    np.testing.assert_array_equal(a["owners"], b["owners"])
-    np.testing.assert_array_equal(a["owners"].sum(axis=1, dtype=int), a["score"])
-    lines = [json.loads(line) for line in whole.folder.metrics.read_text().splitlines()]
-    assert all(line["ownership_loss"] > 0 for line in lines)
-    plain = build_network(network_shape(whole.game), 8, 1)
-    saved = load_checkpoint(whole.folder.agent).network
-    assert saved.state_dict().keys() == plain.state_dict().keys()
-    assert same_weights(saved, whole.learner.ema_network)
-
-
-def test_a_player_resigns_at_the_threshold_but_in_free_games():
-    settings = SearchSettings(simulations=8, noise=1.0)
-    group = new_group(settings, 2000, resignation=True, ownership=True)
-    result = play(group, settings, network, resign_at=-0.3)
-    log, ended, owners = group.log, result.games, group.game.owners
-    assert result.resigned == log.ended_resigned[:ended].sum() > 20
-    free = log.ended_free[:ended]
-    assert abs(free.mean() - 0.5) < 4 * 0.5 / np.sqrt(ended)
-    assert not (free & log.ended_resigned[:ended]).any()
-    trials = iter(result.trials)
-    games = log.games[np.isin(log.games, log.ended_games[:ended])]  # of the samples
-    assert len(games) == len(result.samples)
-    for row, game in enumerate(log.ended_games[:ended]):
-        mine = log.games == game
-        values, movers = log.values[mine], log.states["mover"][mine]
-        outcome = log.ended_outcomes[row]
-        if log.ended_resigned[row]:
-            assert values[-1] <= -0.3 < values[:-1].min(initial=1)
-            assert outcome == (2, 1)[movers[-1]]
-            known = (0, 0)
-        else:
-            assert free[row] or values.min() > -0.3
-            last = log.ended_states[row : row + 1]
-            known = (owners(last).sum(), np.abs(owners(last)).sum())
-            assert known[1] == 9
-        if free[row]:
-            for player in (0, 1):
-                trial = next(trials)
-                assert trial["lowest"] == values[movers == player].min(initial=1)
-                assert trial["lost"] == (outcome == 2 - player)
-        samples = result.samples[games == game]
-        assert (samples["outcome"] == outcome).all()
-        assert (samples["resigned"] == log.ended_resigned[row]).all()
-        assert (samples["score"] == known[0]).all()
-        assert (np.abs(samples["owners"]).sum(axis=1, dtype=int) == known[1]).all()
-    assert next(trials, None) is None
-    resigned = result.samples["resigned"]
-    assert 0 < resigned.mean() < 1
-    assert (result.samples["score"][resigned] == 0).all()
-    assert (result.samples["score"][~resigned] != 0).all()
-    made = BatchMaker(group.game, 0.5)(result.samples, np.random.default_rng(0))
-    np.testing.assert_array_equal(made.ended, ~resigned)
-    wins = made.outcomes[:, 0] > made.outcomes[:, 2]
-    assert wins[resigned].any()
-    assert not wins[resigned].all()
-
-
-def test_nobody_resigns_below_all_values():
-    settings = SearchSettings(simulations=8, noise=1.0)
-    result = play(new_group(settings, resignation=True), settings, network)
-    assert result.resigned == 0
-    assert not result.samples["resigned"].any()
-    assert 0 < len(result.trials) < 2 * result.games
-    assert not len(play(new_group(settings), settings, network).trials)
-
-
-@pytest.mark.parametrize("accepted", [0.02, 0.05, 0.3])
-def test_the_threshold_is_the_highest_that_is_wrong_seldom_enough(accepted):
-    rng = np.random.default_rng(1)
-    trials = np.zeros(1500, TRIAL)
-    trials["lowest"] = np.round(rng.uniform(-1, 1, 1500), 2)  # so that many are equal
-    trials["lost"] = rng.random(1500) < (1 - trials["lowest"]) / 2
-    calibration = Calibration(accepted)
-    calibration.add(trials[:150])
-    assert calibration.threshold == NEVER_RESIGN
-    calibration.add(trials[150:])
-    found = calibration.threshold
-    assert -1 <= found <= 0
-    assert false_positive_rate(trials, found) <= accepted
-    higher = [value for value in np.unique(trials["lowest"]) if found < value <= 0]
-    assert all(false_positive_rate(trials, value) > accepted for value in higher)
-    # The latest trials count.
-    never_lost = np.zeros(2000, TRIAL)
-    never_lost["lowest"] = -1
-    calibration.add(never_lost)
-    assert calibration.threshold == NEVER_RESIGN
-    assert false_positive_rate(trials[:0], 0.0) is None
-
-
-def test_unknown_scores_and_owners_teach_nothing():
-    """What stands in their place does not matter; elsewhere it does."""
-    batch = board_batch()
-    batch.ended[::2] = 0
-    learnt = []
-    for spoilt in (slice(0, 0), slice(0, None, 2), slice(1, None, 2)):
-        scores, owners = batch.scores.copy(), batch.owners.copy()
-        scores[spoilt], owners[spoilt] = 1, 0
-        torch.manual_seed(0)
-        network = build_network(NetworkShape((5, 3, 3), 9), 8, 1)
-        learner = Learner(network, LearnerConfig(warmup_steps=0, ownership_weight=0.25), True)
-        losses = Losses()
-        learner.learn([batch._replace(scores=scores, owners=owners)], 0.0, losses)
-        learner.close()
-        learnt.append((network, losses.score, losses.ownership))
-    assert same_weights(learnt[0][0], learnt[1][0])
-    assert learnt[0][1:] == learnt[1][1:]
-    assert not same_weights(learnt[0][0], learnt[2][0])
-
-
-@pytest.mark.slow
-def test_a_run_with_resignation_goes_on_as_if_it_had_not_been_interrupted(tmp_path, monkeypatch):
-    monkeypatch.setattr("ludarium.training.alphazero.resignation._FEWEST", 10)
-    settings = (
-        "self_play.resign=0.3",
-        "self_play.resign_disabled_fraction=0.5",
-        "bootstrap={positions: 100, playouts: 8}",
-    )
-    whole = trained(tmp_path / "whole", *settings)
-    for stop in (1, 2, 3):
-        parts = trained(tmp_path / "parts", *settings, iterations=stop)
-    assert same_weights(whole.learner.network, parts.learner.network)
-    np.testing.assert_array_equal(whole.calibration.trials, parts.calibration.trials)
-    assert len(whole.calibration.trials) >= 10
-    np.testing.assert_array_equal(positions(whole)["resigned"], positions(parts)["resigned"])
-    keys = ("resign_threshold", "resigned", "resign_false_positive_rate")
-    logs = [
-        [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
-        for trainer in (whole, parts)
-    ]
-    metrics = [[{key: line.get(key) for key in keys} for line in log] for log in logs]
-    assert metrics[0] == metrics[1]
-    assert metrics[0][0] == {
-        "resign_threshold": -2,
-        "resigned": 0,
-        "resign_false_positive_rate": None,
-    }
-    last = metrics[0][2]
-    assert -1 <= last["resign_threshold"] <= 0
-    assert 0 < last["resigned"] < 1
-    assert 0 <= last["resign_false_positive_rate"] <= 1
-
-
 def test_learning_does_not_depend_on_the_number_of_workers():
     """Where nothing is normalised over the batch, shared work is the same work."""
     rng = np.random.default_rng(0)
@@ -711,8 +418,6 @@ def test_learning_does_not_depend_on_the_number_of_workers():
         policies=policies / policies.sum(1, keepdims=True),
         outcomes=outcomes / outcomes.sum(1, keepdims=True),
         scores=rng.random(32, np.float32),
-        owners=np.zeros((32, 0), np.float32),
-        ended=(rng.random(32) < 0.7).astype(np.float32),
         keeping=rng.random(32) < 0.3,
         weights=np.ones(32, np.float32),
     )
@@ -738,49 +443,6 @@ def test_schedule_of_simulations():
     ]  # fmt: skip
     with pytest.raises(ValueError, match=r"self_play.simulations: .*ascends"):
         tiny_config("self_play.simulations=[[0.5, 8], [0, 16]]")
-
-
-GATE = "gate={games: 4, simulations: 2, score: %s}"
-
-
-def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
-    other = b.state_dict()
-    return all(torch.equal(value, other[name]) for name, value in a.state_dict().items())
-
-
-@pytest.mark.slow
-def test_a_network_that_does_not_pass_the_gate_does_not_play(tmp_path):
-    """Nobody scores more than all points, and everybody at least none."""
-    open_gate = trained(tmp_path / "open", GATE % 0)
-    without = trained(tmp_path / "without")
-    assert same_weights(open_gate.player, open_gate.learner.ema_network)
-    assert same_weights(open_gate.player, without.player)
-    assert without.player is without.learner.ema_network
-
-    trainer = RUNS.begun(tmp_path / "closed", GATE % 1)
-    first = copy.deepcopy(trainer.player)
-    seen = []
-
-    def lost(game, new, old, games, **others):
-        seen.append((new.name, old.name, games))
-        return play_match(game, make_agent("random", game), old, games, **others)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ludarium.training.alphazero.loop.play_match", lost)
-        trainer.run(stop=lambda: trainer.iteration == 2)
-    trainer.close()
-    lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
-    assert seen == [("new", "old", 4)] * 2
-    assert all(line["gate_passed"] == (line["gate_score"] == 1) for line in lines)
-    assert not lines[-1]["gate_passed"]
-    assert same_weights(trainer.player, first)
-    assert same_weights(load_checkpoint(trainer.folder.agent).network, first)
-    assert not same_weights(trainer.learner.ema_network, first)
-    # A resumed run knows both.
-    resumed = AlphaZeroTrainer(trainer.config, trainer.folder, Reporter())
-    resumed.close()
-    assert same_weights(resumed.player, first)
-    assert same_weights(resumed.learner.ema_network, trainer.learner.ema_network)
 
 
 ANCHORED = "evaluation={every: 1, against: [random, 'uct:20'], games: 8, simulations: 4}"

@@ -43,8 +43,6 @@ def test_shares_are_divided_between_the_combinations():
         ("variants=[{options: {size: [3, 99]}}]", "size"),
         ("variants=[{options: {size: [3, 4]}, share: 0}]", "share"),
         ("variants=[{options: {sise: [3, 4]}}]", "sise"),
-        ("gate={games: 2}", "gate.games"),
-        ("learner={ownership_weight: 1}", "ownership_weight"),
         ("network={module: 'mine:Net'}", "network.module"),
     ],
 )
@@ -56,11 +54,11 @@ def test_variants_that_cannot_be_are_refused_before_anything_is_made(tmp_path, s
 
 def test_samples_of_all_games_come_back_from_one_buffer():
     games = [game for game, _ in games_of(tiny_config())]
-    mixture = Mixture(games, ownership=True, resignation=True, search_value=0.5)
+    mixture = Mixture(games, search_value=0.5, solved=True)
     rng = np.random.default_rng(1)
     packed, samples = [], []
     for number, game in enumerate(games):
-        dtype = sample_dtype(game, ownership=True, resignation=True)
+        dtype = sample_dtype(game, solved=True)
         made = np.zeros(5 + number, dtype)
         for name in set(dtype.names) - {"state"}:
             made[name] = rng.integers(0, 2, made[name].shape)

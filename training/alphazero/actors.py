@@ -64,12 +64,11 @@ class Actors(ABC):
         """Positions of the bootstrap: as many as the configuration asks for, or a few more."""
 
     @abstractmethod
-    def play(self, settings: SearchSettings, resign_at: float, advance: Advance) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
         """Positions of an iteration of self-play.
 
         Args:
             settings: of the search.
-            resign_at: players resign at this value or lower.
             advance: called from time to time with the number of new positions.
         """
 
@@ -172,9 +171,9 @@ class LocalActors(Actors):
         )
         return SelfPlayResult.of_playouts(samples, config.playouts)
 
-    def play(self, settings: SearchSettings, resign_at: float, advance: Advance) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
         """Play an iteration."""
-        return self.self_play.play(settings, self.engine, advance, resign_at)
+        return self.self_play.play(settings, self.engine, advance)
 
     @property
     def backend(self) -> str:

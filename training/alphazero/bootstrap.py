@@ -103,6 +103,4 @@ def _play_games(
     )
     samples["outcome"] = states["outcome"][rows]
     samples["score"] = scores[rows]
-    if "owners" in (dtype.names or ()):
-        samples["owners"] = game.owners(states)[rows]
     return samples

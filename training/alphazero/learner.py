@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ludarium.configs.schema import Learner as LearnerConfig
-from ludarium.models.network import BoardNetwork, OwnershipNetwork, PolicyValueNetwork
+from ludarium.models.network import PolicyValueNetwork
 
 from .objective import Objective, Terms, shares, weighted_sum
 from .samples import Batch
@@ -22,21 +22,18 @@ from .samples import Batch
 class Losses:
     """Mean losses over the learner steps so far.
 
-    ``policy`` is the cross-entropy minus the entropy of the target (the KL divergence). Positions
-    of resigned games count as 0 in ``score`` and ``ownership``.
+    ``policy`` is the cross-entropy minus the entropy of the target (the KL divergence).
     """
 
     policy: float = 0.0
     outcome: float = 0.0
     score: float = 0.0
-    ownership: float = 0.0
     steps: int = 0
 
-    def add(self, policy: Tensor, outcome: Tensor, score: Tensor, ownership: Tensor) -> None:
+    def add(self, policy: Tensor, outcome: Tensor, score: Tensor) -> None:
         """Count one step."""
         self.steps += 1
-        losses = {"policy": policy, "outcome": outcome, "score": score, "ownership": ownership}
-        for name, loss in losses.items():
+        for name, loss in {"policy": policy, "outcome": outcome, "score": score}.items():
             mean = getattr(self, name)
             setattr(self, name, mean + (float(loss.detach()) - mean) / self.steps)
 
@@ -48,9 +45,6 @@ class Learner:
     own copy of the batch-normalisation statistics. For small networks this is faster than splitting
     every layer, and it does not stall when another process uses a core.
 
-    Policy targets that are all 0 teach the policy nothing. With an ``ownership_weight`` above 0 the
-    network trains with an additional ownership head; the EMA network does not have that head.
-
     Args:
         network: to be trained.
         config: see `ludarium.configs.schema.Learner`.
@@ -60,12 +54,8 @@ class Learner:
 
     Attributes:
         network: the network that is trained.
-        ownership: the ownership head, or None.
         ema_network: exponential moving average (EMA) of the network; self-play uses it.
         step: gradient steps done.
-
-    Raises:
-        ValueError: ``ownership_weight`` is above 0, but the network is not a `BoardNetwork`.
     """
 
     def __init__(
@@ -77,29 +67,20 @@ class Learner:
         workers: int = 1,
     ) -> None:
         self.config = config
-        self._objective = Objective(config, has_score, config.ownership_weight)
+        self._objective = Objective(config, has_score)
         self.device = torch.device(device)
         # Channels last, and AdamW in one pass (fused): a step takes two thirds of the time.
         network = network.to(self.device)
         self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.ema_network = copy.deepcopy(self.network).eval().requires_grad_(False)
         self.step = 0
-        self.ownership: nn.Module | None = None
-        self._learning: nn.Module = self.network
-        if config.ownership_weight:
-            if not isinstance(self.network, BoardNetwork):
-                raise ValueError(
-                    "learner.ownership_weight needs a network of ludarium for boards; leave it out"
-                )
-            whole = OwnershipNetwork(self.network).to(self.device)
-            self.ownership, self._learning = whole.ownership, whole
-        self._replicas = [self._learning]
+        self._replicas = [self.network]
         if self.device.type == "cpu":
             parts = min(workers, config.batch)  # the mean of an empty part is not a number
-            self._replicas += [_sharing_weights(self._learning) for _ in range(parts - 1)]
+            self._replicas += [_sharing_weights(self.network) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
-        decayed = [weight for weight in self._learning.parameters() if weight.ndim > 1]
-        others = [weight for weight in self._learning.parameters() if weight.ndim <= 1]
+        decayed = [weight for weight in self.network.parameters() if weight.ndim > 1]
+        others = [weight for weight in self.network.parameters() if weight.ndim <= 1]
         self.optimizer = torch.optim.AdamW(
             [
                 {"params": decayed, "weight_decay": config.weight_decay},
@@ -128,7 +109,7 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(progress)
         for replica in self._replicas[1:]:
-            _copy_statistics(self._learning, replica)
+            _copy_statistics(self.network, replica)
         parts = _split(batches, len(self._replicas))
         weights = shares([sum(batch.size for batch in part) for part in parts])
         results = list(self._pool.map(self._gradients, self._replicas, parts))
@@ -136,13 +117,13 @@ class Learner:
             weighted_sum(values, weights)
             for values in zip(*(terms for _, terms in results), strict=True)
         ]
-        for index, parameter in enumerate(self._learning.parameters()):
+        for index, parameter in enumerate(self.network.parameters()):
             # The fused step ignores strides: gradients must have the memory layout of the weights.
             parameter.grad = torch.zeros_like(parameter)
             for (gradients, _), weight in zip(results, weights, strict=True):
                 parameter.grad.add_(gradients[index], alpha=weight)
         self._average_statistics()
-        torch.nn.utils.clip_grad_norm_(self._learning.parameters(), self.config.gradient_clip)
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.gradient_clip)
         self.optimizer.step()
         self.step += 1
         self._average()

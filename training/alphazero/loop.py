@@ -9,27 +9,20 @@ self-play" (2018), with Gumbel search and the changes named in the configuration
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from ludarium.configs import AlphaZeroConfig
-from ludarium.models import PolicyValueNetwork
-from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.evaluation import play_match
 from ludarium.training.runs.reporting import PROGRESS_COLUMNS, Column
 from ludarium.training.runs.state import State
 
 from .actors import Actors, LocalActors, Weights, search_settings
-from .kernels.self_play import NEVER_RESIGN
 from .learner import Losses
 from .mixture import MixedActors, Mixture, games_of
-from .resignation import TRIAL, Calibration, false_positive_rate
 from .samples import Batch
 from .self_play import SelfPlayResult
 from .trainer import LEARNING_COLUMNS, ReplayTrainer
@@ -59,26 +52,16 @@ class AlphaZeroTrainer(ReplayTrainer):
     config: AlphaZeroConfig
 
     def check_config(self) -> None:
-        """Refuse ownership training in games whose cells have no owners, and bad variants."""
+        """Refuse bad variants."""
         self._shares = games_of(self.config)
         if self.config.variants:
             self.variants = [game for game, _ in self._shares]
-        weight = self.config.learner.ownership_weight
-        if weight and not self.game.has_owners:
-            raise ValueError(
-                f"learner.ownership_weight is {weight:g}, but the cells of {self.game.name} have "
-                "no owners; leave it out"
-            )
 
     def build(self, saved: State | None) -> None:
         """Make the network, the learner, the replay buffer and the actors."""
         config = self.config
-        resign = config.self_play.resign
-        self.calibration = Calibration(resign) if resign is not None else None
         self.mixture = Mixture(
             self.games,
-            config.learner.ownership_weight > 0,
-            self.calibration is not None,
             config.learner.search_value,
             config.self_play.solve > 0,
             config.self_play.keep_decided,
@@ -88,10 +71,7 @@ class AlphaZeroTrainer(ReplayTrainer):
     def build_players(
         self, bootstrap_seed: np.random.SeedSequence, seed: np.random.SeedSequence
     ) -> None:
-        """Make the actors; without a gate the EMA network itself plays."""
-        gated = self.config.gate.games > 0
-        ema_network = self.learner.ema_network
-        self._player = copy.deepcopy(ema_network) if gated else ema_network
+        """Make the actors."""
         self.actors = self._make_actors(bootstrap_seed, seed)
 
     def _make_actors(
@@ -131,11 +111,6 @@ class AlphaZeroTrainer(ReplayTrainer):
         )
 
     @property
-    def player(self) -> PolicyValueNetwork:
-        """The network that plays: the EMA network, or the last one that passed the gate."""
-        return self._player
-
-    @property
     def backend(self) -> str:
         """That of the actors."""
         return self.actors.backend
@@ -156,22 +131,20 @@ class AlphaZeroTrainer(ReplayTrainer):
 
     def play_and_learn(self) -> dict[str, Any]:
         """Self-play (bootstrap games in the first iteration), then gradient steps."""
-        resign_threshold = self.resign_threshold
         started = time.perf_counter()
         result = self._bootstrap() if self.in_bootstrap else self._play()
         played = time.perf_counter()
-        resignation = self._calibrate(result, resign_threshold)
         losses = self.learn(result.samples)
         learnt = time.perf_counter()
         play_seconds = played - started if result.seconds is None else result.seconds
-        metrics = self._metrics(result, losses, play_seconds, learnt - played) | resignation
+        metrics = self._metrics(result, losses, play_seconds, learnt - played)
         if self.config.self_play.solve:
             metrics["solved"] = result.solved / max(1, result.ended_positions)
         return metrics
 
     def update_players(self) -> dict[str, Any]:
-        """Publish the EMA network, if it passes the gate."""
-        return self._pass_gate() | self.actors.publish(self._weights())
+        """Give the EMA network to the actors."""
+        return self.actors.publish(self._weights())
 
     def _bootstrap(self) -> SelfPlayResult:
         self.reporter.begin("bootstrap", self.config.bootstrap.positions)
@@ -181,51 +154,7 @@ class AlphaZeroTrainer(ReplayTrainer):
         """One iteration of self-play with the network that plays."""
         self.reporter.begin("self-play", self.config.self_play.positions)
         settings = search_settings(self.config, self.progress)
-        return self.actors.play(settings, self.resign_threshold, self.reporter.advance)
-
-    @property
-    def resign_threshold(self) -> float:
-        """The root value at or below which a player resigns."""
-        return NEVER_RESIGN if self.calibration is None else self.calibration.threshold
-
-    def _calibrate(self, result: SelfPlayResult, resign_threshold: float) -> dict[str, Any]:
-        """Update the resignation threshold; return metrics of the one that was used, for the log.
-
-        The fraction of wrong resignations is measured in games of this iteration where resignation
-        was disabled. These games had no part in the choice of the threshold that was used.
-        """
-        if self.calibration is None:
-            return {}
-        self.calibration.add(result.trials)
-        metrics = {
-            "resign_threshold": resign_threshold,
-            "resigned": result.resigned / max(1, result.games),
-        }
-        wrong = false_positive_rate(result.trials, resign_threshold)
-        return metrics if wrong is None else metrics | {"resign_false_positive_rate": wrong}
-
-    def _pass_gate(self) -> dict[str, Any]:
-        """If the EMA network wins the gate match, let it play from now on; metrics for the log."""
-        gate = self.config.gate
-        if not gate.games:
-            return {}
-        self.reporter.begin("gate", gate.games)
-        new, old = (
-            NetworkAgent(self.game, network, gate.simulations, name, backend=self.match_backend)
-            for name, network in (("new", self.learner.ema_network), ("old", self.player))
-        )
-        match = play_match(
-            self.game,
-            new,
-            old,
-            gate.games,
-            seed=self.config.seed,
-            progress=self._reach,
-        )
-        passed = match.score >= gate.score
-        if passed:
-            self._player.load_state_dict(self.learner.ema_network.state_dict())
-        return {"gate_score": match.score, "gate_passed": int(passed)}
+        return self.actors.play(settings, self.reporter.advance)
 
     def _weights(self) -> Weights:
         """The network that plays, for the actors."""
@@ -259,17 +188,7 @@ class AlphaZeroTrainer(ReplayTrainer):
             "policy_loss": losses.policy,
             "outcome_loss": losses.outcome,
             "score_loss": losses.score,
-            "ownership_loss": losses.ownership,
         }
-
-    def networks(self) -> dict[str, nn.Module]:
-        """Those of every run, the network that plays if it is another one, and the owners' head."""
-        found = super().networks()
-        if self.player is not self.learner.ema_network:
-            found["player"] = self.player
-        if self.learner.ownership is not None:
-            found["ownership"] = self.learner.ownership
-        return found
 
     def playing(self) -> dict[str, np.ndarray]:
         """The actors' games and searches."""
@@ -278,20 +197,6 @@ class AlphaZeroTrainer(ReplayTrainer):
     def restore_playing(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Give the actors their games and the weights."""
         self.actors.restore(arrays, self._weights())
-
-    def state(self) -> State:
-        """That of every run, and the trials of resignation."""
-        state = super().state()
-        if self.calibration is not None:
-            state.description["trials"] = self.calibration.trials.tolist()
-        return state
-
-    def restore(self, state: State) -> None:
-        """Load a state that `state` returned."""
-        if self.calibration is not None:
-            trials = [tuple(trial) for trial in state.description["trials"]]
-            self.calibration.add(np.array(trials, TRIAL))
-        super().restore(state)
 
     def close(self) -> None:
         """Stop learner and actors."""

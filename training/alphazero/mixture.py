@@ -53,8 +53,8 @@ class Mixture:
 
     Args:
         games: whose number is their place here.
-        ownership, resignation, solved: see `sample_dtype`.
         search_value, keep_decided: see `BatchMaker`.
+        solved: see `sample_dtype`.
 
     Attributes:
         dtypes: of each game's samples.
@@ -65,13 +65,11 @@ class Mixture:
     def __init__(
         self,
         games: Sequence[Game],
-        ownership: bool,
-        resignation: bool,
         search_value: float,
         solved: bool = False,
         keep_decided: float = 1.0,
     ) -> None:
-        self.dtypes = [sample_dtype(game, ownership, resignation, solved) for game in games]
+        self.dtypes = [sample_dtype(game, solved) for game in games]
         self._makers = [BatchMaker(game, search_value, keep_decided) for game in games]
         if len(games) == 1:
             (self.dtype,) = self.dtypes
@@ -169,9 +167,9 @@ class MixedActors(Actors):
         """Play the games of each bootstrap."""
         return self._join([actors.bootstrap(advance) for actors in self.actors])
 
-    def play(self, settings: SearchSettings, resign_at: float, advance: Advance) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
         """Play an iteration of each game."""
-        return self._join([actors.play(settings, resign_at, advance) for actors in self.actors])
+        return self._join([actors.play(settings, advance) for actors in self.actors])
 
     def _join(self, results: Sequence[SelfPlayResult]) -> SelfPlayResult:
         return join_results(

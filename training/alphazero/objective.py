@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,7 @@ from ludarium.models.network import Output
 
 from .samples import Batch
 
-#: The policy, outcome, score and ownership losses.
+#: The policy, outcome and score losses.
 Terms = tuple[Tensor, ...]
 
 _IMPOSSIBLE = -1e9  # logarithm of the probability of what cannot be; a sum of it stays finite
@@ -24,23 +23,21 @@ _IMPOSSIBLE = -1e9  # logarithm of the probability of what cannot be; a sum of i
 
 @dataclass(frozen=True)
 class Objective:
-    """Cross-entropies of policy and outcome, squared errors of score and ownership, weighted.
+    """Cross-entropies of policy and outcome and the squared error of the score, weighted.
 
     Where a position is solved, the policy's loss is that of its probability of any action that
     keeps the value.
 
     Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
-    through self-play" (2018), with two heads more; weight decay is the optimizer's.
+    through self-play" (2018), with a head more; weight decay is the optimizer's.
 
     Attributes:
         config: has the weights of values and scores.
         has_score: whether the game has one.
-        ownership_weight: of an `OwnershipNetwork`.
     """
 
     config: Learner
     has_score: bool
-    ownership_weight: float = 0.0
 
     def gradients(
         self, network: nn.Module, batches: Sequence[Batch], device: torch.device
@@ -48,7 +45,7 @@ class Objective:
         """Gradients of the mean loss over all positions, in the order of the parameters, and terms.
 
         Args:
-            network: on ``device``; if it is an `OwnershipNetwork`, ownership counts too.
+            network: on ``device``.
             batches: of each game that the network plays, or parts of them; 0 of no position.
             device: where to compute.
         """
@@ -57,7 +54,7 @@ class Objective:
         parameters = list(network.parameters())
         if not numbers:
             zero = torch.zeros((), device=device)
-            return [torch.zeros_like(weight) for weight in parameters], (zero,) * 4
+            return [torch.zeros_like(weight) for weight in parameters], (zero,) * 3
         there = [_on_device(batches[number], device) for number in numbers]
         if isinstance(network, FamilyNetwork):
             observations = [batch[0] for batch in there]
@@ -75,25 +72,19 @@ class Objective:
 
     def _losses(
         self,
-        output: Any,
+        output: Output,
         policies: Tensor,
         outcomes: Tensor,
         scores: Tensor,
-        owners: Tensor,
-        ended: Tensor,
         keeping: Tensor,
         weights: Tensor,
     ) -> tuple[Tensor, ...]:
         """The loss, and its terms.
 
         Args:
-            output: of the network, or of an `OwnershipNetwork`.
-            policies, outcomes, scores, owners, ended, keeping, weights: targets, see `Batch`.
+            output: of the network.
+            policies, outcomes, scores, keeping, weights: targets, see `Batch`.
         """
-        ownership = torch.zeros((), device=ended.device)
-        if not isinstance(output, Output):
-            output, expected = output
-            ownership = F.mse_loss(ended[:, None] * expected, ended[:, None] * owners)
         entropy = -torch.xlogy(policies, policies).sum(1)
         logarithms = output.policy.log_softmax(1)
         kept = logarithms.masked_fill(policies <= 0, _IMPOSSIBLE).logsumexp(1)
@@ -101,12 +92,11 @@ class Objective:
         policy = -torch.where(keeping, kept, expected_policy).mean()
         entropy = torch.where(keeping, 0, entropy).mean()
         outcome = (weights * F.cross_entropy(output.outcome, outcomes, reduction="none")).mean()
-        score = (weights * ended * (output.score - scores) ** 2).mean()
+        score = (weights * (output.score - scores) ** 2).mean()
         loss = policy + self.config.value_weight * outcome
         # Without a score its weight is 0, so that every parameter still has a gradient.
         loss = loss + (self.config.score_weight if self.has_score else 0.0) * score
-        loss = loss + self.ownership_weight * ownership
-        return loss, policy - entropy, outcome, score, ownership
+        return loss, policy - entropy, outcome, score
 
 
 def _on_device(batch: Batch, device: torch.device) -> list[Tensor]:

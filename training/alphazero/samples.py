@@ -11,19 +11,14 @@ from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
 
-from .exact import CHOICE, DECIDED
+from .exact import CHOICE, DECIDED, UNSOLVED
 
 
-def sample_dtype(
-    game: Game, ownership: bool = False, resignation: bool = False, solved: bool = False
-) -> np.dtype:
+def sample_dtype(game: Game, solved: bool = False) -> np.dtype:
     """Dtype of one sample: position, policy target, search value, and the result of its game.
 
-    ``search_value`` is in the view of the player to move, ``score`` in player 0's. With
-    ``ownership`` there is also ``owners``, the owner of each cell at the end of the game, see
-    `Game.owners`. With ``resignation`` there is also ``resigned``: a resigned game has an outcome,
-    but its score and owners are unknown and stored as 0. With ``solved`` there is also a field of
-    that name, which says whether the targets are exact, see `exact`.
+    ``search_value`` is in the view of the player to move, ``score`` in player 0's. With ``solved``
+    there is also a field of that name, which says whether the targets are exact, see `exact`.
     """
     fields: list[tuple] = [
         ("state", game.state_dtype),
@@ -32,10 +27,6 @@ def sample_dtype(
         ("outcome", np.int8),
         ("score", np.int32),
     ]
-    if ownership:
-        fields.append(("owners", np.int8, (game.planes_shape[1],)))
-    if resignation:
-        fields.append(("resigned", np.bool_))
     if solved:
         fields.append(("solved", np.int8))
     return np.dtype(fields)
@@ -55,10 +46,6 @@ class Batch(NamedTuple):
             they are above 0 for the actions that keep the exact value.
         outcomes: float32 [B, 3], probabilities of win, draw, loss.
         scores: float32 [B], final score as a share of the largest possible.
-        owners: float32 [B, cells], who owns each cell at the end: 1 the player to move, -1 the
-            other, 0 nobody. [B, 0] where the samples do not tell.
-        ended: float32 [B], 1 where the game was played to its end, 0 where it was resigned, so
-            that score and owners are not known.
         keeping: bool [B], whether the policy is to be one of a set of actions.
         weights: float32 [B], of outcomes and scores, in proportion to how many positions of
             self-play each one stands for; their mean is 1.
@@ -68,8 +55,6 @@ class Batch(NamedTuple):
     policies: np.ndarray
     outcomes: np.ndarray
     scores: np.ndarray
-    owners: np.ndarray
-    ended: np.ndarray
     keeping: np.ndarray
     weights: np.ndarray
 
@@ -98,9 +83,6 @@ class BatchMaker:
         self.search_value = search_value
         self.keep_decided = keep_decided
         self.codec = Codec(game)
-        self._cells = (
-            self.codec.symmetries.of_cells(game.planes_shape[1]) if game.has_owners else None
-        )
 
     def __call__(self, samples: np.ndarray, rng: np.random.Generator) -> Batch:
         """The batch of structured array [B] of `sample_dtype`."""
@@ -114,8 +96,6 @@ class BatchMaker:
             policies=policies / policies.sum(axis=1, keepdims=True),
             outcomes=self._outcomes(samples, view),
             scores=self._scores(samples, view),
-            owners=self._owners(samples, view, chosen),
-            ended=_ended(samples),
             keeping=_solved(samples) == CHOICE,
             weights=self._weights(_solved(samples)),
         )
@@ -131,47 +111,22 @@ class BatchMaker:
             return np.zeros(len(samples), np.float32)
         return (view * samples["score"] / self.game.max_score).astype(np.float32)
 
-    def _owners(self, samples: np.ndarray, view: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """Owners of the cells in the symmetries that are ``chosen``."""
-        if self._cells is None or "owners" not in (samples.dtype.names or ()):
-            return np.zeros((len(samples), 0), np.float32)
-        return view[:, None] * np.take_along_axis(samples["owners"], self._cells[chosen], axis=1)
-
     def _outcomes(self, samples: np.ndarray, view: np.ndarray) -> np.ndarray:
         """Mix of how the game ended and of what the search expected."""
-        result = view * results_of(samples)
+        result = (samples["outcome"] == PLAYER_0_WINS).astype(np.float32)
+        result -= samples["outcome"] == PLAYER_1_WINS
+        result *= view
         ended = np.stack([result > 0, result == 0, result < 0], axis=1).astype(np.float32)
         value = samples["search_value"]
-        expected = outcomes_of(value, result == 0)
+        # A value v is a win with (1 + v) / 2 and else a loss; in a drawn game what certainty v
+        # leaves goes to the draw.
+        draw = np.where(result == 0, 1 - np.abs(value), 0)
+        expected = np.stack([(1 - draw + value) / 2, draw, (1 - draw - value) / 2], axis=1)
         return ((1 - self.search_value) * ended + self.search_value * expected).astype(np.float32)
-
-
-def results_of(samples: np.ndarray) -> np.ndarray:
-    """How the games of samples ended for player 0: 1, 0, -1; float32 [B]."""
-    result = (samples["outcome"] == PLAYER_0_WINS).astype(np.float32)
-    result -= samples["outcome"] == PLAYER_1_WINS
-    return result
-
-
-def outcomes_of(values: np.ndarray, is_draw: np.ndarray) -> np.ndarray:
-    """Probabilities of win, draw, loss [B, 3] that stand for values, float32 [B] in [-1, 1].
-
-    A value v is a win with (1 + v) / 2 and else a loss; where there is known to be a draw, what
-    certainty v leaves goes to it.
-    """
-    draw = np.where(is_draw, 1 - np.abs(values), 0)
-    return np.stack([(1 - draw + values) / 2, draw, (1 - draw - values) / 2], axis=1)
-
-
-def _ended(samples: np.ndarray) -> np.ndarray:
-    """1 where the game was played to its end, float32 [B]."""
-    if "resigned" not in (samples.dtype.names or ()):
-        return np.ones(len(samples), np.float32)
-    return (~samples["resigned"]).astype(np.float32)
 
 
 def _solved(samples: np.ndarray) -> np.ndarray:
     """What is known of the positions, int8 [B]; see `exact`."""
     if "solved" not in (samples.dtype.names or ()):
-        return np.zeros(len(samples), np.int8)
+        return np.full(len(samples), UNSOLVED, np.int8)
     return samples["solved"]

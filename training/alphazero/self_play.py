@@ -16,7 +16,7 @@ import numpy as np
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, seed_rng
+from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.threads import available_cores
 from ludarium.training.search.cache import empty, new_cache, set_request
 from ludarium.training.search.gumbel import write_considered_visits
@@ -32,16 +32,13 @@ from .kernels.self_play import (
     ENDED,
     EVALUATIONS,
     HITS,
-    NEVER_RESIGN,
     NEXT_GAME,
     PLIES,
     POSITIONS,
     SIMULATIONS,
     Games,
     Log,
-    Resignation,
 )
-from .resignation import TRIAL
 from .samples import join_samples, sample_dtype
 
 _LEAST_BATCH_OF_A_GPU = 64  # smaller batches are not faster
@@ -68,11 +65,8 @@ class SelfPlayResult:
         simulations: simulations done.
         evaluations: positions that the network evaluated.
         hits: evaluations that came from the cache.
-        resigned: games that ended by resignation.
         ended_positions: positions of the games that ended.
         solved: of these, how many have exact targets, see `exact`.
-        trials: structured array (``resignation.TRIAL``), both players of each ended game in which
-            nobody could resign; none without resignation.
         versions: int64 [N], the version of the weights that searched each sample, where
             self-play was told; else none.
         seconds: in which they were played, where that is not the time of the call.
@@ -85,10 +79,8 @@ class SelfPlayResult:
     simulations: int = 0
     evaluations: int = 0
     hits: int = 0
-    resigned: int = 0
     ended_positions: int = 0
     solved: int = 0
-    trials: np.ndarray = field(default_factory=lambda: np.zeros(0, TRIAL))
     versions: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     seconds: float | None = None
 
@@ -106,12 +98,10 @@ class Group:
     Args:
         game: the rules.
         config: games in parallel, positions to search per iteration, random plies that
-            games start with, and megabytes for the network's answers, all of this group alone;
-            and the share of games in which nobody resigns.
+            games start with, and megabytes for the network's answers, all of this group alone.
         settings: of the search, with the most simulations that will be asked for.
         seed: of the games.
-        dtype: of the samples, from `sample_dtype`; by default the plain one. Without
-            ``resignation`` in it nobody ever resigns.
+        dtype: of the samples, from `sample_dtype`; by default the plain one.
     """
 
     def __init__(
@@ -125,13 +115,8 @@ class Group:
         games, positions = config.games, config.positions
         self.game = game
         self.dtype = sample_dtype(game) if dtype is None else dtype
-        self.stored = self.dtype.names or ()
-        self.resigns = "resigned" in self.stored
-        self._exact = (
-            ExactTargets(game, config.solve, config.keep_decided)
-            if "solved" in self.stored
-            else None
-        )
+        has_exact = "solved" in (self.dtype.names or ())
+        self._exact = ExactTargets(game, config.solve, config.keep_decided) if has_exact else None
         self.kernels = specialise(kernels, game.rules)
         self.observations = np.zeros((games, *game.observation_shape), np.float32)
         self.games = Games(
@@ -141,12 +126,6 @@ class Group:
             serials=np.zeros(games, np.int64),
             rngs=seed_rng(seed, games),
             opening_plies=config.opening_plies,
-            resignation=Resignation(
-                threshold=NEVER_RESIGN,
-                disabled_fraction=config.resign_disabled_fraction if self.resigns else 1.0,
-                free=np.ones(games, np.bool_),
-                lowest=np.ones((games, 2), np.float32),
-            ),
             planes=self.observations.reshape(games, *game.planes_shape),
         )
         self.pending = np.zeros(0, self.dtype)
@@ -166,7 +145,6 @@ class Group:
     def begin(
         self,
         settings: SearchSettings,
-        resign_at: float = NEVER_RESIGN,
         positions: int | None = None,
         version: int | None = None,
     ) -> None:
@@ -174,14 +152,11 @@ class Group:
 
         Args:
             settings: of the search.
-            resign_at: a player whose search gives him this value or less resigns.
             positions: to search, at most as many as the log holds; default: so many.
             version: of the network. The cache starts empty unless this is the version of the
                 chunk before; without a version the network may always be another one.
         """
         self.settings = settings
-        resignation = self.games.resignation._replace(threshold=float(resign_at))
-        self.games = self.games._replace(resignation=resignation)
         if positions is not None:
             self.games = self.games._replace(log=_first_rows(self._whole_log, positions))
         write_considered_visits(settings, self.games.tree.considered_visits)
@@ -228,12 +203,6 @@ class Group:
         finished = samples[known]
         finished["outcome"] = log.ended_outcomes[rows]
         finished["score"] = log.ended_scores[rows]
-        if "owners" in self.stored:
-            finished["owners"] = self.game.owners(log.ended_states[:ended])[rows]
-        if self.resigns:
-            finished["resigned"] = log.ended_resigned[rows]
-            for unknown in {"score", "owners"}.intersection(self.stored):
-                finished[unknown][finished["resigned"]] = 0
         versions_of_finished = versions[known]
         ended_positions, solved = len(finished), 0
         if self._exact is not None:
@@ -251,21 +220,10 @@ class Group:
             simulations=int(log.counts[SIMULATIONS]),
             evaluations=int(log.counts[EVALUATIONS]),
             hits=int(log.counts[HITS]),
-            resigned=int(log.ended_resigned[:ended].sum()),
-            trials=self._trials(ended),
             ended_positions=ended_positions,
             solved=solved,
             versions=versions_of_finished[: None if self._version is not None else 0],
         )
-
-    def _trials(self, ended: int) -> np.ndarray:
-        """Resignation trials: both players of the games in which resignation was disabled."""
-        log = self.log
-        free = np.flatnonzero(log.ended_free[:ended]) if self.resigns else np.zeros(0, np.int64)
-        trials = np.zeros((len(free), 2), TRIAL)
-        trials["lowest"] = log.ended_lowest[free]
-        trials["lost"] = log.ended_outcomes[free, None] == (PLAYER_1_WINS, PLAYER_0_WINS)
-        return trials.ravel()
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that `restore` needs to continue exactly here."""
@@ -278,9 +236,6 @@ class Group:
             "pending": self.pending,
             "pending_games": self.pending_games,
         }
-        if self.resigns:
-            resignation = self.games.resignation
-            arrays |= {"free": resignation.free, "lowest": resignation.lowest}
         return arrays
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -314,9 +269,6 @@ def _new_log(game: Game, positions: int) -> Log:
         ended_states=np.zeros(positions, game.state_dtype),
         ended_outcomes=np.zeros(positions, np.int8),
         ended_scores=np.zeros(positions, np.int32),
-        ended_resigned=np.zeros(positions, np.bool_),
-        ended_free=np.zeros(positions, np.bool_),
-        ended_lowest=np.zeros((positions, 2), np.float32),
         counts=np.zeros(7, np.int64),
     )
 
@@ -356,7 +308,6 @@ class SelfPlay(GroupedPlay[Group]):
         settings: SearchSettings,
         evaluate: Evaluator,
         progress: Callable[[int], None] | None = None,
-        resign_at: float = NEVER_RESIGN,
         positions: int | None = None,
         seconds: float = math.inf,
         version: int | None = None,
@@ -367,12 +318,12 @@ class SelfPlay(GroupedPlay[Group]):
             settings: of the search.
             evaluate: the network.
             progress: called from time to time with the number of new positions.
-            resign_at, version: see `Group.begin`.
+            version: see `Group.begin`.
             positions: to search in all; default: those of the configuration.
             seconds: after which the chunk ends, however far it has come.
         """
         share = None if positions is None else max(1, positions // len(self.groups))
         for group in self.groups:
-            group.begin(settings, resign_at, share, version)
+            group.begin(settings, share, version)
         self.take_turns(evaluate, progress, seconds)
         return join_results([group.collect(self.threads) for group in self.groups])

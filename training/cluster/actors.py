@@ -24,7 +24,6 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.models.backends import Backend
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
-from ludarium.training.alphazero.kernels.self_play import NEVER_RESIGN
 from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.search import SearchSettings, join_results
@@ -138,7 +137,6 @@ class ClusterActors(Actors):
         self._deliveries: deque[Delivery] = deque()
         self._flow = Flow(positions, config.cluster.staleness)
         self._settings: SearchSettings | None = None
-        self._resign_at = NEVER_RESIGN
         self._is_playing = False
         self._counts = _Counts()
         self._next_player = self._next_order = 0
@@ -204,10 +202,10 @@ class ClusterActors(Actors):
         advance(sum(delivery.result.positions for delivery in taken))
         return self._join(taken)
 
-    def play(self, settings: SearchSettings, resign_at: float, advance: Advance) -> SelfPlayResult:
+    def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
         """Take the positions of an iteration; the actors play on."""
         with self._changed:
-            self._settings, self._resign_at = settings, resign_at
+            self._settings = settings
             self._is_playing = self._flow.collecting = True
         began = time.perf_counter()
         wanted = self._flow.iteration
@@ -316,7 +314,6 @@ class ClusterActors(Actors):
                 game=self._turns.take(positions),
                 positions=positions,
                 settings=self._settings,
-                resign_at=self._resign_at,
                 seconds=self._longest_chunk(),
                 measures=measures,
             )

@@ -124,7 +124,6 @@ class Order:
         game: which of the job's.
         positions: to search.
         settings: of the search; None for games of the bootstrap, which need no network.
-        resign_at: see `Actors.play`.
         seconds: after which the chunk ends, however far it has come.
         measures: whether to measure how far the backend is from PyTorch.
     """
@@ -133,7 +132,6 @@ class Order:
     game: int
     positions: int
     settings: SearchSettings | None
-    resign_at: float
     seconds: float
     measures: bool = False
 
@@ -217,7 +215,6 @@ class SelfPlayer:
                 result = actors.self_play.play(
                     order.settings,
                     actors.engine,
-                    resign_at=order.resign_at,
                     positions=order.positions,
                     seconds=order.seconds,
                     version=packed.version,

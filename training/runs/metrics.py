@@ -42,18 +42,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "outcome_loss": "cross-entropy of win, draw and loss, in nats",
         "score_loss": "mean squared error of the final score, as a share of the largest; 0 in "
         "games without points",
-        "ownership_loss": "mean squared error over the cells; 0 without `ownership_weight`",
         "backend": "what runs the network in self-play",
         "policy_deviation": "mean Kullback-Leibler divergence of the backend's policy from "
         "PyTorch's, in nats",
         "value_deviation": "mean difference of the backend's value from PyTorch's",
-        "gate_score": "score of the new network in the gate match (with `gate.games`)",
-        "gate_passed": "1 if it plays from now on, else 0",
-        "resign_threshold": "value at or below which players resign; -2 while nobody does (with "
-        "`self_play.resign`)",
-        "resigned": "share of the games that were resigned",
-        "resign_false_positive_rate": "share of wrong resignations, in the games of this iteration "
-        "that were played to the end all the same",
         "solved": "share of the positions of finished games that have exact targets (with "
         "`self_play.solve`); 0 in the bootstrap",
     },

@@ -127,9 +127,7 @@ def _alphazero(config: AlphaZeroConfig, game: Game, device: str) -> Iterator[Par
         play.games * (tree + 2 * observation) + schedules,
         "self_play.games or self_play.simulations",
     )
-    sample = sample_dtype(
-        game, config.learner.ownership_weight > 0, play.resign is not None, play.solve > 0
-    ).itemsize
+    sample = sample_dtype(game, play.solve > 0).itemsize
     logged = 2 * game.state_dtype.itemsize + (actions + 1) * _FLOAT + _OF_A_LOGGED_GAME
     yield Part(
         "new positions",

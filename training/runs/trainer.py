@@ -184,7 +184,7 @@ class Trainer(ABC):
 
     @property
     def match_backend(self) -> str:
-        """Backend of the networks in evaluation and gate matches."""
+        """Backend of the network in evaluation matches."""
         return "eager"
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action
-from ludarium.envs.engine.rule import ONGOING, PLAYER_1_WINS, random_below, random_bits
+from ludarium.envs.engine.rule import ONGOING, random_below
 from ludarium.training.search.cache import Cache, store
 from ludarium.training.search.prefetch import prefetch_tree
 from ludarium.training.search.simulate import (
@@ -41,9 +41,6 @@ class Log(NamedTuple):
         ended_states: structured [C], their last positions.
         ended_outcomes: int8 [C], their outcomes.
         ended_scores: int32 [C], their scores for player 0.
-        ended_resigned: bool [C], whether they ended by resignation, without a final position.
-        ended_free: bool [C], whether resignation was disabled in them.
-        ended_lowest: float32 [C, 2], each player's lowest root value: see `Resignation`.
         counts: int64 [7]: positions, ended games, next serial number, simulations, plies of
             the ended games, evaluations by the network, and from the cache.
     """
@@ -56,26 +53,7 @@ class Log(NamedTuple):
     ended_states: np.ndarray
     ended_outcomes: np.ndarray
     ended_scores: np.ndarray
-    ended_resigned: np.ndarray
-    ended_free: np.ndarray
-    ended_lowest: np.ndarray
     counts: np.ndarray
-
-
-class Resignation(NamedTuple):
-    """Resignation in B games.
-
-    Attributes:
-        threshold: a player resigns at a root value this low or lower, in the player's own view.
-        disabled_fraction: fraction of the games in which resignation is disabled.
-        free: bool [B], whether resignation is disabled in the game.
-        lowest: float32 [B, 2], each player's lowest root value so far.
-    """
-
-    threshold: float
-    disabled_fraction: float
-    free: np.ndarray
-    lowest: np.ndarray
 
 
 class Games(NamedTuple):
@@ -88,7 +66,6 @@ class Games(NamedTuple):
         serials: int64 [B], serial numbers of the games.
         rngs: int64 [B, 2], their random numbers.
         opening_plies: each game starts with 0 to this many random plies.
-        resignation: threshold and trials of resignation.
         planes: float32 [B, planes, cells], observations that wait for the network.
     """
 
@@ -98,11 +75,8 @@ class Games(NamedTuple):
     serials: np.ndarray
     rngs: np.ndarray
     opening_plies: int
-    resignation: Resignation
     planes: np.ndarray
 
-
-NEVER_RESIGN = -2.0  # a threshold below all values
 
 POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES, EVALUATIONS, HITS = range(7)
 
@@ -117,12 +91,8 @@ def is_full(log):
 def start_game(table, games, b):
     """Start a new game in slot ``b``, play its random opening, and begin its search."""
     state, rng = games.tree.states[b, 0], games.rngs[b]
-    log, resignation = games.log, games.resignation
+    log = games.log
     num_actions = log.policies.shape[1]
-    if resignation.disabled_fraction < 1:
-        resignation.free[b] = random_bits(rng) < resignation.disabled_fraction * 4294967296.0
-    for player in range(2):
-        resignation.lowest[b, player] = 1
     rules.init(table, state, rng)
     games.serials[b] = log.counts[NEXT_GAME]
     log.counts[NEXT_GAME] += 1
@@ -135,27 +105,14 @@ def start_game(table, games, b):
 
 
 @part
-def gives_up(nodes, state, settings, resignation, b):
-    """Whether the mover resigns after a finished search; records its root value in any case."""
-    value = nodes[0].sign * node_value(nodes[0], settings)
-    mover = int(state.mover)
-    resignation.lowest[b, mover] = min(resignation.lowest[b, mover], value)
-    return value <= resignation.threshold and not resignation.free[b]
-
-
-@part
-def end_game(table, games, b, resigned):
+def end_game(table, games, b):
     """Log how game ``b`` ended."""
-    state, log, resignation = games.tree.states[b, 0], games.log, games.resignation
+    state, log = games.tree.states[b, 0], games.log
     row = log.counts[ENDED]
     log.ended_games[row] = games.serials[b]
     log.ended_states[row] = state
     log.ended_outcomes[row] = state.outcome
     log.ended_scores[row] = rules.score(table, state)
-    log.ended_resigned[row] = resigned
-    log.ended_free[row] = resignation.free[b]
-    for player in range(2):
-        log.ended_lowest[row, player] = resignation.lowest[b, player]
     log.counts[ENDED] += 1
     log.counts[PLIES] += state.ply
 
@@ -232,12 +189,8 @@ def play_on(tables, games, settings, logits, values):
             edge = choose_root_edge(root, nodes, edges, settings, rng)
             log.counts[SIMULATIONS] += root.simulation
             record(games, settings, b)
-            resigned = gives_up(nodes, states[0], settings, games.resignation, b)
-            if resigned:
-                states[0].outcome = PLAYER_1_WINS - states[0].mover
-            else:
-                advance_root(table, search, settings, edge, rng)
+            advance_root(table, search, settings, edge, rng)
             if states[0].outcome != ONGOING:
-                end_game(table, games, b, resigned)
+                end_game(table, games, b)
                 start_game(table, games, b)
     return is_full(log)
