@@ -266,7 +266,6 @@ def _new_log(game: Game, positions: int) -> Log:
         values=np.zeros(positions, np.float32),
         games=np.zeros(positions, np.int64),
         ended_games=np.zeros(positions, np.int64),
-        ended_states=np.zeros(positions, game.state_dtype),
         ended_outcomes=np.zeros(positions, np.int8),
         ended_scores=np.zeros(positions, np.int32),
         counts=np.zeros(7, np.int64),

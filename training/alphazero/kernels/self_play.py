@@ -38,7 +38,6 @@ class Log(NamedTuple):
         values: float32 [C], root values in the mover's view.
         games: int64 [C], serial number of the position's game.
         ended_games: int64 [C], serial numbers of games that ended.
-        ended_states: structured [C], their last positions.
         ended_outcomes: int8 [C], their outcomes.
         ended_scores: int32 [C], their scores for player 0.
         counts: int64 [7]: positions, ended games, next serial number, simulations, plies of
@@ -50,7 +49,6 @@ class Log(NamedTuple):
     values: np.ndarray
     games: np.ndarray
     ended_games: np.ndarray
-    ended_states: np.ndarray
     ended_outcomes: np.ndarray
     ended_scores: np.ndarray
     counts: np.ndarray
@@ -110,7 +108,6 @@ def end_game(table, games, b):
     state, log = games.tree.states[b, 0], games.log
     row = log.counts[ENDED]
     log.ended_games[row] = games.serials[b]
-    log.ended_states[row] = state
     log.ended_outcomes[row] = state.outcome
     log.ended_scores[row] = rules.score(table, state)
     log.counts[ENDED] += 1
