@@ -389,18 +389,14 @@ class Opponents(Section):
     Past selves are drawn by prioritised fictitious self-play (Vinyals et al. 2019). ``current``:
     fraction of the games against the current self. ``every``: every so many iterations a copy of
     the network joins the pool of past selves. ``pool``: size of the pool; the oldest copy leaves.
-    ``active``: number of past selves drawn in each iteration for its new games. ``weighting``: how
-    the learner's expected score s against a past self determines its weight: ``hard`` is (1 - s) to
-    the ``power``, ``even`` is s (1 - s), ``uniform`` is the same for all. ``power``: see
-    ``weighting``.
+    ``active``: number of past selves drawn in each iteration for its new games, each with a weight
+    of (1 - s) squared, where s is the learner's expected score against it.
     """
 
     current: Fraction = 0.5
     pool: Annotated[int, whole(1, 1000)] = 12
     every: Annotated[int, whole(1, 10_000_000)] = 10
     active: Annotated[int, whole(1, 1000)] = 2
-    weighting: Literal["hard", "even", "uniform"] = "hard"
-    power: Annotated[float, real(0, 100, above=True)] = 2.0
 
 
 class PPOLearner(Section):

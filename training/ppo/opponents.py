@@ -59,14 +59,6 @@ class PastSelf:
         self.games = fade * self.games + len(rewards)
 
 
-#: Weight of an opponent by the learner's score against it and ``power``.
-_WEIGHTINGS: dict[str, Callable[[float, float], float]] = {
-    "hard": lambda score, power: (1 - score) ** power,
-    "even": lambda score, power: score * (1 - score),
-    "uniform": lambda score, power: 1.0,
-}
-
-
 class Pool:
     """The opponent of each game; the `Opponents` of the learner's environment.
 
@@ -74,7 +66,7 @@ class Pool:
     that has such games; opponents draw their actions from their policies, as the learner does.
 
     Args:
-        config: shares and weights.
+        config: shares, and the size of the pool.
         num_envs: number of games played in parallel.
         current: the network that learns; it is used as it is, and so always the latest.
         view: how networks see the games.
@@ -108,9 +100,11 @@ class Pool:
         self.points, self.finished = 0.0, 0
 
     def weights(self) -> np.ndarray:
-        """The probability of each past self to be drawn, float64[len(past)]."""
-        weigh = _WEIGHTINGS[self.config.weighting]
-        weights = np.array([weigh(each.score, self.config.power) for each in self.past])
+        """The probability of each past self to be drawn, float64[len(past)].
+
+        In proportion to the square of the opponent's expected score: "hard" of Vinyals et al.
+        """
+        weights = np.array([(1 - each.score) ** 2 for each in self.past])
         weights = np.maximum(weights, 1e-6)  # every past self keeps a chance, and the sum is not 0
         return weights / weights.sum()
 
