@@ -136,6 +136,14 @@ class Ladder:
         """Whether the levels are of this game with the same options."""
         return (self.game, self.version, self.options) == (game.name, game.version, game.options)
 
+    def check_fits(self, game: Game, source: str) -> None:
+        """Raise ``ValueError`` unless the levels, which ``source`` names, are of this game."""
+        if not self.fits(game):
+            raise ValueError(
+                f"the levels in {source} are of {self.game} version {self.version} with the "
+                f"options {quoted(self.options, 100)}, not of version {game.version} of {game}"
+            )
+
     def number(self, name: str) -> int:
         """The number of the level that is called so: a number from 1, or one of `WORDS`.
 

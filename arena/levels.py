@@ -89,11 +89,7 @@ class LevelFactory(AgentFactory):
         if self.ladder is None:
             return find_ladder(game)
         ladder = load_ladder(self.ladder)
-        if not ladder.fits(game):
-            raise ValueError(
-                f"the levels in {quoted(str(self.ladder), 100)} are of {ladder.game} with the "
-                f"options {quoted(ladder.options, 100)}, not of {game}"
-            )
+        ladder.check_fits(game, quoted(str(self.ladder), 100))
         return ladder
 
 

@@ -114,8 +114,7 @@ def run(given: argparse.Namespace) -> int:
     path = factory.checkpoint_path(options)
     if given.show:
         ladder = find_ladder(game) if given.ladder is None else load_ladder(given.ladder)
-        if not ladder.fits(game):
-            raise ValueError(f"the levels in {given.ladder} are not of {game}: give its --option")
+        ladder.check_fits(game, str(given.ladder))
     else:
         ladder = _measure(game, path, given)
     if digest_of(path) != ladder.agent:

@@ -310,8 +310,11 @@ def test_a_ladder_of_another_agent_is_refused(
     settings = f"ladder={tmp_path / 'other.json'}&agent={agent}"
     with pytest.raises(ValueError, match="measured with another agent than mine"):
         make_agent(f"level:2?{settings}", game)
-    with pytest.raises(ValueError, match="not of Corso"):
+    with pytest.raises(ValueError, match="not of version 0 of Corso"):
         make_agent(f"level:2?{settings}", make_game("corso", size=4))
+    save_ladder(replace(a_ladder(game), version=7), tmp_path / "other.json")
+    with pytest.raises(ValueError, match="are of corso version 7 with the options"):
+        make_agent(f"level:2?{settings}", game)
 
 
 @pytest.mark.parametrize("name", ["level", "level:", "level:most", "level:-1", "level:1?elo=3"])

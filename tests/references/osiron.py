@@ -72,6 +72,15 @@ POINTING_PAIRS = [
     if other in [opposite(one, corner) for corner in one]
 ]
 
+# The action of each pair.
+NUMBER = {pair: number for number, pair in enumerate(PAIRS + POINTING_PAIRS)}
+
+# The pairs of each kind of exchange, by the set of their two spaces.
+PAIRS_OF_KIND = {
+    "border": {frozenset(pair): pair for pair in PAIRS},
+    "point": {frozenset(pair): pair for pair in POINTING_PAIRS},
+}
+
 # The spaces around each vertex that has six of them.
 CIRCLES = {
     centre: around
@@ -190,8 +199,8 @@ class ReferenceOsiron:
     @property
     def forbidden(self) -> Pair | None:
         """The pair that was exchanged last, if it is of the kind that is to be played."""
-        pairs = {"border": PAIRS, "point": POINTING_PAIRS}[self.kind]
-        return self.last_exchange if self.last_exchange in map(frozenset, pairs) else None
+        is_of_kind = self.last_exchange in PAIRS_OF_KIND[self.kind]
+        return self.last_exchange if is_of_kind else None
 
     def legal_actions(self) -> list[int]:
         """Return the mover's legal actions in rising order; none once the game is over."""
@@ -310,13 +319,11 @@ class ReferenceOsiron:
         return events
 
     def _legal_exchanges(self) -> list[int]:
-        allowed = {"border": PAIRS, "point": POINTING_PAIRS}[self.kind]
+        forbidden = self.forbidden
         return [
-            action
-            for action, (one, other) in enumerate(self.all_pairs)
-            if (one, other) in allowed
-            and self.owner[one] != self.owner[other]
-            and frozenset((one, other)) != self.forbidden
+            NUMBER[pair]
+            for pair in PAIRS_OF_KIND[self.kind].values()
+            if self.owner[pair[0]] != self.owner[pair[1]] and frozenset(pair) != forbidden
         ]
 
     def _full_circles(self, player: int) -> set[Vertex]:

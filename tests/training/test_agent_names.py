@@ -132,6 +132,14 @@ def test_a_game_means_the_trained_agent_that_comes_along() -> None:
         make_agent("corso", TicTacToe())
 
 
+def test_a_checkpoint_of_another_version_of_the_game_is_refused(
+    game: Game, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TicTacToe, "version", 1)
+    with pytest.raises(ValueError, match="plays tictactoe version 0, not tictactoe version 1"):
+        make_agent(f"{run}:0", game)
+
+
 def test_a_game_means_its_trained_agent_wherever_agents_are_asked_for(
     capsys: pytest.CaptureFixture,
 ) -> None:
