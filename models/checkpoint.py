@@ -24,12 +24,11 @@ from .architecture import make_network, state_types
 from .header import (
     FORMAT,
     KEY,
-    CheckpointFile,
     CheckpointHeader,
-    TensorEntry,
+    description_of,
     header_of,
     naming,
-    read_file,
+    open_file,
 )
 from .network import PolicyValueNetwork
 from .shape import NetworkShape
@@ -49,6 +48,9 @@ _DTYPES = {
     "U8": torch.uint8,
     "BOOL": torch.bool,
 }
+
+#: Dtype and shape of a tensor.
+TensorType = tuple[torch.dtype, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -113,12 +115,13 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             someone's own that is not registered (`ludarium.models.register_network`); the message
             names the file and says what is wrong, in a few hundred characters.
     """
-    with naming(Path(path)):
-        file = read_file(Path(path))
-        header = header_of(file)
-        _check_tensors(file.tensors, state_types(header.shape, header.architecture))
-        weights = _weights(file)
-        if _checksum(file.description, weights) != file.description.get(_CHECKSUM):
+    with naming(Path(path)), open_file(Path(path), "pt") as file:
+        description, names = description_of(file), file.keys()
+        header = header_of(description, len(names))
+        found = {name: _type_of(file.get_slice(name)) for name in names}
+        _check_tensors(found, state_types(header.shape, header.architecture))
+        weights = {name: file.get_tensor(name) for name in names}
+        if _checksum(description, weights) != description.get(_CHECKSUM):
             raise ValueError("it is damaged: description and weights do not fit their checksum")
         network = make_network(header.shape, header.architecture)
         network.load_state_dict(weights)
@@ -126,29 +129,25 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     return Checkpoint(**vars(header), network=network)
 
 
-def _weights(file: CheckpointFile) -> dict[str, Tensor]:
-    return {
-        name: torch.frombuffer(bytearray(file.data[begin:end]), dtype=_DTYPES[dtype]).reshape(shape)
-        if end > begin
-        else torch.empty(shape, dtype=_DTYPES[dtype])
-        for name, (dtype, shape, begin, end) in file.tensors.items()
-    }
+def _type_of(tensor: Any) -> TensorType:
+    """Dtype and shape of a tensor that is still in its file."""
+    name = tensor.get_dtype()
+    if name not in _DTYPES:
+        raise ValueError(f"it has a tensor of {name}, which no network here has")
+    return _DTYPES[name], tuple(tensor.get_shape())
 
 
-def _check_tensors(
-    tensors: dict[str, TensorEntry], needed: dict[str, tuple[torch.dtype, tuple[int, ...]]]
-) -> None:
+def _check_tensors(found: dict[str, TensorType], needed: dict[str, TensorType]) -> None:
     """Raise ``ValueError`` unless the tensors are those that a network needs."""
     for name, (dtype, shape) in needed.items():
-        if name not in tensors:
+        if name not in found:
             raise ValueError(f"its weights do not fit its description: {name} is not there")
-        found = _DTYPES[tensors[name].dtype], tensors[name].shape
-        if found != (dtype, shape):
+        if found[name] != (dtype, shape):
             raise ValueError(
-                f"its weights do not fit its description: {name} is {found[0]} "
-                f"{list(found[1])} and should be {dtype} {list(shape)}"
+                f"its weights do not fit its description: {name} is {found[name][0]} "
+                f"{list(found[name][1])} and should be {dtype} {list(shape)}"
             )
-    for name in tensors:
+    for name in found:
         if name not in needed:
             raise ValueError(f"its weights do not fit its description: {name!r:.80} is not needed")
 

@@ -1,8 +1,8 @@
 """What a checkpoint's file says before its weights; read without torch, which is slow to import.
 
-The file is of the safetensors format, https://huggingface.co/docs/safetensors: eight bytes that say
-how long the header is, the header as JSON, the tensors' bytes one after the other. The description
-of the checkpoint is a text in the header. Whatever a file holds is checked against bounds first.
+The file is of the safetensors format, https://huggingface.co/docs/safetensors; its library checks
+that the sizes in the header are those of the file. The description of the checkpoint is a text in
+the header. Whatever it says is checked against bounds first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
 
 from .options import option_features
 from .shape import Architecture, NetworkShape
@@ -26,7 +28,6 @@ FORMAT = 3
 # Upper limits of what a file may ask for, far above any network of a game.
 _MOST_BYTES = 1 << 30
 _MOST_HEADER_BYTES = 1 << 21
-_MOST_TENSORS = 10_000
 _MOST_DEPTH = 32  # of the description
 _MOST_CHANNELS = 1 << 14
 _MOST_ENTRIES = 1 << 16  # of an observation
@@ -35,12 +36,6 @@ _MOST_PLACES = 1 << 31
 _MOST_FEATURES = 1 << 12
 _MOST_VARIANTS = 1 << 12
 _TENSORS_OF_A_BLOCK = 6  # at least
-
-# Bytes of a number, by the format's name of its dtype.
-_ITEM_BYTES = {
-    **{"F64": 8, "F32": 4, "F16": 2, "BF16": 2},
-    **{"I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1},
-}
 
 
 @dataclass(frozen=True)
@@ -78,8 +73,8 @@ def load_header(path: str | os.PathLike[str]) -> CheckpointHeader:
         ValueError: the file is no checkpoint of this program, or its header is damaged; the message
             names the file and says what is wrong, in a few hundred characters.
     """
-    with naming(Path(path)):
-        return header_of(read_file(Path(path), with_weights=False))
+    with naming(Path(path)), open_file(Path(path), "np") as file:
+        return header_of(description_of(file), len(file.keys()))
 
 
 @contextmanager
@@ -93,31 +88,19 @@ def naming(path: Path) -> Iterator[None]:
         raise FileNotFoundError(f"there is no checkpoint {name}") from None
     except Exception as error:  # whatever a damaged file, or a network of someone's own, leads to
         reason = str(error) or type(error).__name__
+        reason = reason if reason.isprintable() else ascii(reason)
         raise ValueError(f"{name} cannot be loaded: {reason[:300]}") from error
 
 
 # The file.
 
 
-class TensorEntry(NamedTuple):
-    """A tensor's entry in a header; ``begin`` and ``end`` are offsets into the data."""
+@contextmanager
+def open_file(path: Path, framework: str) -> Iterator[Any]:
+    """Open a file of the safetensors format, for tensors of ``framework``: ``np`` or ``pt``.
 
-    dtype: str
-    shape: tuple[int, ...]
-    begin: int
-    end: int
-
-
-class CheckpointFile(NamedTuple):
-    """A file's header, and its data."""
-
-    description: dict[str, Any]
-    tensors: dict[str, TensorEntry]
-    data: bytes
-
-
-def read_file(path: Path, with_weights: bool = True) -> CheckpointFile:
-    """Read a file of the safetensors format; `naming` makes errors name it."""
+    Memory is taken for no more than the header. `naming` makes errors name the file.
+    """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is no regular file")
@@ -127,24 +110,27 @@ def read_file(path: Path, with_weights: bool = True) -> CheckpointFile:
         )
     with path.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
-        size = status.st_size - 8 - length
-        if size < 0 or length > _MOST_HEADER_BYTES:
-            raise ValueError("it is not a readable safetensors file: its header is cut or too long")
-        header = _parsed(stream.read(length), "it is not a readable safetensors file")
-        data = stream.read(size) if with_weights else b""
-    metadata = header.pop("__metadata__", None)
-    if not isinstance(metadata, dict) or not isinstance(metadata.get(KEY), str):
+    if length > min(_MOST_HEADER_BYTES, status.st_size - 8):
+        raise ValueError("it is not a readable safetensors file: its header is cut or too long")
+    try:
+        with safe_open(path, framework) as file:
+            yield file
+    except SafetensorError as error:
+        raise ValueError(f"it is not a readable safetensors file: {error}") from None
+
+
+def description_of(file: Any) -> dict[str, Any]:
+    """The description in the header of an open file."""
+    text = (file.metadata() or {}).get(KEY)
+    if text is None:
         raise ValueError("it is a safetensors file, but not a ludarium checkpoint")
-    description = _parsed(metadata[KEY].encode(), "its description is damaged")
-    if with_weights and len(data) != size:
-        raise ValueError("it became shorter while it was read")
-    return CheckpointFile(description, _tensors(header, size), data)
+    return _parsed(text, "its description is damaged")
 
 
-def _parsed(text: bytes, problem: str) -> dict[str, Any]:
+def _parsed(text: str, problem: str) -> dict[str, Any]:
     """Parse a JSON object that is not deeply nested."""
     try:
-        parsed = json.loads(text.decode(), parse_constant=_refuse_constant)
+        parsed = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{problem}: {error}") from None
     level = [parsed]
@@ -164,47 +150,18 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _tensors(header: dict[str, Any], size: int) -> dict[str, TensorEntry]:
-    """The tensors that a header lists, whose bytes must be all of the data."""
-    if len(header) > _MOST_TENSORS:
-        raise ValueError(f"it has {len(header):,} tensors; the most are {_MOST_TENSORS:,}")
-    tensors = {name: _tensor(name, entry) for name, entry in header.items()}
-    end = 0
-    for name, tensor in sorted(tensors.items(), key=lambda item: item[1].begin):
-        if tensor.begin != end:
-            raise ValueError(f"the bytes of the tensor {name!r:.80} are not where they should be")
-        end = tensor.end
-    if end != size:
-        raise ValueError(f"its weights are cut or damaged: {size:,} bytes instead of {end:,}")
-    return tensors
-
-
-def _tensor(name: str, entry: Any) -> TensorEntry:
-    try:
-        dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-        numbers = [*shape, begin, end]
-        if any(type(number) is not int or number < 0 for number in numbers) or len(shape) > 8:
-            raise ValueError
-        if math.prod(shape) * _ITEM_BYTES[dtype] != end - begin:
-            raise ValueError
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(f"what its header says of the tensor {name!r:.80} is damaged") from None
-    return TensorEntry(dtype, tuple(shape), begin, end)
-
-
 # The description.
 
 
-def header_of(file: CheckpointFile) -> CheckpointHeader:
-    """What the description of a file says; ``ValueError`` if it is damaged."""
-    description = file.description
+def header_of(description: dict[str, Any], tensors: int) -> CheckpointHeader:
+    """What a description says; ``ValueError`` if it is damaged, or this many tensors do not fit."""
     if description.get("format") != FORMAT:
         raise ValueError(
             f"it has checkpoint format {description.get('format')!r:.80}; this program reads "
             f"format {FORMAT}"
         )
     network = _item(description, "network", dict)
-    architecture = _architecture(network, len(file.tensors))
+    architecture = _architecture(network, tensors)
     return CheckpointHeader(
         game=_item(description, "game", str),
         version=_item(description, "version", int),
