@@ -9,6 +9,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 
 from ..solution import Solution
+from .known import shipped_known
 from .opening_book import shipped_opening_book
 from .solver import CorsoSolver
 
@@ -28,10 +29,10 @@ class CorsoSolution(Solution):
     the least effort; in one that is lost, that which took the most effort to refute.
 
     Whoever plays from the start, in either seat, meets no position that takes long: the first
-    plies are in the opening book. A position of those plies that arose in another way may take
-    ``outcome_limit``. If that is not enough to find out who wins, the action is one that is not
-    known to lose, if there is one, and of these the one that was searched longest; only then is
-    nothing certain.
+    plies are in the opening book. Of positions of those plies that arose in another way, those of
+    the first two are known too; the others may take ``outcome_limit``. If that is not enough to
+    find out who wins, the action is one that is not known to lose, if there is one, and of these
+    the one that was searched longest; only then is nothing certain.
 
     Args:
         game: the rules, on a board up to 5 x 5.
@@ -40,7 +41,7 @@ class CorsoSolution(Solution):
         lead_limit: positions that are searched at most to find out by how much.
 
     Raises:
-        ValueError: the board is too large, or the shipped opening book is damaged.
+        ValueError: the board is too large, or the shipped opening book or what is known is damaged.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class CorsoSolution(Solution):
     ) -> None:
         super().__init__(game)
         self.solver = CorsoSolver(game, memory)
+        self.solver.learn(shipped_known(game))
         self.book = shipped_opening_book(game)
         self._outcome_limit = outcome_limit
         self._lead_limit = lead_limit

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ludarium.analysis.corso import CorsoSolution, CorsoSolver, OpeningBook, first_actions
+from ludarium.analysis.corso.known import first_positions
 from ludarium.analysis.corso.opening_book import shipped_opening_book
 from ludarium.analysis.solver import after
 from ludarium.cli import main
@@ -229,11 +230,21 @@ def test_the_start_of_4x4_is_never_lost() -> None:
         assert position.rewards[seat] >= 0
 
 
+def test_what_is_known_answers_outside_the_opening_book() -> None:
+    game = make_game("corso", size=5)
+    solution = CorsoSolution(game, MEMORY)
+    outside = [each for each in first_positions(game, 2) if solution.book.advice(each) is None]
+    assert len(outside) == 71
+    assert all(solution.outcome(position, 10) in (-1, 1) for position in outside)
+    solution.best_actions(np.concatenate([position.states for position in outside[:10]]))
+    assert solution.solver.nodes < 10 * (1 << 19)  # without what is known, millions each
+
+
 def test_play_goes_on_where_the_search_is_given_up() -> None:
     game = make_game("corso", size=5)
     solution = CorsoSolution(game, MEMORY, outcome_limit=1000)
     position = game.start()
-    for text in ("c3", "b2", "a1"):
+    for text in ("c3", "b2", "d4"):
         position.play(position.text_to_action(text))
     assert solution.solver.outcome(position, 1000).outcome is None
     (best,) = solution.best_actions(position.states)
