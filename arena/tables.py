@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from ludarium.training.evaluation import Tally
-from ludarium.training.evaluation.table import aligned, printed
+from ludarium.training.table import text_table
 
 from .sprt import Verdict
 from .standings import Standings
@@ -19,25 +18,16 @@ _FIRST = 7  # column of the cross-table
 
 
 def standings_table(standings: Standings, terminal: bool | None = None) -> str:
-    """Ratings and cross-table: what each agent scored against each other, in percent.
+    """Ratings and cross-table: percent of the points against the agent of each rank.
 
     Args:
         standings: what to show.
         terminal: draw it for a terminal; ``False`` gives plain text. Default: whether standard
             output is a terminal.
     """
-    if terminal is None:
-        terminal = sys.stdout.isatty()
     header, rows = _cells(standings)
-    if not terminal:
-        text = "\n".join(aligned([header, *rows], [1]))
-    else:  # side by side they need more room than many terminals have
-        text = _drawn(header[:_FIRST], [row[:_FIRST] for row in rows])
-        if header[_FIRST:]:
-            crossed = [row[:2] + row[_FIRST:] for row in rows]
-            text += "\n\npercent of the points against the agent of each rank\n"
-            text += _drawn(header[:2] + header[_FIRST:], crossed)
-    return "\n".join([text, "", *_remarks(standings)])
+    drawn = text_table(header, rows, left=[1], names=2, terminal=terminal)
+    return "\n".join([drawn, "", *_remarks(standings)])
 
 
 def comparison_line(standing: Comparison) -> str:
@@ -130,22 +120,3 @@ def _remarks(standings: Standings) -> list[str]:
     if standings.caveat is not None:
         lines.append(f"warning: {standings.caveat}")
     return lines
-
-
-def _drawn(header: list[str], rows: list[list[str]]) -> str:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    drawing = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for index, name in enumerate(header):
-        drawing.add_column(
-            name,
-            justify="left" if index == 1 else "right",
-            overflow="fold",  # only names, if there is too little room
-            min_width=4 if index == 1 else max(len(row[index]) for row in [header, *rows]),
-            style="bold" if name == "Elo" else None,
-        )
-    for row in rows:
-        drawing.add_row(*map(escape, row))
-    return printed(drawing)

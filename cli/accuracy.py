@@ -29,6 +29,7 @@ from ludarium.analysis.exact_tests import (
 )
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, make_agent
+from ludarium.training.table import text_table
 
 from .common import (
     add_json,
@@ -242,16 +243,12 @@ _PARTS = {
 }
 
 
-_WIDTH = 29  # of a column
-
-
 def _print_accuracies(found: dict[str, dict[str, Accuracy]]) -> None:
-    print("\nmoves that keep the value (95 % interval)")
-    print(f"{'':30}" + "".join(f"  {name:>{_WIDTH}}" for name in found))
-    for key, title in _PARTS.items():
-        cells = [_cell(parts[key]) for parts in found.values()]
-        if any(cells):
-            print(f"{title:30}" + "".join(f"  {cell:>{_WIDTH}}" for cell in cells))
+    rows = [
+        [title, *(_cell(parts[key]) for parts in found.values())] for key, title in _PARTS.items()
+    ]
+    header = ["moves that keep the value (95 % interval)", *found]
+    print(f"\n{text_table(header, [row for row in rows if any(row[1:])])}")
 
 
 def _cell(part: Accuracy) -> str:
@@ -262,24 +259,30 @@ def _cell(part: Accuracy) -> str:
 
 
 def _print_losses(lost: dict[str, dict[str, MeanLoss]]) -> None:
-    print("\npoints lost a move, against exact play (95 % interval)")
-    for key, title in (("all", "all positions"), ("kept", "where the move keeps the value")):
-        cells = [f"{parts[key].mean:.3f} +- {parts[key].error:.3f}" for parts in lost.values()]
-        print(f"{title:30}" + "".join(f"  {cell:>{_WIDTH}}" for cell in cells))
+    rows = [
+        [title, *(f"{parts[key].mean:.3f} +- {parts[key].error:.3f}" for parts in lost.values())]
+        for key, title in (("all", "all positions"), ("kept", "where the move keeps the value"))
+    ]
+    header = ["points lost a move, against exact play (95 % interval)", *lost]
+    print(f"\n{text_table(header, rows)}")
 
 
 def _print_calibration(calibration: Calibration) -> None:
+    rows = [
+        [
+            f"{part.low:.1f} to {part.high:.1f}",
+            str(part.positions),
+            f"{part.estimated:.2f}",
+            f"{part.exact:.2f}",
+        ]
+        for part in calibration.bins
+    ]
     print(
         f"\nthe network's values: mean error {calibration.error:.3f}, calibration error "
         f"{calibration.calibration_error:.3f}, right side of won and lost positions "
         f"{100 * calibration.correct_side:.1f} %\n"
-        f"  {'estimates':>14}  {'positions':>9}  {'mean':>6}  {'exact':>6}"
+        f"{text_table(['estimates', 'positions', 'mean', 'exact'], rows, left=())}"
     )
-    for part in calibration.bins:
-        print(
-            f"  {part.low:>5.1f} to {part.high:>5.1f}  {part.positions:>9}  "
-            f"{part.estimated:>6.2f}  {part.exact:>6.2f}"
-        )
 
 
 def _as_data(

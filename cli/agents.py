@@ -6,8 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
@@ -18,6 +16,7 @@ from ludarium.training.agents.checkpoints import (
 )
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
 from ludarium.training.networks import learnt_values
+from ludarium.training.table import text_table
 
 from .common import add_json, options_as_text, print_json
 from .games import play_command
@@ -64,35 +63,28 @@ def run(given: argparse.Namespace) -> int:
             }
         )
         return 0
-    console = Console(highlight=False)
-    width = max(len(usage) for usage, _ in forms)
-    for usage, help_line in forms:
-        console.print(f"{usage:<{width}}  {help_line}", markup=False, soft_wrap=True)
-    console.print("\nshipped agents:")
+    print(text_table(None, forms, left=(0, 1)))
+    print("\nshipped agents:")
     for agent in trained:
         values = "; ".join(
             f"{name} {', '.join(map(str, learnt))}" for name, learnt in agent["learnt"].items()
         )
         many = f"      one network for other options too; it learnt {values}\n" if values else ""
-        console.print(
+        print(
             f"  {agent['command']}\n"
             f"{many}"
             f"      network {'x'.join(map(str, agent['network'].values()))}, "
             f"{agent['bytes'] / 1e6:.1f} MB, {agent['step']:,} steps of learning, "
-            f"{agent['simulations']} simulations for each move by default",
-            markup=False,
-            soft_wrap=True,
+            f"{agent['simulations']} simulations for each move by default"
         )
         if agent["levels"]:
             board = options_as_text(agent["level_options"])
-            console.print(
+            print(
                 f"      {' '.join(['opponents', *board])} level:1 to level:{agent['levels']}, "
-                f"{', '.join(f'level:{word}' for word in WORDS)}, level:auto",
-                markup=False,
-                soft_wrap=True,
+                f"{', '.join(f'level:{word}' for word in WORDS)}, level:auto"
             )
     if not trained:
-        console.print(f"  none; make one: {program()} train {given.game}")
+        print(f"  none; make one: {program()} train {given.game}")
     return 0
 
 

@@ -20,6 +20,7 @@ from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.runs.files import write_file
+from ludarium.training.table import text_table
 
 from .common import (
     AGENTS_HELP,
@@ -35,7 +36,7 @@ from .probe import split_moves
 from .progress import bars
 from .resources import read_count
 from .terminal import why_untrained
-from .thoughts import effort, headline, table_lines
+from .thoughts import effort, headline, moves_table
 
 _FALLBACK = "uct"  # where there is no trained agent
 _SIMULATIONS = 10_000
@@ -135,7 +136,7 @@ def run(given: argparse.Namespace) -> int:
             }
         )
     else:
-        print("\n".join([headline(analysis, who), *table_lines(analysis)]))
+        print("\n".join([headline(analysis, who), moves_table(analysis)]))
         if effort(analysis):
             print(effort(analysis))
     return 130 if stop.is_set else 0
@@ -180,9 +181,10 @@ def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], Non
     with Live(Text("thinking ..."), console=console, transient=True, auto_refresh=False) as live:
 
         def show(analysis: PositionAnalysis) -> None:
-            rows = table_lines(analysis, max(1, console.height - 4), console.width)
-            lines = [headline(analysis, who), *rows, f"{effort(analysis)} (Ctrl-C stops)"]
-            live.update(Text("\n".join(lines), no_wrap=True), refresh=True)
+            table = moves_table(analysis, max(1, console.height - 4), terminal=False)
+            lines = [headline(analysis, who), table, f"{effort(analysis)} (Ctrl-C stops)"]
+            shown = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+            live.update(shown, refresh=True)
 
         yield show
 
@@ -229,23 +231,19 @@ def _run_game(given: argparse.Namespace) -> int:
 
 def _game_lines(analysis: GameAnalysis) -> list[str]:
     """A game as a table, then the moves that lost most."""
-    head = (" ply", "", "move", "value", "lost", "best")
+    header = ["ply", "", "move", "value", "lost", "best"]
     rows = [
-        (
-            f"{move.ply:>4}",
+        [
+            str(move.ply),
             f"player_{move.mover}",
             move.text,
             _signed(move.value),
             "" if move.loss is None or move.loss < 0.005 else f"{move.loss:.2f}",
             "" if move.before.best.text == move.text else move.before.best.text,
-        )
+        ]
         for move in analysis.moves
     ]
-    widths = [max(len(row[place]) for row in [head, *rows]) for place in range(len(head))]
-    lines = [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [head, *rows]
-    ]
+    lines = [text_table(header, rows, left=(1, 2, 5))]
     worst = ", ".join(f"{move.ply}. {move.text} (-{move.loss:.2f})" for move in analysis.worst())
     means = [analysis.mean_loss(player) for player in (0, 1)]
     lost = ", ".join(

@@ -6,6 +6,7 @@ from typing import Any
 
 from ludarium.analysis import Answer
 from ludarium.envs.engine.position import Position
+from ludarium.training.table import text_table
 
 
 def answers_as_json(position: Position, answers: dict[int, Answer]) -> dict[str, Any]:
@@ -25,7 +26,5 @@ def print_answers(position: Position, answers: dict[int, Answer]) -> None:
     """The same for people."""
     print(position.board_text())
     print(f"for player_{position.mover}, to move: {Answer.best(answers.values())}")
-    texts = {action: position.action_to_text(action) for action in answers}
-    width = max(map(len, texts.values()))
-    for action, answer in answers.items():
-        print(f"  {texts[action]:<{width}}  {answer}")
+    rows = [[position.action_to_text(action), str(each)] for action, each in answers.items()]
+    print(text_table(None, rows, left=(0, 1)))

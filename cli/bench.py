@@ -14,6 +14,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.agents.names import read_trained_agent
+from ludarium.training.table import text_table
 
 from .common import add_json, add_options, print_json, read_options
 from .train import choose_config
@@ -100,24 +101,33 @@ def run(given: argparse.Namespace) -> int:
         network = "x".join(map(str, result["network"].values()))
         size = f"{network} {result['backend']} on {result['device']}"
         print(f"{result['game']} {result['options']}")
-        print(f"  random plies/s  {result['random_plies_per_second']:>13,.0f}  one core")
-        print(
-            f"  network/s       {result['network_per_second']:>13,.0f}  "
-            f"{size}, batch {result['batch']}"
-        )
-        print(
-            f"  simulations/s   {result['simulations_per_second']:>13,.0f}  "
-            f"{result['simulations']} for each move, {result['workers']} workers"
-        )
-        print(
-            f"  cache hits      {result['cache_hits']:>13.2f}  of the evaluations; "
-            f"{result['evaluations_per_simulation']:.2f} by the network for each simulation"
-        )
-        print(f"  share           {result['share']:>13.2f}")
-        print(
-            f"  deviation       {result['value_deviation']:>13.4f}  of the value by the number "
-            f"format, {result['policy_deviation']:.4f} nats of the policy"
-        )
+        rows = [
+            ["random plies/s", f"{result['random_plies_per_second']:,.0f}", "one core"],
+            [
+                "network/s",
+                f"{result['network_per_second']:,.0f}",
+                f"{size}, batch {result['batch']}",
+            ],
+            [
+                "simulations/s",
+                f"{result['simulations_per_second']:,.0f}",
+                f"{result['simulations']} for each move, {result['workers']} workers",
+            ],
+            [
+                "cache hits",
+                f"{result['cache_hits']:.2f}",
+                f"of the evaluations; {result['evaluations_per_simulation']:.2f} by the network "
+                "for each simulation",
+            ],
+            ["share", f"{result['share']:.2f}", ""],
+            [
+                "deviation",
+                f"{result['value_deviation']:.4f}",
+                f"of the value by the number format, {result['policy_deviation']:.4f} nats of the "
+                "policy",
+            ],
+        ]
+        print(text_table(None, rows, left=(0, 2)))
     return 0
 
 

@@ -11,6 +11,7 @@ from ludarium.envs.engine.description import describe_game
 from ludarium.training.agents.checkpoints import ShippedAgent
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
+from ludarium.training.table import text_table
 
 from .common import add_json, add_options, print_json, read_options
 
@@ -86,6 +87,6 @@ def run(given: argparse.Namespace) -> int:
         return 0
     print(f"{path}  {size / 1e6:.1f} MB, {game}, step {checkpoint.step:,}")
     print(f"greatest difference from the network on {given.positions:,} random positions:")
-    for name, difference in differences.items():
-        print(f"  {name:<14} {difference:.1e}")
+    rows = [[name, f"{difference:.1e}"] for name, difference in differences.items()]
+    print(text_table(None, rows))
     return 0

@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents.checkpoints import agents_of_many, telling_options
@@ -63,9 +64,9 @@ def run(given: argparse.Namespace) -> int:
             ]
         )
         return 0
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     for game in GAMES.values():
-        console.print(f"[bold]{game.name}[/]  {game.title} ({game.credit})")
+        console.print(Text.assemble((game.name, "bold"), f"  {game.title} ({game.credit})"))
         console.print(f"    {game.summary}")
         for option in game.option_list:
             console.print(

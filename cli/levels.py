@@ -22,6 +22,7 @@ from ludarium.envs.registry import GAMES, find_game
 from ludarium.training.agents.checkpoints import ShippedAgent, TrainedAgent
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.evaluation.statistics import elo_difference
+from ludarium.training.table import text_table
 
 from .common import add_json, add_options, print_json, read_options, warn
 from .progress import status
@@ -48,6 +49,9 @@ position's value they lose: a weak level often loses a little, and seldom everyt
   ludarium levels corso --show --check --seed 2    play each level against the one below again
 
 The same arguments give the same ladder on the same machine."""
+
+
+_MEETING = ("level", "against", "score", "95 %", "games")
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -126,12 +130,7 @@ def run(given: argparse.Namespace) -> int:
     print_ladder(ladder)
     if checked is not None:
         print(f"\nnew games of neighbours, seed {given.seed}:")
-        for each in checked:
-            low, high = each.interval
-            print(
-                f"{each.upper:5} against {each.lower:<3} {each.score:6.1%} "
-                f"({low:.1%} to {high:.1%}) of {each.tally.games} games"
-            )
+        print(text_table(_MEETING, list(map(_meeting_row, checked)), left=()))
     return 0
 
 
@@ -230,37 +229,45 @@ def print_ladder(ladder: Ladder) -> None:
     print(f"{ladder.game}{options}: {len(ladder.levels)} levels, measured on {ladder.date}")
     print(f"in {ladder.seconds:,.0f} s; Elo points above random play\n")
     words = {number: word for word, number in ladder.words.items()}
-    steps = {
-        meeting.upper: meeting for meeting in ladder.meetings if meeting.upper == meeting.lower + 1
-    }
-    print(
-        "level                Elo   simulations  temperature  bound  against the level below (95 %)"
-    )
-    for number, level in enumerate(ladder.levels, 1):
-        knobs, step = level.knobs, steps.get(number)
-        score = ""
-        if step is not None:
-            low, high = step.interval
-            below = " random play" if step.lower == 0 else ""
-            score = (
-                f"{step.score:6.1%} ({low:.1%} to {high:.1%}) of {step.tally.games} games{below}"
-            )
-        print(
-            f"{number:5}  {words.get(number, ''):10} {level.rating.elo:6,.0f}  "
-            f"{knobs.simulations:12}  {knobs.temperature:11.3f}  {knobs.bound:5.2f}  {score}"
-        )
+    steps = {each.upper: each for each in ladder.meetings if each.upper == each.lower + 1}
+    rows = [
+        [
+            str(number),
+            words.get(number, ""),
+            f"{level.rating.elo:,.0f}",
+            str(level.knobs.simulations),
+            f"{level.knobs.temperature:.3f}",
+            f"{level.knobs.bound:.2f}",
+            *(_meeting_row(steps[number])[2:] if number in steps else ("", "", "")),
+        ]
+        for number, level in enumerate(ladder.levels, 1)
+    ]
+    header = ["level", "", "Elo", "simulations", "temperature", "bound", "score", "95 %", "games"]
+    print(text_table(header, rows, left=[1], names=2))
+    print("scores are those against the level below, of the first against random play")
     others = [each for each in ladder.meetings if each.upper != each.lower + 1]
     if others:
+        rows = [[*_meeting_row(each), *_elo_row(ladder, each)] for each in others]
         print("\nagainst the second level below (random play is 0):")
-    for each in others:
-        expected = 0.0 if each.lower == 0 else ladder.levels[each.lower - 1].rating.elo
-        step_elo = ladder.levels[each.upper - 1].rating.elo - expected
-        low, high = each.interval
-        print(
-            f"{each.upper:5} against {each.lower:<3} {each.score:6.1%} ({low:.1%} to {high:.1%}) "
-            f"of {each.tally.games} games; {step_elo:+.0f} Elo by all matches, "
-            f"{_elo(each.score)} by this one"
-        )
+        print(text_table([*_MEETING, "Elo by all matches", "by this one"], rows, left=()))
+
+
+def _meeting_row(meeting: Meeting) -> list[str]:
+    """Cells of a match, under `_MEETING`."""
+    low, high = meeting.interval
+    return [
+        str(meeting.upper),
+        str(meeting.lower),
+        f"{meeting.score:.1%}",
+        f"{low:.1%} to {high:.1%}",
+        str(meeting.tally.games),
+    ]
+
+
+def _elo_row(ladder: Ladder, meeting: Meeting) -> list[str]:
+    """The difference of two levels in Elo points by all matches, and by the one between them."""
+    ratings = [0.0, *(level.rating.elo for level in ladder.levels)]
+    return [f"{ratings[meeting.upper] - ratings[meeting.lower]:+.0f}", _elo(meeting.score)]
 
 
 def _elo(score: float) -> str:

@@ -31,7 +31,7 @@ _LINE_EVERY = 10.0  # seconds, where standard error is no terminal
 def bars() -> Iterator[Callable[[str, int], Reach]]:
     """Bars that count: ``reach = bar("games", 200)``, then ``reach(20)``; gone at the end."""
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -58,7 +58,7 @@ def status(text: str = "compiling") -> Iterator[Callable[[str], None]]:
         return
     with Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         TimeElapsedColumn(),
         console=console,
         transient=True,

@@ -13,6 +13,7 @@ from ludarium.analysis.corso.opening_book import PLIES
 from ludarium.analysis.corso.solver import EAGER
 from ludarium.analysis.solver import after
 from ludarium.envs.registry import make_game
+from ludarium.training.table import text_table
 
 from .common import add_json, add_options, print_json, read_options
 from .progress import searching
@@ -138,10 +139,11 @@ def solve(given: argparse.Namespace) -> int:
         )
     else:
         print(f"{solver.game}, for player_0, who begins with")
-        for text, answer in answers.items():
-            print(
-                f"  {text}  {answer!s:<12} {answer.nodes:>15,} positions {answer.seconds:>8.1f} s"
-            )
+        rows = [
+            [text, str(answer), f"{answer.nodes:,}", f"{answer.seconds:.1f}"]
+            for text, answer in answers.items()
+        ]
+        print(text_table(["first action", "value", "positions", "seconds"], rows, left=(0, 1)))
         if not given.first_move:
             print(f"value of the start for player_0: {best}")
         print(

@@ -37,7 +37,7 @@ from ludarium.training.agents.checkpoints import (
 from ludarium.training.networks import learnt_options
 
 from .common import FALLBACK, game_and_agent, print_json, read_options
-from .thoughts import headline, table_lines
+from .thoughts import headline, moves_table
 
 _HELP = (
     ("a move", "in the game's notation (`moves` lists them)"),
@@ -371,8 +371,7 @@ class _Table:
     def _eval(self, _: str) -> None:
         analysis = self._think(lambda: make_thinker(self._opponent, self.position).think())
         self.say(headline(analysis, "you"))
-        for line in table_lines(analysis, _MOVES_SHOWN):
-            self.say(f"  {line}")
+        self.say(moves_table(analysis, _MOVES_SHOWN, terminal=False))
 
     def _undo(self, _: str) -> None:
         """Back to the person's last own decision."""

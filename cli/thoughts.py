@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ludarium.analysis.thinking import Estimate, PositionAnalysis
+from ludarium.training.table import text_table
 
 _LONGEST_LINE = 12  # moves of a variation that are shown
 _COLUMNS = ("move", "value", "win", "draw", "loss", "visits", "prior", "best play")
@@ -34,13 +35,15 @@ def effort(analysis: PositionAnalysis) -> str:
     return f"{analysis.simulations:,} simulations, {analysis.seconds:.1f} s{speed}"
 
 
-def table_lines(analysis: PositionAnalysis, most: int | None = None, width: int = 0) -> list[str]:
-    """The moves as lines of a table, the best first, with the columns that the agent knows.
+def moves_table(
+    analysis: PositionAnalysis, most: int | None = None, terminal: bool | None = None
+) -> str:
+    """The moves as a table, the best first, with the columns that the agent knows.
 
     Args:
         analysis: of the position.
         most: moves that are shown; default: all.
-        width: characters of a line; 0: as many as it takes.
+        terminal: see `text_table`.
     """
     moves = analysis.moves[:most]
     rows = []
@@ -62,17 +65,9 @@ def table_lines(analysis: PositionAnalysis, most: int | None = None, width: int 
             }
         )
     shown = [name for name in _COLUMNS if name == "move" or any(row[name] for row in rows)]
-    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in shown}
-
-    def aligned(cells: dict[str, str]) -> str:
-        parts = [
-            f"{cells[name]:<{widths[name]}}" if name in _LEFT else f"{cells[name]:>{widths[name]}}"
-            for name in shown
-        ]
-        text = "  ".join(parts).rstrip()
-        return text if not width or len(text) <= width else f"{text[: width - 3]}..."
-
-    return [aligned({name: name for name in shown}), *map(aligned, rows)]
+    cells = [[row[name] for name in shown] for row in rows]
+    left = [index for index, name in enumerate(shown) if name in _LEFT]
+    return text_table(shown, cells, left, terminal=terminal)
 
 
 def _value(estimate: Estimate) -> str:

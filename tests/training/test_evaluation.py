@@ -307,7 +307,7 @@ def test_a_table_fits_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch
     drawn = table([result_of(Tally(40, 5, 5), Tally(30, 5, 15))], terminal=True)
     for part in (
         "uct:[10]",
-        "against greedy",
+        "greedy",
         "70-10-20",
         "0.750",
         "+191",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ludarium.training.evaluation.table import aligned
+from ludarium.training.table import text_table
 
 from .space import Values
 from .study import Fate, Study, Trial
@@ -89,7 +89,8 @@ def standing_table(rows: Sequence[Standing], measure: str) -> str:
     keys = list(rows[0].values) if rows else []
     digits = 0 if measure == "elo" else 3
     header = ["trial", *keys, "Elo" if measure == "elo" else "score", "95 %", "seeds"]
-    lines = [[*header, "done", "minutes", ""]]
+    header += ["done", "minutes", ""]
+    lines = []
     for row in rows:
         interval = ""
         if row.low is not None and row.high is not None:
@@ -106,7 +107,7 @@ def standing_table(rows: Sequence[Standing], measure: str) -> str:
                 row.fate if row.reason is None else f"{row.fate}: {row.reason}",
             ]
         )
-    return "\n".join(aligned(lines, {len(lines[0]) - 1}))
+    return text_table(header, lines, left={len(header) - 1})
 
 
 def _cell(value: Any) -> str:
