@@ -16,7 +16,7 @@ from ludarium.analysis.games import GameAnalysis, analyse_game
 from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
 from ludarium.analysis.value_graph import check_picture_path, picture_of
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.record import check_record, read_record_file
+from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.runs.files import write_file
@@ -29,10 +29,10 @@ from .common import (
     game_and_agent,
     print_json,
     read_options,
+    read_record,
     warn,
 )
 from .interrupt import stop_on_ctrl_c
-from .probe import split_moves
 from .progress import bars
 from .resources import read_count
 from .terminal import why_untrained
@@ -195,12 +195,10 @@ def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], Non
 def _run_game(given: argparse.Namespace) -> int:
     if given.moves:
         raise ValueError("--record is a whole game: leave out --moves")
-    if given.option:
-        raise ValueError("a record has its own options: leave out --option")
     picture = None if given.picture is None else check_picture_path(given.picture)
-    game, seed, actions = check_record(read_record_file(given.record), GAMES)
-    if game.name != given.game:
-        raise ValueError(f"{given.record} is a game of {game.name}, not of {given.game}")
+    game, seed, actions, _ = read_record(
+        given.record, given.game, read_options(given.option), given.seed
+    )
     agent = default_agent(game) if given.agent is None else make_agent(given.agent, game)
     with stop_on_ctrl_c() as stop, bars() as bar:
         analysis = analyse_game(

@@ -10,6 +10,8 @@ from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.record import check_record, read_record_file
+from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import Agent, read_agent
 
 
@@ -82,6 +84,36 @@ def options_as_text(options: dict[str, Any]) -> list[str]:
         for name, value in options.items()
     }
     return [text for name, value in values.items() for text in ("--option", f"{name}={value}")]
+
+
+def read_record(
+    file: str, name: str | None = None, options: dict[str, Any] | None = None, seed: int = 0
+) -> tuple[Game, int, list[int], dict[str, Any]]:
+    """Read a game from a file: a record, or a plain list of moves where the game is known.
+
+    Args:
+        file: its path.
+        name: of the game that the file must be of; None accepts every game, and no plain list.
+        options: of the game, for a plain list.
+        seed: of its start, for a plain list.
+
+    Returns:
+        The game, the seed of its start, the action numbers, and the whole record.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is neither, it is of another game, or options are given for a record.
+    """
+    plain = None if name is None else make_game(name, **(options or {}))
+    record = read_record_file(file, plain, seed)
+    game, seed, actions = check_record(record, GAMES, f"the game record in {quoted(file, 100)}")
+    if plain is not None and game.name != name:
+        raise ValueError(f"{file} is a game of {game.name}, not of {name}")
+    if options and game != plain:
+        raise ValueError(
+            f"{file} is a game of {game}: a record has its own options, leave out --option"
+        )
+    return game, seed, actions, record
 
 
 def print_json(data: Any) -> None:

@@ -9,11 +9,11 @@ import time
 from ludarium.analysis.probing import Prober, prober_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import check_record, read_record_file
+from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
 
 from .answers import answers_as_json, print_answers
-from .common import add_json, add_options, print_json, read_options
+from .common import add_json, add_options, print_json, read_options, read_record
 from .progress import searching
 from .resources import add_threads, read_bytes, read_count
 
@@ -145,11 +145,7 @@ def _read_moves(given: argparse.Namespace) -> tuple[Game, int, list[int]]:
     if given.record is None:
         game = make_game(given.game, **options)
     else:
-        game, seed, actions = check_record(read_record_file(given.record), GAMES)
-        if game.name != given.game:
-            raise ValueError(f"{given.record} is a game of {game.name}, not of {given.game}")
-        if options:
-            raise ValueError("a record has its own options: leave out --option")
+        game, seed, actions, _ = read_record(given.record, given.game, options, seed)
     position, _ = _play(game, seed, actions)
     for text in split_moves(game, given.moves):
         action = position.text_to_action(text)
@@ -168,11 +164,3 @@ def _play(game: Game, seed: int, actions: list[int]) -> tuple[Position, list[str
         texts.append(position.action_to_text(action))
         position.play(action)
     return position, texts
-
-
-def split_moves(game: Game, text: str) -> list[str]:
-    """Split a text into moves: at commas, or at spaces too if no move of the game has spaces."""
-    start = game.start(0)
-    has_spaces = any(" " in start.action_to_text(action) for action in start.legal_actions)
-    pieces = text.split(",") if has_spaces else text.replace(",", " ").split()
-    return [piece.strip() for piece in pieces if piece.strip()]

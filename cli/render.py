@@ -13,11 +13,9 @@ from ludarium.envs.board.layers import LAYERS
 from ludarium.envs.board.picture import png, size_of
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import check_record, read_record_file
-from ludarium.envs.registry import GAMES
 from ludarium.training.runs.files import write_file
 
-from .common import AGENTS_HELP, game_and_agent
+from .common import AGENTS_HELP, add_options, game_and_agent, read_options, read_record
 from .progress import bars
 
 _SUFFIXES = (".svg", ".png", ".gif", ".mp4")
@@ -41,7 +39,7 @@ Draw a recorded game.
   ludarium render game.json --output game.gif --layer policy --layer values --agent corso
 
 RECORD is what `save` writes in `ludarium play --terminal`, what the page saves,
-`env.unwrapped.to_record()` as JSON, or a game that a person has written down; see
+`env.unwrapped.to_record()` as JSON, or, with --game, a plain list of moves such as "c3 b2 c3!"; see
 docs/guide/records.md.
 
 {AGENTS_HELP}"""
@@ -55,7 +53,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("record", metavar="RECORD", help="the file of a game record")
+    parser.add_argument(
+        "record", metavar="RECORD", help="the file of a game record, or of a plain list of moves"
+    )
+    parser.add_argument("--game", metavar="GAME", help="whose moves a plain list has")
+    add_options(parser)
     parser.add_argument(
         "--output",
         required=True,
@@ -93,7 +95,7 @@ def run(given: argparse.Namespace) -> int:
     """Draw a game."""
     output = Path(given.output)
     _check(given, output)
-    game, seed, actions = check_record(read_record_file(given.record), GAMES)
+    game, seed, actions, _ = read_record(given.record, given.game, read_options(given.option))
     plies = _plies(given, output, len(actions))
     agent = None
     if given.agent is not None:

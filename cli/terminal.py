@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import shlex
 import tempfile
@@ -20,12 +21,7 @@ from ludarium.analysis.thinking import make_thinker
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import (
-    check_record,
-    make_record,
-    read_record_file,
-    record_file_content,
-)
+from ludarium.envs.engine.record import make_record, read_record_file
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent
@@ -35,8 +31,9 @@ from ludarium.training.agents.checkpoints import (
     shipped_agent,
 )
 from ludarium.training.networks import learnt_options
+from ludarium.training.runs.files import write_file
 
-from .common import FALLBACK, game_and_agent, print_json, read_options
+from .common import FALLBACK, game_and_agent, print_json, read_options, read_record
 from .thoughts import headline, moves_table
 
 _HELP = (
@@ -48,7 +45,7 @@ _HELP = (
     ("hint", "what your opponent would play in your place"),
     ("eval", "what your opponent thinks of the position, and the best moves"),
     ("undo", "take back your last move and the answers to it"),
-    ("save FILE", "write the game so far (.txt: as text, else JSON); `--resume FILE` goes on"),
+    ("save FILE", "write the game so far; `--resume FILE` goes on"),
     ("resign", "give the game up"),
     ("quit", "stop (the moves are printed, so nothing is lost); Ctrl-C saves as well"),
 )
@@ -67,12 +64,9 @@ def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> 
     seed, saved_seat = random.SystemRandom().getrandbits(32), None
     moves: list[int] = []
     if given.resume is not None:
-        saved = _read_saved(given.resume)
-        name = given.opponent_or_game
-        if name in GAMES and saved["game"] != name:
-            raise ValueError(f"{given.resume} is a game of {saved['game']!r}, not of {name}")
-        recorded, seed, moves = check_record(saved, GAMES)
-        options, saved_seat = dict(recorded.options) | options, saved.get("seat")
+        name = given.opponent_or_game if given.opponent_or_game in GAMES else None
+        recorded, seed, moves, saved = read_record(given.resume, name, options)
+        options, saved_seat = dict(recorded.options), _seat_of(saved, given.resume)
     game, opponent, notes = _find_opponent(given, options)
     position = game.start(seed)
     table = _Table(position, seed, opponent, _command_line(given), given.json)
@@ -146,15 +140,12 @@ def _choose_seat(
     )
 
 
-def _read_saved(file: str) -> dict[str, Any]:
-    """Read a saved game: a record, and the person's ``seat`` if the file has it."""
-    record = read_record_file(file)
-    if not {"game", "moves"} <= record.keys():
-        raise ValueError(f"{file} is no saved game: it does not have a game and moves")
+def _seat_of(record: dict[str, Any], file: str) -> int | None:
+    """The person's seat in a saved game; None where the record does not say it."""
     seat = record.get("seat")
     if seat is not None and (type(seat) is not int or seat not in (0, 1)):
         raise ValueError(f"{file}: seat is {quoted(seat)}; a seat is 0 or 1")
-    return record
+    return seat
 
 
 def _command_line(given: argparse.Namespace) -> str:
@@ -387,11 +378,17 @@ class _Table:
         if not file:
             raise ValueError("save where? write: save FILE")
         if Path(file).exists():
-            _read_saved(file)  # nothing but a saved game is written over
+            self._require_saved(file)
         self._write(Path(file))
 
+    def _require_saved(self, file: str) -> None:
+        """Refuse to write over anything but a saved game."""
+        if not {"game", "moves"} <= read_record_file(file).keys():
+            raise ValueError(f"{file} is no saved game: it does not have a game and moves")
+
     def _write(self, path: Path) -> None:
-        path.write_text(record_file_content(self.record(), path), encoding="utf-8")
+        content = json.dumps(self.record(), ensure_ascii=False, indent=1) + "\n"
+        write_file(path, content.encode())
         self.say(f"saved; go on with: {self._command} {shlex.quote(str(path))}")
 
     def _keep(self) -> None:

@@ -1,17 +1,21 @@
 """Game records: a finished or unfinished game as a small JSON-ready dict, and back.
 
     {"game": "corso", "version": 0, "options": {"size": 5}, "seed": 7,
-     "moves": ["c3", "b3", "c3!"], "result": null}
+     "moves": ["c3", "b3", "c3!"], "result": null,
+     "notes": {"2": "too near"},
+     "variations": {"2": [{"moves": ["b4", "c4"], "notes": {"3": "the other way"}}]}}
 
-``result`` holds the final rewards, ``None`` where the game goes on (``[0, 0]`` in older records),
-and is only read by people; ``seed`` matters where the start is random. A file holds a record as
-JSON or as text; ``record_text`` describes the text, and what else a record may have.
+``result`` holds the final rewards, ``None`` where the game goes on, and is only read by people;
+``seed`` matters where the start is random. ``notes`` and ``variations`` may be missing: texts, and
+lists of other lines, by the number of the move that they are about. A line has the same three keys,
+and its first move stands in the place of that move. Moves are numbered from the start of the game,
+in variations too. ``play/js/record.js`` reads and writes the same.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,15 +24,17 @@ from .game import Game
 from .messages import quoted, shortened
 from .options import check_stored
 from .position import Position
-from .record_text import MOST_DEPTH, format_record, looks_like_text, parse_record
 
 #: Seeds are below this: 128 bits, as those that the system gives.
 SEED_LIMIT = 2**128
 
-#: Files with this ending are written as text, others as JSON. To read, the content decides.
-TEXT_SUFFIX = ".txt"
+#: Most variations within each other, and moves of all variations together.
+MOST_DEPTH = 8
+MOST_VARIED_MOVES = 10_000
 
 _LARGEST_FILE = 4 * MEGABYTE
+_REQUIRED = ("game", "version", "options", "moves")
+_NUMBER = re.compile("[1-9][0-9]{0,8}")
 
 
 def make_record(game: Game, seed: int, moves: Sequence[str], position: Position) -> dict[str, Any]:
@@ -43,139 +49,162 @@ def make_record(game: Game, seed: int, moves: Sequence[str], position: Position)
     }
 
 
-def read_record_file(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the record in a file, JSON or text; `check_record` validates it.
+def split_moves(game: Game, text: str) -> list[str]:
+    """Split a text into moves: at commas and line ends, at spaces too if no move has any."""
+    start = game.start(0)
+    has_spaces = any(" " in start.action_to_text(action) for action in start.legal_actions)
+    pieces = re.split(r"[,\r\n]" if has_spaces else r"[,\s]", text)
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def read_record_file(
+    path: str | os.PathLike[str], game: Game | None = None, seed: int = 0
+) -> dict[str, Any]:
+    """Read the record in a file, or a plain list of moves; `check_record` validates it.
+
+    Args:
+        path: of the file.
+        game: whose moves a plain list has (see `split_moves`); without it only records are read.
+        seed: of the start of a plain list.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is neither JSON of a mapping nor a record as text, or too large.
+        ValueError: it holds neither, or is too large.
     """
     name = quoted(os.fspath(path), 100)
     content = read_regular_file(path, _LARGEST_FILE, "a game record")
-    if looks_like_text(content.decode("utf-8-sig", errors="replace")):
+    if game is not None and not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         try:
-            return parse_record(content.decode("utf-8-sig"))
-        except ValueError as error:
-            raise ValueError(f"the game record in {name}, {shortened(str(error), 250)}") from None
+            moves = split_moves(game, content.decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            raise ValueError(f"{name} holds neither a game record nor moves as text") from None
+        return make_record(game, seed, moves, game.start(seed))
     record = load_json(content, f"a game record in {name}")
     if not isinstance(record, dict):
         raise ValueError(f"{name} holds no game record, but {_kind(record)}")
     return record
 
 
-def record_file_content(record: Mapping[str, Any], path: str | os.PathLike[str]) -> str:
-    """What a file of that name holds of a record: text if it ends in `TEXT_SUFFIX`, else JSON.
-
-    Raises:
-        ValueError: the record cannot be written as text.
-    """
-    if os.fspath(path).lower().endswith(TEXT_SUFFIX):
-        return format_record(record)
-    return json.dumps(record, indent=1) + "\n"
-
-
-def check_record(record: Any, games: Mapping[str, type[Game]]) -> tuple[Game, int, list[int]]:
+def check_record(
+    record: Any, games: Mapping[str, type[Game]], what: str = "the game record"
+) -> tuple[Game, int, list[int]]:
     """Read a record, which may come from a stranger.
+
+    Args:
+        record: as this module describes it; other keys are let be.
+        games: that may be played, by name.
+        what: the record's name, for errors.
 
     Returns:
         The game with its options, the seed, and the action numbers, every one legal. The moves
         of variations are checked too.
 
     Raises:
-        ValueError: something is missing, unknown or illegal; the message names it.
+        ValueError: something is missing, unknown, illegal or beyond a limit; the message names it.
     """
     if not isinstance(record, Mapping):
-        raise ValueError(f"a game record is a mapping, not {_kind(record)}")
-    missing = [key for key in ("game", "version", "options", "moves") if key not in record]
+        raise ValueError(f"{what} is {_kind(record)}; a game record is a mapping")
+    missing = [key for key in _REQUIRED if key not in record]
     if missing:
-        raise ValueError(f"the game record lacks {', '.join(missing)}")
-    name, version, moves = record["game"], record["version"], record["moves"]
+        raise ValueError(f"{what} lacks {', '.join(missing)}")
+    name, version, seed = record["game"], record["version"], record.get("seed", 0)
     if not isinstance(name, str) or name not in games:
-        raise ValueError(f"the game record is of {quoted(name)}; known games: {', '.join(games)}")
+        raise ValueError(f"{what} is of {quoted(name)}; known games: {', '.join(games)}")
     kind = games[name]
     if type(version) is not int or version != kind.version:
         raise ValueError(
-            f"the game record is of {name} version {quoted(version)}; this is version "
+            f"{what} is of {name} version {quoted(version)}; this is version "
             f"{kind.version}, with other rules or notation"
         )
-    seed = record.get("seed", 0)
     if type(seed) is not int or not 0 <= seed < SEED_LIMIT:
         raise ValueError(
-            f"seed of a game record is {quoted(seed)}; it must be an integer from 0 to 2**128 - 1"
+            f"seed of {what} is {quoted(seed)}; it must be an integer from 0 to 2**128 - 1"
         )
-    if not isinstance(moves, list | tuple):
-        raise ValueError(f"moves of a game record are a list of texts, not {quoted(moves)}")
+    check_line(record, what)
     try:
         game = kind(**check_stored(kind.option_list, record["options"]))
     except ValueError as error:
-        raise ValueError(f"the game record: {shortened(str(error), 350)}") from None
-    return game, seed, _replay(game.start(seed), moves, _notes_by_move(record, len(moves)))
+        raise ValueError(f"{what}: {shortened(str(error), 350)}") from None
+    return game, seed, _play(game.start(seed), record, 1, what)
 
 
-def _notes_by_move(record: Mapping[str, Any], moves: int) -> dict[int, Mapping[str, Any]]:
-    notes = record.get("notes", [])
-    if not isinstance(notes, list) or not all(isinstance(note, Mapping) for note in notes):
-        raise ValueError(f"notes of a game record are a list of mappings, not {quoted(notes)}")
-    by_move: dict[int, Mapping[str, Any]] = {}
-    for note in notes:
-        number = note.get("move")
-        if type(number) is not int or not 1 <= number <= moves or number in by_move:
+def check_line(line: Mapping[str, Any], what: str, first: int = 1, depth: int = 0) -> int:
+    """Check that moves, notes and variations are well formed; legal they need not be.
+
+    Args:
+        line: a record, or a variation.
+        what: its name, for errors.
+        first: the number of its first move.
+        depth: the variations that it is within.
+
+    Returns:
+        How many moves its variations have together.
+
+    Raises:
+        ValueError: they are not, or beyond a limit; the message names what it is.
+    """
+    moves = line.get("moves")
+    if not isinstance(moves, list | tuple):
+        raise ValueError(f"moves of {what} are {quoted(moves)}; they must be a list of texts")
+    for number, text in enumerate(moves, first):
+        if not isinstance(text, str):
+            raise ValueError(f"move {number} of {what} is {quoted(text)}, not a text")
+    for number, note in _by_move(line, "notes", first, what):
+        if not isinstance(note, str):
+            raise ValueError(f"the note on move {number} of {what} is {quoted(note)}, not a text")
+    varied = 0
+    for number, others in _by_move(line, "variations", first, what):
+        where = f"move {number} of {what}"
+        if not isinstance(others, list):
+            raise ValueError(f"the variations of {where} are {quoted(others)}, not a list")
+        if depth == MOST_DEPTH:
+            raise ValueError(f"{where} is within {MOST_DEPTH} variations and has another")
+        for other in others:
+            if not isinstance(other, Mapping) or not other.get("moves"):
+                raise ValueError(
+                    f"a variation of {where} is {quoted(other)}; it must be a mapping with moves"
+                )
+            varied += check_line(other, _varied(what, number), number, depth + 1)
+            varied += len(other["moves"])
+            if varied > MOST_VARIED_MOVES:
+                raise ValueError(f"the variations of {what} have over {MOST_VARIED_MOVES:,} moves")
+    return varied
+
+
+def _by_move(line: Mapping[str, Any], key: str, first: int, what: str) -> list[tuple[int, Any]]:
+    """What a line has under a key, with the numbers of the moves."""
+    found = line.get(key, {})
+    if not isinstance(found, Mapping):
+        raise ValueError(f"{key} of {what} are {quoted(found)}; they must be a mapping by move")
+    last = first + len(line["moves"]) - 1
+    for number in found:
+        is_number = isinstance(number, str) and _NUMBER.fullmatch(number)
+        if not is_number or not first <= int(number) <= last:
             raise ValueError(
-                f"a note of the game record is of move {quoted(number)}; accepted: each of 1 to "
-                f"{moves}, once"
+                f'{key} of {what} name move {quoted(number)}; accepted: "{first}" to "{last}"'
             )
-        by_move[number] = note
-    return by_move
+    return [(int(number), value) for number, value in found.items()]
 
 
-def _replay(
-    position: Position, moves: Sequence[Any], notes: Mapping[int, Mapping[str, Any]]
-) -> list[int]:
-    """Play the moves; return their action numbers."""
+def _varied(what: str, number: int) -> str:
+    """The name of a variation of a move, for errors."""
+    return f"{what.partition(', in a variation')[0]}, in a variation of move {number}"
+
+
+def _play(position: Position, line: Mapping[str, Any], first: int, what: str) -> list[int]:
+    """Play the moves of a line that `check_line` has accepted; return their action numbers."""
+    variations = line.get("variations", {})
     actions = []
-    for number, text in enumerate(moves, 1):
-        where = f"move {number} of the game record"
-        if number in notes:
-            _check_note(position, notes[number], number, where, 0)
-        action = _action(position, text, where)
+    for number, text in enumerate(line["moves"], first):
+        for other in variations.get(str(number), ()):
+            _play(position.copy(), other, number, _varied(what, number))
+        try:
+            action = position.text_to_action(text)
+        except ValueError as error:
+            raise ValueError(f"move {number} of {what}: {shortened(str(error), 300)}") from None
         position.play(action)
         actions.append(action)
     return actions
-
-
-def _check_note(
-    position: Position, note: Mapping[str, Any], number: int, where: str, depth: int
-) -> None:
-    """Check the comment and play the variations of a move that ``position`` has before it."""
-    if not isinstance(note.get("comment", ""), str):
-        raise ValueError(f"the comment of {where} is {quoted(note['comment'])}, not a text")
-    variations = note.get("variations", [])
-    if not isinstance(variations, list):
-        raise ValueError(f"variations of {where} are {quoted(variations)}, not a list")
-    if variations and depth == MOST_DEPTH:
-        raise ValueError(f"{where} is within {MOST_DEPTH} variations and has another")
-    for line in variations:
-        if not isinstance(line, list) or not line:
-            raise ValueError(f"a variation of {where} is {quoted(line)}, not a list of moves")
-        _check_variation(position.copy(), line, number, depth + 1)
-
-
-def _check_variation(position: Position, line: list[Any], first: int, depth: int) -> None:
-    for number, move in enumerate(line, first):
-        where = f"move {number} of the game record, in a variation of move {first}"
-        if not isinstance(move, Mapping):
-            raise ValueError(f"{where} is {quoted(move)}, not a mapping with a text")
-        _check_note(position, move, number, where, depth)
-        position.play(_action(position, move.get("text"), where))
-
-
-def _action(position: Position, text: Any, where: str) -> int:
-    if not isinstance(text, str):
-        raise ValueError(f"{where} is {quoted(text)}, not a text")
-    try:
-        return position.text_to_action(text)
-    except ValueError as error:
-        raise ValueError(f"{where}: {shortened(str(error), 300)}") from None
 
 
 def _kind(value: Any) -> str:

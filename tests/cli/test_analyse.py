@@ -119,7 +119,7 @@ def test_a_game_move_by_move(capsys):
         (["tictactoe", "--picture", "game.svg"], "give one with --record"),
         (["tictactoe", "--record", "game.json", "--picture", "game.gif"], "ends in .svg or .png"),
         (["tictactoe", "--record", "game.json", "--moves", "a1"], "leave out --moves"),
-        (["tictactoe", "--record", "game.json", "--option", "a=1"], "leave out --option"),
+        (["tictactoe", "--record", "game.json", "--option", "a=1"], "has no option 'a'"),
         (["corso", "--record", "game.json"], "is a game of tictactoe, not of corso"),
         (["tictactoe", "--record", "none.json"], "there is no file"),
     ],

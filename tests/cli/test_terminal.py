@@ -245,15 +245,15 @@ def test_a_saved_game_goes_on_in_the_same_seat(play):
         assert f"You are player_{1 - int(seat)}" in other
 
 
-def test_a_game_saved_as_text_goes_on_in_the_same_seat(play):
+def test_a_plain_list_of_moves_goes_on(play, capsys):
     arguments = ("tictactoe", "--opponent", "random")
-    play(["b2", "save game.txt", "quit"], *arguments, "--seat", "1")
-    assert Path("game.txt").read_text().startswith('[Format "ludarium 1"]\n[Game "tictactoe"]\n')
-    out = play(["quit"], *arguments, "--resume", "game.txt")
-    assert "You are player_1" in out
-    assert "1. " in Path("game.txt").read_text()
-    Path("game.txt").write_text(Path("game.txt").read_text().replace("1. ", "2. ", 1))
-    assert main(["play", *arguments, "--resume", "game.txt"]) == 2
+    Path("moves.txt").write_text("b2 a1\nc3")
+    out = play(["quit"], *arguments, "--resume", "moves.txt")
+    assert "moves.txt does not say which seat was yours" in out
+    assert "moves: b2 a1 c3" in out
+    Path("moves.txt").write_text("b2 b2")
+    assert main(["play", *arguments, "--resume", "moves.txt"]) == 2
+    assert "move 2 of the game record in 'moves.txt': 'b2'" in capsys.readouterr().err
 
 
 def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
@@ -265,15 +265,19 @@ def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
     assert "You are player_1 (O)" in out
 
 
+SAVED = '{"game": "%s", "version": 0, "options": {}, "moves": [], "seat": %s}'
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("nonsense", "game.json' is not valid JSON"),
+        ("nonsense", "move 1 of the game record in 'game.json': 'nonsense'"),
+        ('{"game": ', "game.json' is not valid JSON"),
         ("[]", "holds no game record"),
-        ("{}", "does not have a game and moves"),
-        ('{"game": "corso", "moves": []}', "is a game of 'corso', not of tictactoe"),
-        ('{"game": "tictactoe", "moves": [], "seat": true}', "a seat is 0 or 1"),
-        ('{"game": "tictactoe", "moves": [], "seat": 2}', "a seat is 0 or 1"),
+        ("{}", "the game record in 'game.json' lacks game, version, options, moves"),
+        (SAVED % ("corso", 0), "is a game of corso, not of tictactoe"),
+        (SAVED % ("tictactoe", "true"), "a seat is 0 or 1"),
+        (SAVED % ("tictactoe", 2), "a seat is 0 or 1"),
     ],
 )
 def test_what_is_no_saved_game_is_refused(content, message, capsys):

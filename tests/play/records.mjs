@@ -1,15 +1,15 @@
-// Reads a list of texts on standard input; writes for each the record as play/js/record.js reads it
-// and the text that it writes of it, or the error.
+// Reads a list of requests on standard input. For each text it writes the record as play/js/record.js
+// reads it and the text that it writes of it, or the error; for `{split, hasSpaces}` the moves.
 
 import { readFileSync } from "node:fs";
-import { readRecord, writeRecord } from "../../play/js/record.js";
+import { readRecord, splitMoves, writeRecord } from "../../play/js/record.js";
 
-const big = (key, value) => (typeof value === "bigint" ? `${value}n` : value);
-const answers = JSON.parse(readFileSync(0, "utf-8")).map((text) => {
+const answers = JSON.parse(readFileSync(0, "utf-8")).map((request) => {
+  if (typeof request !== "string") return { moves: splitMoves(request.split, request.hasSpaces) };
   const begin = process.cpuUsage();
   let answer;
   try {
-    const record = readRecord(text);
+    const record = readRecord(request);
     answer = { record, text: writeRecord(record) };
   } catch (error) {
     if (!(error instanceof Error) || !error.message) throw error;
@@ -18,4 +18,4 @@ const answers = JSON.parse(readFileSync(0, "utf-8")).map((text) => {
   const { user, system } = process.cpuUsage(begin);
   return { ...answer, seconds: (user + system) / 1e6 };
 });
-process.stdout.write(JSON.stringify(answers, big));
+process.stdout.write(JSON.stringify(answers));

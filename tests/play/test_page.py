@@ -6,6 +6,7 @@ its end.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -132,15 +133,26 @@ def test_record_is_written_and_read_with_variations(driver: PageDriver) -> None:
     driver.page.get_by_role("button", name="Load this text").click()
     driver.page.wait_for_selector("dialog", state="detached")
     assert driver.moves == moves
+    (variations,) = json.loads(text)["variations"].values()
+    assert variations == json.loads(driver.record)["variations"].popitem()[1]
+
+
+def test_plain_list_of_moves_is_read(driver: PageDriver) -> None:
+    driver.open(CORSO)
+    driver.page.get_by_role("button", name="Share").click()
+    driver.page.get_by_label("Record of a game").fill("c3, b2\nc4")
+    driver.page.get_by_role("button", name="Load this text").click()
+    driver.page.wait_for_selector("dialog", state="detached")
+    assert driver.moves == ["c3", "b2", "c4"]
 
 
 def test_record_that_cannot_be_read_gives_a_message(driver: PageDriver) -> None:
     driver.open(f"{CORSO}&m=12.6")
     driver.page.get_by_role("button", name="Share").click()
-    driver.page.get_by_label("Record of a game").fill("[Game")
+    driver.page.get_by_label("Record of a game").fill("{")
     driver.page.get_by_role("button", name="Load this text").click()
     driver.wait_for("document.querySelector('dialog .told').textContent !== ''")
-    assert "line 1" in driver.page.locator("dialog .told").inner_text()
+    assert "not valid JSON" in driver.page.locator("dialog .told").inner_text()
     assert driver.moves == ["c3", "b2"]
 
 

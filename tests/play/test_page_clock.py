@@ -5,6 +5,7 @@ The browser's time is Playwright's, so nothing waits for a minute.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,6 @@ import pytest
 
 from ludarium.envs import GAMES
 from ludarium.envs.engine.record import check_record
-from ludarium.envs.engine.record_text import parse_record
 
 from .page_driver import DESKTOP, PageDriver
 
@@ -77,7 +77,7 @@ def test_whose_minute_is_over_loses_the_turn(driver: PageDriver) -> None:
     assert "time is up, timeout" in said(driver)
     wait(driver, 61)
     assert driver.moves == ["choose blue-x", "timeout", "timeout"]
-    record = parse_record(driver.record)
+    record = json.loads(driver.record)
     game, seed, actions = check_record(record, GAMES)
     assert game.options["hourglass"] is True
     position = game.start(seed)

@@ -14,7 +14,6 @@ import pytest
 from ludarium.envs import GAMES, Game
 from ludarium.envs.board.scene import describe_scene
 from ludarium.envs.engine.record import check_record, read_record_file
-from ludarium.envs.engine.record_text import parse_record
 from ludarium.envs.registry import make_game
 from ludarium.models import InferenceEngine, load_checkpoint
 from ludarium.play.wasm import module_name
@@ -66,7 +65,7 @@ def test_game_against_an_agent_to_the_end(
     title = GAMES[name].title
     driver.new_game(side="Second", opponent="level", game=title, board=BOARDS[name])
     driver.play_out()
-    record = parse_record(driver.record)
+    record = json.loads(driver.record)
     game, seed, actions = check_record(record, GAMES)
     position = game.start(seed)
     for action in actions:

@@ -30,7 +30,6 @@ from ludarium.envs import GAMES
 from ludarium.envs.engine.files import load_json, read_json_file
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import check_record, make_record, read_record_file
-from ludarium.envs.engine.record_text import format_record
 from ludarium.envs.obelisk import __file__ as obelisk
 from ludarium.envs.obelisk.blocks import accept_blocks
 from ludarium.envs.registry import make_stored_game
@@ -116,15 +115,15 @@ def _good_records() -> list[bytes]:
     for text in moves:
         position.play(position.text_to_action(text))
     record = make_record(position.game, 7, moves, position)
-    variation = [{"text": "b1", "variations": [[{"text": "c3"}, {"text": "a1"}]]}]
-    notes = [{"move": 2, "comment": "too near", "variations": [variation]}]
-    return [json.dumps(each).encode() for each in (record, record | {"notes": notes})]
+    within = {"moves": ["c3", "a1"], "notes": {"3": "a blunder"}}
+    variation = {"moves": ["b1"], "variations": {"2": [within]}}
+    told = {"notes": {"2": "too near"}, "variations": {"2": [variation]}, "seat": 1}
+    return [json.dumps(each).encode() for each in (record, record | told)]
 
 
-def _good_text_records() -> list[bytes]:
-    record = json.loads(_good_records()[1])
-    others = {"players": ["a", "b"], "seat": 1, "headers": {"Date": "2026"}}
-    return [format_record(each).encode() for each in (record, record | others)]
+def _read_moves(path: Path) -> object:
+    """A file with a record or a plain list of moves."""
+    return check_record(read_record_file(path, TicTacToe()), {"tictactoe": TicTacToe})
 
 
 def _read_record(path: Path) -> object:
@@ -334,7 +333,7 @@ READERS = [
     Reader("configuration", load_config, _good_configurations, mutate_yaml),
     Reader("settings", _read_settings, _good_settings, mutate_bytes),
     Reader("record", _read_record, _good_records, mutate_json),
-    Reader("record as text", _read_record, _good_text_records, mutate_bytes),
+    Reader("list of moves", _read_moves, lambda: [b"b2 a1, c3\na3 a2"], mutate_bytes),
     Reader("stored game", _read_stored_game, _good_stored_games, _mutate_stored_game),
     Reader("catalogue", accept_blocks, _good_catalogues, mutate_json),
     Reader(

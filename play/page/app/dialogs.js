@@ -60,7 +60,7 @@ export function shareDialog({ address, record, file, load }) {
   text.value = written ?? "";
   const picked = el("input", {
     type: "file",
-    accept: ".txt,.json,text/plain",
+    accept: ".json,.txt,application/json,text/plain",
     class: "unseen",
     tabindex: "-1",
     "aria-hidden": "true",
@@ -89,7 +89,7 @@ export function shareDialog({ address, record, file, load }) {
     el("h3", {}, "Link"),
     el("div", { class: "row" }, link, button("Copy", copy(link, "link"))),
     el("h3", {}, "Record"),
-    el("p", { class: "faint" }, "The game as text. To load another, write or paste it here."),
+    el("p", { class: "faint" }, "The game as a record. To load another, paste it here, or write its moves: c3 b2 c3!"),
     text,
     el(
       "div",
@@ -119,7 +119,7 @@ function attempt(work, told) {
 }
 
 function save(text, file) {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
   el("a", { href: address, download: file }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

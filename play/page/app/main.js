@@ -378,7 +378,7 @@ async function follow(fragment) {
 }
 
 async function readGame(text) {
-  const { game, variant, record } = readText(text, catalog);
+  const { game, variant, record } = readText(text, catalog, session.board);
   const board = await setUp({ game, variant, seed: record.seed });
   playRecord(board.table, record);
   begin(board, { seats: [PERSON, PERSON], node: board.table.root.end, studying: true });
@@ -388,7 +388,7 @@ function share() {
   shareDialog({
     address: new URL(writeFragment(session), location.href).href,
     record: () => recordText(session),
-    file: `${session.board.variant.id}.txt`,
+    file: `${session.board.variant.id}.json`,
     load: readGame,
   });
 }

@@ -1,61 +1,83 @@
-/** Games as text records: between the tree of the page and the records of ../record.js. */
+/** Games as records: between the tree of the page and the JSON of ../record.js. */
 
-import { readRecord, writeRecord } from "../record.js";
+import { isRecord, readRecord, splitMoves, writeRecord } from "../record.js";
 import { seatName } from "./seats.js";
 
-const RESULTS = ["*", "1-0", "0-1", "1/2-1/2", "1/2-1/2"]; // by outcome
+const REWARDS = [null, [1, -1], [-1, 1], [0, 0], [0, 0]]; // by outcome
 
 /** The game as text; its date is of today. */
 export function recordText(session) {
   const { table, game, levels } = session.board;
-  const { description } = table.engine.manifest;
-  const headers = { Date: new Date().toISOString().slice(0, 10) };
-  if (!session.studying) {
-    session.seats.forEach((seat, player) => {
-      headers[`Player_${player}`] = seatName(seat, levels);
-    });
-  }
+  const { version, options } = table.engine.manifest.description;
+  const players = session.seats.map((seat) => seatName(seat, levels));
+  const result =
+    session.resigned === null
+      ? REWARDS[table.root.end.outcome]
+      : [0, 1].map((player) => (player === session.resigned ? -1 : 1));
   return writeRecord({
     game: game.name,
-    version: description.version,
-    options: description.options,
+    version,
+    options,
     seed: table.seed,
-    headers,
-    moves: movesFrom(table.root),
-    result:
-      session.resigned === null
-        ? RESULTS[table.root.end.outcome]
-        : ["0-1", "1-0"][session.resigned],
+    ...lineFrom(table.root),
+    result,
+    ...(session.studying ? {} : { players }),
+    date: new Date().toISOString().slice(0, 10),
   });
 }
 
-/** The moves after a node; at each the other moves that were played there. */
-function movesFrom(node) {
+/** The main line after a node, with what else was played in place of its moves. */
+function lineFrom(node) {
   const moves = [];
-  for (let [first, ...others] = node.children; first; [first, ...others] = first.children) {
-    const variations = others.map((other) => [move(other), ...movesFrom(other)]);
-    moves.push({ ...move(first), ...(variations.length ? { variations } : {}) });
+  const notes = {};
+  const variations = {};
+  for (let [move, ...others] = node.children; move; [move, ...others] = move.children) {
+    moves.push(move.text);
+    if (move.comment) notes[move.ply] = move.comment;
+    if (others.length) variations[move.ply] = others.map(lineWith);
   }
-  return moves;
+  return { moves, ...withEntries({ notes, variations }) };
 }
 
-const move = ({ text, comment }) => (comment ? { text, comment } : { text });
+/** The line that begins with a node. */
+function lineWith(node) {
+  const { moves, notes = {}, variations = {} } = lineFrom(node);
+  if (node.comment) notes[node.ply] = node.comment;
+  return { moves: [node.text, ...moves], ...withEntries({ notes, variations }) };
+}
+
+/** Without the objects that hold nothing. */
+function withEntries(objects) {
+  return Object.fromEntries(
+    Object.entries(objects).filter(([, object]) => Object.keys(object).length),
+  );
+}
 
 /**
- * What a text asks for: the record, with the game and the variant of the site.
- * @throws {Error} it is no record, or of a board that this site lacks.
+ * What a text asks for: a record, with the game and the variant of the site; or a plain list of
+ * moves, which is of the board that is there.
+ * @param {string} text
+ * @param {import("./catalog.js").Catalog} catalog
+ * @param {object} board
+ * @throws {Error} it is neither, or of a board that this site lacks.
  */
-export function readText(text, catalog) {
+export function readText(text, catalog, { game, variant, table }) {
+  if (!isRecord(text)) {
+    const hasSpaces = table.legal(table.root).some((each) => each.text.includes(" "));
+    const { version } = table.engine.manifest.description;
+    const moves = splitMoves(text, hasSpaces);
+    if (!moves.length) throw new Error("there is no move in it");
+    return { game, variant, record: { version, seed: table.seed, moves } };
+  }
   const record = readRecord(text);
-  const game = catalog.game(record.game);
-  if (!game) throw new Error(`the record is of ${record.game}, a game that is not here`);
+  const known = catalog.game(record.game);
+  if (!known) throw new Error(`the record is of ${record.game}, a game that is not here`);
   const found = catalog.withOptions(record.game, record.options);
   if (!found) {
-    const known = game.variants.map(({ title }) => title).join("; ");
+    const titles = known.variants.map(({ title }) => title).join("; ");
     const options = JSON.stringify(record.options);
-    throw new Error(`the record is of ${game.title} with ${options}; here are ${known}`);
+    throw new Error(`the record is of ${known.title} with ${options}; here are ${titles}`);
   }
-  if (typeof record.seed !== "number") throw new Error(`the seed ${record.seed} is too large`);
   return { ...found, record };
 }
 
@@ -68,19 +90,19 @@ export function playRecord(table, record) {
   if (record.version !== version) {
     throw new Error(`the record is of version ${record.version} of the rules; here is ${version}`);
   }
-  playLine(table, table.root, record.moves);
+  playLine(table, table.root, record);
 }
 
-function playLine(table, start, moves) {
+function playLine(table, start, { moves, notes = {}, variations = {} }) {
   let node = start;
-  for (const { text, comment, variations = [] } of moves) {
+  for (const text of moves) {
     const action = node.isOver ? null : table.find(node, text);
     if (action === null) {
       throw new Error(`move ${node.ply + 1}, ${text}, is not legal in its position`);
     }
     const child = table.play(node, action);
-    child.comment = comment ?? child.comment;
-    for (const variation of variations) playLine(table, node, variation);
+    child.comment = notes[child.ply] ?? child.comment;
+    for (const variation of variations[child.ply] ?? []) playLine(table, node, variation);
     node = child;
   }
 }

@@ -1,0 +1,168 @@
+"""Records with notes and variations, and plain lists of moves: what is read and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ludarium.envs import GAMES, from_record, make_game
+from ludarium.envs.engine.record import (
+    MOST_DEPTH,
+    MOST_VARIED_MOVES,
+    check_record,
+    read_record_file,
+    split_moves,
+)
+from tests.tictactoe import TicTacToe
+
+GOOD = {"game": "tictactoe", "version": 0, "options": {}, "moves": ["b2", "a1", "c3"]}
+
+
+def check(record: dict[str, Any]) -> list[int]:
+    return check_record(record, {"tictactoe": TicTacToe})[2]
+
+
+def refusal_of(change: dict[str, Any]) -> str:
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011 (callers check the words)
+        check(GOOD | change)
+    return str(refusal.value)
+
+
+def test_the_guide_s_example_is_a_record() -> None:
+    guide = Path(__file__).parents[2].joinpath("docs/guide/records.md").read_text(encoding="utf-8")
+    record = json.loads(guide.split("```json\n")[1].split("```")[0])
+    assert record["notes"]
+    assert record["variations"]
+    env = from_record(record)
+    again = env.to_record()
+    assert again == {key: record[key] for key in again}
+
+
+def test_notes_and_variations_do_not_change_the_game() -> None:
+    within = {"moves": ["b1"], "notes": {"3": "or so"}}
+    variation = {"moves": ["a3", "a1"], "notes": {}, "variations": {"3": [within]}}
+    told = {"notes": {"1": "first", "3": ""}, "variations": {"2": [variation, {"moves": ["b1"]}]}}
+    assert check(GOOD | told) == check(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("variations", "said"),
+    [
+        ({"2": [{"moves": ["a3", "b2"]}]}, "move 3 of the game record, in a variation of move 2:"),
+        (
+            {
+                "2": [
+                    {"moves": ["a3", "c1"], "variations": {"3": [{"moves": ["a2", "a3"]}]}},
+                ]
+            },
+            "move 4 of the game record, in a variation of move 3: 'a3'",
+        ),
+        ({"1": [{"moves": ["z9"]}]}, "move 1 of the game record, in a variation of move 1: 'z9'"),
+    ],
+)
+def test_illegal_moves_of_variations_are_named(variations: dict[str, Any], said: str) -> None:
+    assert refusal_of({"variations": variations}).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"notes": 5}, "notes of the game record are 5"),
+        ({"notes": [{"move": 2}]}, "notes of the game record are [{'move': 2}]"),
+        ({"notes": {"0": "x"}}, """name move '0'; accepted: "1" to "3\""""),
+        ({"notes": {"4": "x"}}, "name move '4'"),
+        ({"notes": {"02": "x"}}, "name move '02'"),
+        ({"notes": {2: "x"}}, "name move 2"),
+        ({"notes": {"2": 5}}, "the note on move 2 of the game record is 5"),
+        ({"variations": []}, "variations of the game record are []"),
+        ({"variations": {"2": 5}}, "the variations of move 2 of the game record are 5"),
+        ({"variations": {"2": [5]}}, "a variation of move 2 of the game record is 5"),
+        ({"variations": {"2": [{}]}}, "a variation of move 2 of the game record is {}"),
+        ({"variations": {"2": [{"moves": []}]}}, "it must be a mapping with moves"),
+        ({"variations": {"2": [{"moves": "b1"}]}}, "in a variation of move 2 are 'b1'"),
+        ({"variations": {"2": [{"moves": [5]}]}}, "in a variation of move 2 is 5"),
+        (
+            {"variations": {"2": [{"moves": ["b1"], "notes": {"1": "x"}}]}},
+            "in a variation of move 2 name move '1'",
+        ),
+    ],
+)
+def test_notes_and_variations_are_checked(change: dict[str, Any], said: str) -> None:
+    assert said in refusal_of(change)
+
+
+def test_variations_within_each_other_are_limited() -> None:
+    line: dict[str, Any] = {"moves": ["b2"]}
+    for _ in range(MOST_DEPTH):
+        line = {"moves": ["b2"], "variations": {"1": [line]}}
+    check(GOOD | line)
+    said = refusal_of({"moves": ["b2"], "variations": {"1": [line]}})
+    assert said.endswith("is within 8 variations and has another")
+
+
+def test_moves_of_variations_are_limited() -> None:
+    most = {"1": [{"moves": ["b2"]}] * MOST_VARIED_MOVES}
+    check(GOOD | {"variations": most})
+    most["2"] = [{"moves": ["a2"]}]
+    assert refusal_of({"variations": most}).endswith("have over 10,000 moves")
+
+
+# Files.
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "moves"),
+    [
+        ("corso", "c3 b2 c3!", ["c3", "b2", "c3!"]),
+        ("corso", "\ufeff\r\n c3,b2 \r\n\tc3!\n", ["c3", "b2", "c3!"]),
+        ("obelisk", "choose red-l-flat, choose blue-x\n", ["choose red-l-flat", "choose blue-x"]),
+        ("obelisk", "choose red-l-flat\r\nchoose blue-x", ["choose red-l-flat", "choose blue-x"]),
+        ("corso", "", []),
+    ],
+)
+def test_a_plain_list_of_moves_is_read(
+    name: str, text: str, moves: list[str], tmp_path: Path
+) -> None:
+    path, game = tmp_path / "moves.txt", make_game(name)
+    path.write_bytes(text.encode())
+    record = read_record_file(path, game, seed=5)
+    assert record["moves"] == moves
+    assert check_record(record, GAMES)[:2] == (game, 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"game": 5', "is not valid JSON"),
+        (b"\xef\xbb\xbf [5]", "holds no game record, but list"),
+        (b"b2 \xff", "holds neither a game record nor moves as text"),
+        (b" " * (4 * 2**20 + 1), "a game record has at most 4,194,304"),
+    ],
+)
+def test_a_file_that_holds_no_record_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "some.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011 (the words are checked below)
+        read_record_file(path, TicTacToe())
+    assert said in str(refusal.value)
+    assert "some.txt'" in str(refusal.value)
+
+
+def test_a_plain_list_is_refused_where_the_game_is_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "moves.txt"
+    path.write_text("b2 a1")
+    with pytest.raises(ValueError, match=r"moves\.txt' is not valid JSON"):
+        read_record_file(path)
+
+
+def test_moves_are_told_apart_by_commas_where_they_have_spaces() -> None:
+    text = "choose green-t-flat, choose red-i-flat , pick red-i-flat"
+    assert split_moves(make_game("obelisk"), text) == [
+        "choose green-t-flat",
+        "choose red-i-flat",
+        "pick red-i-flat",
+    ]
+    assert split_moves(make_game("onyx", size=6), "a1 b2, c3") == ["a1", "b2", "c3"]
