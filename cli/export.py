@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from ludarium.envs.engine.description import describe_game
 from ludarium.training.agents.checkpoints import ShippedAgent
@@ -66,7 +67,7 @@ def run(given: argparse.Namespace) -> int:
     checkpoint = fitted(checkpoint, game, str(source))
     beside = Path(source.name) if isinstance(agent, ShippedAgent) else source
     path = given.output or beside.with_suffix(SUFFIX)
-    with Console(stderr=True).status(f"writing and checking {path}"):
+    with Console(stderr=True).status(Text(f"writing and checking {path}")):
         differences = export_checkpoint(
             checkpoint,
             describe_game(game),

@@ -32,6 +32,7 @@ from ludarium.training.agents.checkpoints import (
 )
 from ludarium.training.networks import learnt_options
 from ludarium.training.runs.files import write_file
+from ludarium.training.table import text_table
 
 from .common import FALLBACK, game_and_agent, print_json, read_options, read_record
 from .thoughts import headline, moves_table
@@ -329,9 +330,7 @@ class _Table:
 
     def _help(self, _: str) -> None:
         commands = [*_HELP, *self.position.game.terminal_commands]
-        width = max(len(usage) for usage, _ in commands)
-        for usage, explanation in commands:
-            self.say(f"  {usage:<{width}}  {explanation}")
+        self.say(text_table(None, commands, left=(0, 1), terminal=False))
 
     def _board(self, _: str) -> None:
         self.say(self.position.board_text())

@@ -1,25 +1,19 @@
 """Checks of a new game: some run whenever a game is made, others play it (`check_game`).
 
-`check_description`, `check_rules` and `check_view` neither compile nor play anything, and take a
-few milliseconds; every `Game` runs them when it is made. They find errors that compiled code does
-not report: it reads and writes out of bounds silently, and for a misspelt field it only prints the
-field's name.
+`check_description`, `check_rules` and `check_view` neither compile nor play anything, and take less
+than a millisecond; every `Game` runs them when it is made.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import NumbaError
 
 from .messages import quoted, shortened
 from .rule import state_dtype
@@ -27,23 +21,19 @@ from .rule import state_dtype
 if TYPE_CHECKING:
     from .game import Game
 
-_POSITION = ("tables", "state")
-#: What the functions of a game's modules are called with. Of the arguments, `_RECORDS` have fields.
-_RULES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("is_legal", "step"), (*_POSITION, "action")),
-    **{"init": (*_POSITION, "rng"), "observe": (*_POSITION, "player", "planes")},
-    **{"score": _POSITION, "may_end": _POSITION, "is_turned": (*_POSITION, "player")},
+#: How many arguments the functions of a game's modules are called with.
+_RULES = {
+    **dict.fromkeys(("score", "may_end"), 2),
+    **dict.fromkeys(("init", "is_legal", "step", "is_turned"), 3),
+    "observe": 4,
 }
-_VIEW: dict[str, tuple[str, ...]] = {
-    **{"show": ("tables", "view", "before", "state", "action", "shown")},
-    **{"word": (*_POSITION, "action"), "task": _POSITION},
-    **dict.fromkeys(("role", "points"), (*_POSITION, "player")),
-    **{"next_pose": ("tables", "view", "state", "pose", "way")},
-    **{"owner": (*_POSITION, "cell"), "pass_turn": _POSITION},
-    **{"at_hand": ("tables", "before", "state", "cell")},
+_VIEW = {
+    **dict.fromkeys(("task", "pass_turn"), 2),
+    **dict.fromkeys(("word", "role", "points", "owner"), 3),
+    "at_hand": 4,
+    "next_pose": 5,
+    "show": 6,
 }
-_CALLS = {"rules": _RULES, "view": _VIEW}
-_RECORDS = ("tables", "state", "view", "before")
 _NEEDED = ("init", "is_legal", "step", "observe")
 _MOST_ACTIONS = 2**15 - 1  # search trees store action numbers in two bytes
 _MOST_PLIES = 2**31 - 1
@@ -166,26 +156,25 @@ def _faults_of_places(game: Game) -> Iterator[str]:
         )
 
 
-# What the source of the rules and of the view tells.
+# The functions of the rules and of the view.
 
 
 def check_rules(game: Game) -> None:
-    """Check what can be read in the source of a game's rules.
+    """Check the functions of a game's rules.
 
     Raises:
-        ValueError: a rule function is missing or takes other arguments, uses a field that the
-            records do not have, or ``init`` leaves a field of the position unwritten.
+        ValueError: one is missing or takes another number of arguments.
     """
     for fault in _faults_of_rules(game):
         raise ValueError(f"the rules of {game.name}: {fault}")
 
 
 def check_view(game: Game) -> None:
-    """Check what can be read in the source of a game's view.
+    """Check the functions of a game's view.
 
     Raises:
-        ValueError: a function takes other arguments, uses a field that the records do not have,
-            or ``points`` and ``has_points`` do not go together.
+        ValueError: one takes another number of arguments, or ``points`` and ``has_points`` do not
+            go together.
     """
     for fault in _faults_of_view(game):
         raise ValueError(f"the view of {game.name}: {fault}")
@@ -195,15 +184,7 @@ def _faults_of_rules(game: Game) -> Iterator[str]:
     for name in _NEEDED:
         if not hasattr(game.rules, name):
             yield f"there is no function {name}"
-    yield from _faults_of_module(game, game.rules, "rules")
-    written = _read(game.rules, "rules").written
-    if written is not None:
-        unwritten = [name for name in game.state_dtype.names or () if name not in written]
-        if unwritten:
-            yield (
-                f"init never writes state.{', state.'.join(unwritten[:5])}; it must write every "
-                "field, for a record is used again for the next game"
-            )
+    yield from _faults_of_calls(game.rules, _RULES)
 
 
 def _faults_of_view(game: Game) -> Iterator[str]:
@@ -213,144 +194,23 @@ def _faults_of_view(game: Game) -> Iterator[str]:
     if counts and not game.has_points:
         yield "there is a function points, but has_points is False; set it in setup"
     if game.view is not None:
-        yield from _faults_of_module(game, game.view, "view")
+        yield from _faults_of_calls(game.view, _VIEW)
 
 
-def _faults_of_module(game: Game, module: ModuleType, kind: str) -> Iterator[str]:
-    """Functions with other arguments than those that they are called with, and unknown fields."""
-    for name, arguments in _CALLS[kind].items():
+def _faults_of_calls(module: ModuleType, calls: dict[str, int]) -> Iterator[str]:
+    """Functions that take another number of arguments than they are called with."""
+    for name, count in calls.items():
         function = getattr(module, name, None)
         if function is not None:
-            code = getattr(function, "py_func", function).__code__
-            if code.co_argcount != len(arguments):
-                yield (
-                    f"{name} takes {code.co_argcount} arguments; it is called with {len(arguments)}"
-                )
-    states = game.state_dtype.names or ()
-    fields = {
-        **{"state": states, "before": states},
-        **{"tables": game.tables.dtype.names or (), "view": game.view_tables.dtype.names or ()},
-    }
-    reading = _read(module, kind)
-    for use in reading.uses:
-        known = fields[use.record]
-        if use.field not in known and not hasattr(np.ndarray, use.field):
-            similar = get_close_matches(use.field, known, n=1) or [", ".join(known[:12])]
-            yield (
-                f"{use.function} (line {use.line} of {reading.file}) uses "
-                f"{use.record}.{use.field}, a field that is not there; did you mean {similar[0]}?"
-            )
-
-
-@dataclass(frozen=True)
-class _Use:
-    """A field that a function uses, and where."""
-
-    record: str  # one of `_RECORDS`
-    field: str
-    function: str
-    line: int
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """Result of reading the source of the rules or the view: see `_read`."""
-
-    file: str
-    uses: tuple[_Use, ...]
-    written: frozenset[str] | None
-
-
-@cache
-def _read(module: ModuleType, kind: str) -> _Reading:
-    """Which fields the functions of the "rules" or "view" use, and which ones ``init`` writes.
-
-    Only decorated functions count. Fields are recognised by the names of arguments: by their
-    places in the functions that `_CALLS` lists, by the names in `_RECORDS` in helpers. ``written``
-    is None where a function of another module gets the position, and so may write what it likes.
-    """
-    calls = _CALLS[kind]
-    try:
-        source = inspect.getsource(module)
-    except (OSError, TypeError):
-        return _Reading("", (), None)
-    functions = {
-        node.name: node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.FunctionDef) and node.decorator_list
-    }
-    uses = tuple(use for function in functions.values() for use in _uses_in(function, calls))
-    return _Reading(Path(str(module.__file__)).name, uses, _written_by("init", functions, calls))
-
-
-def _records_of(function: ast.FunctionDef, calls: dict[str, tuple[str, ...]]) -> dict[str, str]:
-    """The names by which a function knows the records, unless it gives them another meaning."""
-    arguments = [argument.arg for argument in function.args.args]
-    meanings = calls.get(function.name, arguments)
-    records = {
-        argument: meaning
-        for argument, meaning in zip(arguments, meanings, strict=False)
-        if meaning in _RECORDS
-    }
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            records.pop(node.id, None)
-    return records
-
-
-def _uses_in(function: ast.FunctionDef, calls: dict[str, tuple[str, ...]]) -> Iterator[_Use]:
-    records = _records_of(function, calls)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Attribute):
-            record = records.get(_name(node.value))
-            if record is not None:
-                yield _Use(record, node.attr, function.name, node.lineno)
-
-
-def _written_by(
-    name: str, functions: dict[str, ast.FunctionDef], calls: dict[str, tuple[str, ...]]
-) -> frozenset[str] | None:
-    """The fields of the position that a function writes, by itself or by those that it calls."""
-    written: set[str] = set()
-    waiting, known = [name], {name}
-    while waiting:
-        function = functions.get(waiting.pop())
-        if function is None:
-            return None
-        records = _records_of(function, calls)
-        states = {alias for alias, record in records.items() if record == "state"}
-        for node in ast.walk(function):
-            if isinstance(node, ast.Assign):
-                written |= {_field(target, states) for target in _targets(node)}
-            elif isinstance(node, ast.Call):
-                # An array that is handed on may be written.
-                written |= {_field(argument, states) for argument in node.args}
-                gives_state = any(_name(argument) in states for argument in node.args)
-                called = _name(node.func)
-                if gives_state and called not in known:
-                    known.add(called)
-                    waiting.append(called)
-    return frozenset(written)
-
-
-def _targets(assignment: ast.Assign) -> Iterator[ast.expr]:
-    for target in assignment.targets:
-        yield from target.elts if isinstance(target, ast.Tuple) else [target]
-
-
-def _name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _field(node: ast.expr, states: set[str]) -> str:
-    """The field of the position that an expression is, or of which it is an entry; or nothing."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    is_field = isinstance(node, ast.Attribute) and _name(node.value) in states
-    return node.attr if is_field else ""  # type: ignore[attr-defined]
+            taken = getattr(function, "py_func", function).__code__.co_argcount
+            if taken != count:
+                yield f"{name} takes {taken} arguments; it is called with {count}"
 
 
 # What the compiler says.
+
+#: What numba raises where it cannot compile; a KeyError for a field that a record does not have.
+COMPILE_ERRORS = (NumbaError, KeyError)
 
 
 def compile_error(game: Game, error: Exception) -> ValueError:
@@ -360,6 +220,8 @@ def compile_error(game: Game, error: Exception) -> ValueError:
     reason = next(
         (line for line in lines if not line.startswith("Failed in")), type(error).__name__
     )
+    if isinstance(error, KeyError):
+        reason = f"no record has the field {error}"
     function = re.search(r"<function (\w+) at", text)
     name = function[1] if function else "a function"
     what, line = "view" if name in _VIEW and hasattr(game.view, name) else "rules", ""

@@ -16,12 +16,11 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import NumbaError
 
 from . import foresight as foresight_templates
 from . import kernels as kernel_templates
 from . import views as view_templates
-from .check import check_description, check_rules, check_view, compile_error
+from .check import COMPILE_ERRORS, check_description, check_rules, check_view, compile_error
 from .codec import CanonicalTurn
 from .compile import specialise
 from .messages import quoted
@@ -479,7 +478,7 @@ class Game(GameText):
     def _call(self, compiled: SimpleNamespace, name: str, arguments: tuple[Any, ...]) -> Any:
         try:
             return getattr(compiled, name)(*arguments)
-        except NumbaError as error:
+        except COMPILE_ERRORS as error:
             raise compile_error(self, error) from None
 
     def _alone(self, state: np.record) -> np.ndarray:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import NumbaError
 
-from .check import compile_error
+from .check import COMPILE_ERRORS, compile_error
 from .messages import quoted
 from .rule import ONGOING, TRUNCATED, reward, seed_rng
 from .text import RESULTS
@@ -63,7 +62,7 @@ class Position:
         rng = seed_rng(seed) if game.random_start else _NO_RNG
         try:
             code = game.kernels.start_one(game.tables, self.states, rng, mask, planes)
-        except NumbaError as error:  # where most games are compiled first
+        except COMPILE_ERRORS as error:  # where most games are compiled first
             raise compile_error(game, error) from None
         self._mask = None
         self.mover = code & 1
@@ -171,7 +170,7 @@ class Position:
             raise ValueError(self.refusal(number))
         try:
             code = game.kernels.play(game.tables, self.states, number, mask, planes)
-        except NumbaError as error:
+        except COMPILE_ERRORS as error:
             raise compile_error(game, error) from None
         if code < 0:
             raise ValueError(self.refusal(number))

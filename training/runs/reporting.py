@@ -84,7 +84,9 @@ class TerminalReporter(Reporter):
         self, folder: RunFolder, columns: Sequence[Column], stream: IO[str] | None = None
     ) -> None:
         self._curves: _Curves | None = _Curves(folder.tensorboard)
-        self.console = Console(file=stream or sys.stderr, highlight=False)
+        self.console = Console(
+            file=stream or sys.stderr, highlight=False, markup=False, emoji=False
+        )
         if not self.console.is_terminal:
             self.console.width = 160  # a log file has no edge to wrap at
         self.columns = fitting_columns([*columns, LEFT], self.console.width)
