@@ -7,9 +7,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
-from ludarium.configs import AlphaZeroConfig, apply_settings
+from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.registry import GAMES, make_stored_game
@@ -88,7 +89,7 @@ def run(given: argparse.Namespace) -> int:
         config, _ = choose_config(name, given.config, given.settings, "alphazero")
         trained_on = checkpoint.options if checkpoint and checkpoint.game == name else {}
         options = config.options | trained_on | chosen
-        config = apply_settings(config, []).model_copy(update={"options": options})
+        config = msgspec.structs.replace(config, options=options)
         assert isinstance(config, AlphaZeroConfig)
         given_options = {key: value for key, value in options.items() if key not in trained_on}
         game = make_stored_game(name, trained_on, **(given_options | chosen))

@@ -66,7 +66,7 @@ def read_options(texts: list[str]) -> dict[str, Any]:
     """Parse options of a game from ``name=value`` texts; values are read as YAML."""
     if not texts:
         return {}
-    from ludarium.configs.loading import read_yaml  # pydantic is slow to import
+    from ludarium.configs.loading import read_yaml  # needs the extra [train]
 
     options = {}
     for text in texts:

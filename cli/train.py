@@ -146,7 +146,7 @@ def choose_config(
     if name is not None:
         config = load_config(name)
     else:
-        config = ALGORITHMS[algorithm or "alphazero"].model_validate({"game": game})
+        config = ALGORITHMS[algorithm or "alphazero"](game=game)
         config = apply_settings(config, _USUAL_SETTINGS[config.algorithm])
     if config.game != game:
         raise ValueError(f"configuration {name} is for {config.game}, not for {game}")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
-from pydantic import ValidationError
 
-from ludarium.envs.engine.files import read_regular_file
+from ludarium.envs.engine.files import convert, read_regular_file
 from ludarium.envs.engine.messages import quoted, shortened
 
 from .schema import ALGORITHMS, TrainingConfig
@@ -18,7 +19,6 @@ from .schema import ALGORITHMS, TrainingConfig
 _LARGEST_FILE = 2**16
 _MOST_VALUES = 3000
 _MOST_DEPTH = 16
-_MOST_PROBLEMS = 3  # most problems in one message
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -26,7 +26,8 @@ class _PlainLoader(yaml.SafeLoader):
 
     It refuses anchors and aliases, because aliases can multiply the size of a file, and tags,
     because tags choose which objects are made. It limits the number and the depth of the values,
-    because each value costs time and depth costs stack. Dates stay texts.
+    because each value costs time and depth costs stack. Dates stay texts; ``1e-3`` is a number, as
+    in YAML 1.2. A key that is there twice is refused.
     """
 
     yaml_implicit_resolvers = {
@@ -55,6 +56,20 @@ class _PlainLoader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """The keys and values of a mapping."""
+        mapping = super().construct_mapping(node, deep)
+        if len(mapping) < len(node.value):
+            raise yaml.constructor.ConstructorError(
+                None, None, "a key is there twice", node.start_mark
+            )
+        return mapping
+
+
+_PlainLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+\Z"), list("-+0123456789")
+)
 
 
 def _refused(event: yaml.NodeEvent, problem: str) -> yaml.YAMLError:
@@ -139,7 +154,7 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
     Raises:
         ValueError: no ``=``, no such key, or a value that is not accepted.
     """
-    data = config.model_dump(mode="json")
+    data = msgspec.to_builtins(config)
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
@@ -161,28 +176,22 @@ def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
     algorithm = data.get("algorithm", "alphazero")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise ValueError(
-            f"{source} is not a valid configuration: algorithm: there is none called "
-            f"{quoted(algorithm)}; accepted: {', '.join(ALGORITHMS)}"
+            f"{source}: algorithm: there is none called {quoted(algorithm)}; accepted: "
+            f"{', '.join(ALGORITHMS)}"
         )
-    try:
-        return ALGORITHMS[algorithm].model_validate(data)
-    except ValidationError as error:
-        problems = [_problem(problem) for problem in error.errors()[:_MOST_PROBLEMS]]
-        told = f"{source} is not a valid configuration: {'; '.join(problems)}"
-        more = error.error_count() - len(problems)
-        rest = f"; and {more:,} more" if more else ""
-        raise ValueError(shortened(told, 380) + rest) from None
+    if isinstance(data.get("network"), dict):
+        data = data | {"network": _completed(data["network"])}
+    config: TrainingConfig = convert(data, source, ALGORITHMS[algorithm])
+    return config
 
 
-def _problem(problem: Any) -> str:
-    """What is wrong with one key: at most about 100 characters, plus the reason."""
-    path = ".".join(shortened(str(part), 40) for part in problem["loc"][:4])
-    key = shortened(path, 60) or "as a whole"
-    if problem["type"] == "extra_forbidden":
-        return f"{key}: there is no such key"
-    if problem["type"] == "missing":
-        return f"{key}: missing"
-    reason = shortened(problem["msg"].removeprefix("Value error, "))
-    if isinstance(problem["input"], dict | TrainingConfig):
-        return f"{key}: {reason}"
-    return f"{key}: {reason} (given {quoted(problem['input'], 40)})"
+def _completed(network: dict[Any, Any]) -> dict[Any, Any]:
+    """The section of a network; what it says to a network of one's own goes to its options."""
+    given = {key: value for key, value in network.items() if value is not None and value != {}}
+    if not given:
+        return {"size": "small"}
+    options = given.pop("options", {})
+    if "module" not in given or not isinstance(options, dict):
+        return network
+    module = given.pop("module")
+    return {"module": module, "options": options | given}

@@ -8,118 +8,47 @@ can run the configuration.
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+import msgspec
+from msgspec import Meta
 
-_MOST_ANCHORS = 50
-_MOST_STEPS_OF_A_SCHEDULE = 100
 _MOST_SIMULATIONS = 10_000
 _MOST_VARIANTS = 100
 
-
-def whole(low: int, high: int) -> BeforeValidator:
-    """Accepts the integers from ``low`` to ``high``, and neither booleans nor texts."""
-
-    def check(value: Any) -> int:
-        if type(value) is not int or not low <= value <= high:
-            raise _refusal(f"an integer from {low:,} to {high:,}")
-        return value
-
-    return BeforeValidator(check)
-
-
-def real(low: float, high: float, above: bool = False) -> BeforeValidator:
-    """Accept the numbers from ``low`` to ``high``; ``above`` excludes ``low`` itself.
-
-    Also accepts a number as text, because YAML reads ``1e-3`` as text.
-    """
-
-    def check(value: Any) -> float:
-        number = _as_number(value)
-        if number is None or not low <= number <= high or (above and number == low):
-            begin = f"above {low:g}, up to" if above else f"from {low:g} to"
-            raise _refusal(f"a number {begin} {high:,g}")
-        return number
-
-    return BeforeValidator(check)
-
-
-def _as_number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _schedule(value: Any) -> Any:
-    """Check a number of simulations, or a list of [progress, simulations] pairs."""
-    if type(value) is int and 1 <= value <= _MOST_SIMULATIONS:
-        return value
-    pairs = value if isinstance(value, list | tuple) else []
-    shares = []
-    for pair in pairs[:_MOST_STEPS_OF_A_SCHEDULE]:
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
-            break
-        share, count = _as_number(pair[0]), pair[1]
-        if share is None or type(count) is not int or not 1 <= count <= _MOST_SIMULATIONS:
-            break
-        shares.append(share)
-    in_order = shares and shares[0] == 0 and shares == sorted(set(shares)) and shares[-1] <= 1
-    if not in_order or len(shares) != len(pairs):
-        raise _refusal(
-            f"an integer from 1 to {_MOST_SIMULATIONS:,}, or a list of up to "
-            f"{_MOST_STEPS_OF_A_SCHEDULE} pairs [share of the run, simulations] that starts at "
-            "share 0 and ascends"
-        )
-    return value
-
-
-def _opponents(value: Any) -> Any:
-    names = [value] if isinstance(value, str) else value
-    if (
-        not isinstance(names, list)
-        or not 1 <= len(names) <= _MOST_ANCHORS
-        or not all(isinstance(name, str) and 1 <= len(name) <= _MOST_TEXT for name in names)
-    ):
-        raise _refusal(f"an agent's name, or a list of 1 to {_MOST_ANCHORS} of them")
-    return value
-
-
-def _refusal(accepted: str) -> PydanticCustomError:
-    return PydanticCustomError("out_of_range", "accepted: {accepted}", {"accepted": accepted})
-
-
-_MOST_TEXT = 1000
-Text = Annotated[str, Field(max_length=_MOST_TEXT)]
-Count = Annotated[int, whole(0, 10_000_000)]
-Games = Annotated[int, whole(1, 65_536)]
-Batch = Annotated[int, whole(1, 65_536)]
-Plies = Annotated[int, whole(0, 1_000_000)]
-OpeningPlies = Annotated[int, whole(0, 200)]
-Simulations = Annotated[int, whole(0, _MOST_SIMULATIONS)]
-Fraction = Annotated[float, real(0, 1)]
-Weight = Annotated[float, real(0, 100)]
-LearningRate = Annotated[float, real(0, 0.1, above=True)]
-ReplayRatio = Annotated[float, real(0.001, 1000)]
-Schedule = Annotated[int | list[tuple[float, int]], BeforeValidator(_schedule)]
+Text = Annotated[str, Meta(max_length=1000)]
+Name = Annotated[str, Meta(min_length=1, max_length=1000)]
+Count = Annotated[int, Meta(ge=0, le=10_000_000)]
+Number = Annotated[int, Meta(ge=1, le=10_000_000)]
+Games = Annotated[int, Meta(ge=1, le=65_536)]
+Batch = Annotated[int, Meta(ge=1, le=65_536)]
+Plies = Annotated[int, Meta(ge=0, le=1_000_000)]
+OpeningPlies = Annotated[int, Meta(ge=0, le=200)]
+Simulations = Annotated[int, Meta(ge=0, le=_MOST_SIMULATIONS)]
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+Weight = Annotated[float, Meta(ge=0, le=100)]
+LearningRate = Annotated[float, Meta(gt=0, le=0.1)]
+ReplayRatio = Annotated[float, Meta(ge=0.001, le=1000)]
+#: A number of simulations, or pairs [progress, simulations].
+Schedule = (
+    Annotated[int, Meta(ge=1, le=_MOST_SIMULATIONS)]
+    | Annotated[
+        list[tuple[Fraction, Annotated[int, Meta(ge=1, le=_MOST_SIMULATIONS)]]],
+        Meta(min_length=1, max_length=100),
+    ]
+)
 
 
 Backend = Literal["auto", "eager", "onnx", "graph-fp16", "onnx-int8"]
 
 
-class Section(BaseModel):
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A section of a configuration.
 
     An unknown key is an error, so that a misspelt key does not silently fall back to its default.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Budget(Section):
@@ -129,8 +58,8 @@ class Budget(Section):
     limit.
     """
 
-    iterations: Annotated[int, whole(1, 10_000_000)] = 100
-    minutes: Annotated[float, real(0, 1_000_000, above=True)] | None = None
+    iterations: Number = 100
+    minutes: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
 
 
 class Network(Section):
@@ -147,33 +76,17 @@ class Network(Section):
     """
 
     size: Literal["tiny", "small", "base"] | None = None
-    channels: Annotated[int, whole(1, 4096)] | None = None
-    blocks: Annotated[int, whole(0, 256)] | None = None
-    module: Annotated[str, Field(max_length=300)] | None = None
+    channels: Annotated[int, Meta(ge=1, le=4096)] | None = None
+    blocks: Annotated[int, Meta(ge=0, le=256)] | None = None
+    module: Annotated[str, Meta(max_length=300)] | None = None
     options: dict[str, Any] = {}
 
-    @model_validator(mode="before")
-    @classmethod
-    def _complete(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        given = {key: value for key, value in data.items() if value is not None and value != {}}
-        if not given:
-            return {"size": "small"}
-        options = data.get("options") or {}
-        if given.get("module") is None or not isinstance(options, dict):
-            return data
-        own = {key: value for key, value in data.items() if key not in cls.model_fields}
-        own |= {key: given[key] for key in ("size", "channels", "blocks") if key in given}
-        return {"module": data["module"], "options": options | own}
-
-    @model_validator(mode="after")
-    def _check(self) -> Network:
+    def __post_init__(self) -> None:
+        numbers = (self.channels, self.blocks)
         if self.module is not None:
-            return self
+            return
         if self.options:
             raise ValueError("options are for a network of one's own: give module too")
-        numbers = (self.channels, self.blocks)
         if self.size is not None and numbers != (None, None):
             raise ValueError(
                 "give either size or channels and blocks, not both; to change from one to the "
@@ -181,7 +94,6 @@ class Network(Section):
             )
         if self.size is None and None in numbers:
             raise ValueError("channels and blocks go together: give both, or size instead")
-        return self
 
 
 class SelfPlay(Section):
@@ -216,30 +128,32 @@ class SelfPlay(Section):
     """
 
     games: Games = 256
-    positions: Annotated[int, whole(1, 10_000_000)] = 8192
-    workers: Annotated[int, whole(1, 1024)] | None = None
+    positions: Number = 8192
+    workers: Annotated[int, Meta(ge=1, le=1024)] | None = None
     algorithm: Literal["gumbel", "puct"] = "gumbel"
     simulations: Schedule = 32
-    max_considered: Annotated[int, whole(2, 1000)] = 16
-    noise: Annotated[float, real(0, 10)] | None = None
-    value_scale: Annotated[float, real(0, 100, above=True)] = 0.1
-    maxvisit_init: Annotated[float, real(0, 10_000)] = 50.0
+    max_considered: Annotated[int, Meta(ge=2, le=1000)] = 16
+    noise: Annotated[float, Meta(ge=0, le=10)] | None = None
+    value_scale: Annotated[float, Meta(gt=0, le=100)] = 0.1
+    maxvisit_init: Annotated[float, Meta(ge=0, le=10_000)] = 50.0
     rescale_values: bool = True
-    c_puct: Annotated[float, real(0, 100, above=True)] = 1.5
-    dirichlet_alpha: Annotated[float, real(0.001, 1000)] = 0.3
-    temperature: Annotated[float, real(0, 100)] = 1.0
+    c_puct: Annotated[float, Meta(gt=0, le=100)] = 1.5
+    dirichlet_alpha: Annotated[float, Meta(ge=0.001, le=1000)] = 0.3
+    temperature: Annotated[float, Meta(ge=0, le=100)] = 1.0
     prove: bool = True
     opening_plies: OpeningPlies = 4
-    cache: Annotated[float, real(0, 1_000_000)] = 64.0
+    cache: Annotated[float, Meta(ge=0, le=1_000_000)] = 64.0
     temperature_plies: Plies | None = None
-    solve: Annotated[int, whole(0, 1_000_000_000)] = 0
-    keep_decided: Annotated[float, real(0.01, 1)] = 1.0
+    solve: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
+    keep_decided: Annotated[float, Meta(ge=0.01, le=1)] = 1.0
 
-    @model_validator(mode="after")
-    def _check(self) -> SelfPlay:
+    def __post_init__(self) -> None:
         if self.algorithm == "puct" and self.noise is not None and self.noise > 1:
             raise ValueError(f"noise: {self.noise:g} is more than 1, all of the root's prior")
-        return self
+        if isinstance(self.simulations, list):
+            shares = [share for share, _ in self.simulations]
+            if shares[0] != 0 or any(b <= a for a, b in pairwise(shares)):
+                raise ValueError("simulations: the schedule starts at progress 0 and ascends")
 
     def simulations_at(self, progress: float) -> int:
         """Simulations per move at ``progress`` (0 to 1) of the run."""
@@ -264,7 +178,7 @@ class Bootstrap(Section):
     """
 
     positions: Count = 0
-    playouts: Annotated[int, whole(1, 1_000_000)] = 400
+    playouts: Annotated[int, Meta(ge=1, le=1_000_000)] = 400
     replay_ratio: ReplayRatio = 4.0
 
 
@@ -275,8 +189,8 @@ class Replay(Section):
     in between the number grows linearly with the progress of the run.
     """
 
-    first: Annotated[int, whole(1, 1_000_000_000)] = 50_000
-    last: Annotated[int, whole(1, 1_000_000_000)] = 300_000
+    first: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 50_000
+    last: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 300_000
 
 
 class Learner(Section):
@@ -298,8 +212,8 @@ class Learner(Section):
     learning_rate: LearningRate = 2e-3
     final_learning_rate: LearningRate = 1e-4
     warmup_steps: Count = 100
-    weight_decay: Annotated[float, real(0, 1)] = 1e-4
-    gradient_clip: Annotated[float, real(0, 1000, above=True)] = 4.0
+    weight_decay: Annotated[float, Meta(ge=0, le=1)] = 1e-4
+    gradient_clip: Annotated[float, Meta(gt=0, le=1000)] = 4.0
     value_weight: Weight = 1.0
     score_weight: Weight = 0.5
     ema_decay: Fraction = 0.995
@@ -317,8 +231,8 @@ class Evaluation(Section):
     """
 
     every: Count = 10
-    against: Annotated[str | list[str], BeforeValidator(_opponents)] = "uct:200"
-    games: Annotated[int, whole(2, 10_000), Field(multiple_of=2)] = 40
+    against: Name | Annotated[list[Name], Meta(min_length=1, max_length=50)] = "uct:200"
+    games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
     simulations: Simulations = 32
 
 
@@ -338,11 +252,11 @@ class Cluster(Section):
     learner learns; with n they play up to n - 1 iterations ahead.
     """
 
-    actors: Annotated[int, whole(1, 100_000)] | None = None
-    actor_cpus: Annotated[int, whole(1, 1024)] = 1
-    actor_gpus: Annotated[float, real(0, 64)] | None = None
+    actors: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+    actor_cpus: Annotated[int, Meta(ge=1, le=1024)] = 1
+    actor_gpus: Annotated[float, Meta(ge=0, le=64)] | None = None
     games: Games | None = None
-    staleness: Annotated[int, whole(1, 1000)] = 2
+    staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
 
 
 class Variant(Section):
@@ -354,7 +268,7 @@ class Variant(Section):
     """
 
     options: dict[Text, Any] = {}
-    share: Annotated[float, real(0, 1000, above=True)] = 1.0
+    share: Annotated[float, Meta(gt=0, le=1000)] = 1.0
 
     def combinations(self) -> list[dict[str, Any]]:
         """Each set of options that ``options`` stands for."""
@@ -378,7 +292,7 @@ class Rollout(Section):
     """
 
     games: Games = 256
-    steps: Annotated[int, whole(1, 65_536)] = 32
+    steps: Annotated[int, Meta(ge=1, le=65_536)] = 32
     opening_plies: OpeningPlies = 4
     symmetries: bool = True
 
@@ -394,9 +308,9 @@ class Opponents(Section):
     """
 
     current: Fraction = 0.5
-    pool: Annotated[int, whole(1, 1000)] = 12
-    every: Annotated[int, whole(1, 10_000_000)] = 10
-    active: Annotated[int, whole(1, 1000)] = 2
+    pool: Annotated[int, Meta(ge=1, le=1000)] = 12
+    every: Number = 10
+    active: Annotated[int, Meta(ge=1, le=1000)] = 2
 
 
 class PPOLearner(Section):
@@ -411,18 +325,18 @@ class PPOLearner(Section):
     stops early in an iteration; none: never.
     """
 
-    batch: Annotated[int, whole(2, 65_536)] = 256
-    epochs: Annotated[int, whole(1, 1000)] = 1
+    batch: Annotated[int, Meta(ge=2, le=65_536)] = 256
+    epochs: Annotated[int, Meta(ge=1, le=1000)] = 1
     learning_rate: LearningRate = 1.5e-3
     final_learning_rate: LearningRate = 1e-4
-    clip: Annotated[float, real(0, 1, above=True)] = 0.2
-    gamma: Annotated[float, real(0, 1, above=True)] = 1.0
+    clip: Annotated[float, Meta(gt=0, le=1)] = 0.2
+    gamma: Annotated[float, Meta(gt=0, le=1)] = 1.0
     gae_lambda: Fraction = 0.95
-    entropy: Annotated[float, real(0, 10)] = 0.02
-    final_entropy: Annotated[float, real(0, 10)] = 0.002
+    entropy: Annotated[float, Meta(ge=0, le=10)] = 0.02
+    final_entropy: Annotated[float, Meta(ge=0, le=10)] = 0.002
     value_weight: Weight = 0.5
-    gradient_clip: Annotated[float, real(0, 1000, above=True)] = 0.5
-    target_kl: Annotated[float, real(0, 1000, above=True)] | None = None
+    gradient_clip: Annotated[float, Meta(gt=0, le=1000)] = 0.5
+    target_kl: Annotated[float, Meta(gt=0, le=1000)] | None = None
 
 
 class TrainingConfig(Section):
@@ -437,14 +351,18 @@ class TrainingConfig(Section):
     """
 
     game: Text
-    options: dict[Text, Any] = {}
     algorithm: Text
-    seed: Annotated[int, whole(0, 2**64 - 1)] = 1
+    options: dict[Text, Any] = {}
+    seed: Annotated[int, Meta(ge=0)] = 1
     device: Text = "auto"
     budget: Budget = Budget()
     start: Text | None = None
-    network: Network = Network()
+    network: Network = Network(size="small")
     evaluation: Evaluation = Evaluation()
+
+    def __post_init__(self) -> None:
+        if self.seed >= 2**64:
+            raise ValueError("seed: it is less than 2**64")
 
 
 class AlphaZeroConfig(TrainingConfig):
@@ -462,12 +380,12 @@ class AlphaZeroConfig(TrainingConfig):
     replay: Replay = Replay()
     learner: Learner = Learner()
     cluster: Cluster = Cluster()
-    variants: Annotated[list[Variant], Field(max_length=_MOST_VARIANTS)] = []
+    variants: Annotated[list[Variant], Meta(max_length=_MOST_VARIANTS)] = []
 
-    @model_validator(mode="after")
-    def _check(self) -> AlphaZeroConfig:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.variants:
-            return self
+            return
         combinations = sum(variant.count for variant in self.variants)
         if not 2 <= combinations <= _MOST_VARIANTS:
             raise ValueError(
@@ -475,7 +393,6 @@ class AlphaZeroConfig(TrainingConfig):
             )
         if self.network.module is not None:
             raise ValueError("network.module cannot be used with variants: leave one of them out")
-        return self
 
 
 class PPOConfig(TrainingConfig):
@@ -486,15 +403,14 @@ class PPOConfig(TrainingConfig):
     opponents: Opponents = Opponents()
     learner: PPOLearner = PPOLearner()
 
-    @model_validator(mode="after")
-    def _check(self) -> PPOConfig:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         steps, batch = self.rollout.games * self.rollout.steps, self.learner.batch
         if steps % batch == 1:
             raise ValueError(
                 f"learner.batch: {batch} leaves a batch of one of the {steps:,} steps of an "
                 "iteration (rollout.games x rollout.steps), whose advantage cannot be normalised"
             )
-        return self
 
 
 #: The configuration class of each algorithm.

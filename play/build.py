@@ -41,7 +41,7 @@ def read_game(text: str) -> Game:
     Raises:
         ValueError: there is no such game or option, or the text is written in another way.
     """
-    from ludarium.configs.loading import read_yaml  # pydantic is slow to import
+    from ludarium.configs.loading import read_yaml  # needs the extra [train]
 
     name, _, settings = text.partition("?")
     options: dict[str, Any] = {}

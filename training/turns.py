@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 import torch
 
@@ -103,12 +104,11 @@ def number_of_groups(threads: int) -> int:
 def share_of_group(config: SelfPlay, threads: int) -> SelfPlay:
     """The configuration of one of the groups: its games, positions and megabytes of cache."""
     count = number_of_groups(threads)
-    return config.model_copy(
-        update={
-            "games": max(1, config.games // count),
-            "positions": max(1, config.positions // count),
-            "cache": config.cache / count,
-        }
+    return msgspec.structs.replace(
+        config,
+        games=max(1, config.games // count),
+        positions=max(1, config.positions // count),
+        cache=config.cache / count,
     )
 
 

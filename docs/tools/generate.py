@@ -11,10 +11,11 @@ import inspect
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
+from msgspec import NODEFAULT, Meta
+from msgspec.structs import FieldInfo, fields
 
 from ludarium.configs.schema import ALGORITHMS, AlphaZeroConfig, Section, TrainingConfig
 from ludarium.training.runs.metrics import GROUPS
@@ -27,7 +28,7 @@ _ENTRY = re.compile(
 )
 
 
-def explanations(kind: type[BaseModel]) -> dict[str, str]:
+def explanations(kind: type[Section]) -> dict[str, str]:
     """What the docstrings of a section and of those that it extends say of each of its keys."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
@@ -39,56 +40,65 @@ def explanations(kind: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-def _accepted(field: FieldInfo) -> str:
-    """What a key accepts, in words."""
-    kind: Any = field.annotation
-    metadata = list(field.metadata)
-    while True:
-        options = [each for each in get_args(kind) if each is not type(None)]
-        if get_origin(kind) is not None and type(None) in get_args(kind) and len(options) == 1:
-            (kind,) = options
-        elif hasattr(kind, "__metadata__"):
-            metadata += kind.__metadata__
-            kind = kind.__origin__
-        else:
-            break
-    if str(get_origin(kind)).endswith("Literal") and get_args(kind) == ("alphazero",):
-        return ", ".join(f"`{each}`" for each in ALGORITHMS)
-    if str(get_origin(kind)).endswith("Literal"):
-        return ", ".join(f"`{each}`" for each in get_args(kind))
-    if kind is bool:
-        return "`true`, `false`"
-    if kind is str:
-        return "a text"
-    if get_origin(kind) is dict:
-        return "keys and values"
-    if get_origin(kind) is list:
+def _accepted(kind: Any) -> str:
+    """What a key accepts, in words; ``kind`` is its type."""
+    options = [each for each in get_args(kind) if each is not type(None)]
+    if get_origin(kind) in (Union, UnionType):
+        return ", or ".join(_accepted(each) for each in options)
+    bounds = [each for each in getattr(kind, "__metadata__", ()) if isinstance(each, Meta)]
+    kind = get_args(kind)[0] if bounds else kind
+    if get_origin(kind) is Literal:
+        values = list(ALGORITHMS) if get_args(kind) == ("alphazero",) else get_args(kind)
+        return ", ".join(f"`{each}`" for each in values)
+    if kind in _NUMBERS:
+        words = [_NUMBERS[kind], *(_range(each) for each in bounds)]
+        return " ".join(word for word in words if word)
+    if get_origin(kind) is list and _is_section(get_args(kind)[0]):
         return "a list of sections, whose keys are below"
-    try:
-        TypeAdapter(field.rebuild_annotation()).validate_python(object())
-    except ValidationError as error:
-        for each in error.errors():
-            if "accepted" in each.get("ctx", {}):
-                even = any(getattr(item, "multiple_of", None) == 2 for item in metadata)
-                return each["ctx"]["accepted"] + (", even" if even else "")
-    raise TypeError(f"what does {kind} accept?")
+    if get_origin(kind) is list:
+        return f"a list of these: {_accepted(get_args(kind)[0])}"
+    if get_origin(kind) is tuple:
+        return f"[{', '.join(map(_accepted, get_args(kind)))}]"
+    return _OTHERS[get_origin(kind) or kind]
 
 
-def _default(value: Any) -> str:
+_NUMBERS = {int: "an integer", float: "a number"}
+_OTHERS = {bool: "`true`, `false`", str: "a text", dict: "keys and values"}
+
+
+def _range(bounds: Meta) -> str:
+    low, high = (bounds.ge, bounds.le)
+    if low is None and bounds.gt is None:
+        return ""
+    begin = f"from {low:,.15g}" if low is not None else f"above {bounds.gt:,.15g}"
+    end = (
+        ""
+        if high is None
+        else (f" to {high:,.15g}" if low is not None else f", up to {high:,.15g}")
+    )
+    return begin + end + (", even" if bounds.multiple_of == 2 else "")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default is not NODEFAULT:
+        value = field.default
+    elif field.default_factory is not NODEFAULT:
+        value = field.default_factory()
+    else:
+        return "required"
     return (
         "none" if value is None else f"`{str(value).lower() if value in (True, False) else value}`"
     )
 
 
-def _row(name: str, field: FieldInfo, meaning: str) -> str:
-    default = "required" if field.is_required() else _default(field.get_default())
-    return f"| `{name}` | {default} | {_accepted(field)} | {meaning} |"
+def _row(field: FieldInfo, meaning: str) -> str:
+    return f"| `{field.name}` | {_default(field)} | {_accepted(field.type)} | {meaning} |"
 
 
-def _section(name: str, kind: type[BaseModel]) -> str:
+def _section(name: str, kind: type[Section]) -> str:
     doc = (inspect.getdoc(kind) or "").splitlines()
     text = explanations(kind)
-    rows = [_row(key, field, text[key]) for key, field in kind.model_fields.items()]
+    rows = [_row(field, text[field.name]) for field in fields(kind)]
     head = re.sub(r"``docs/guide/([\w-]+)\.md``", r"[\1](\1.md)", doc[0]).replace("``", "`")
     return f"### `{name}`\n\n{head}\n\n{_table(_KEYS, rows)}"
 
@@ -109,31 +119,30 @@ def configuration_page() -> str:
         "`--set section.key=value` changes one key. An unknown key or a value out of range is an "
         "error that names the key.\n",
     ]
-    common = {key: AlphaZeroConfig.model_fields[key] for key in TrainingConfig.model_fields}
-    text = explanations(TrainingConfig)
-    rows = [
-        _row(key, field, text[key])
-        for key, field in common.items()
-        if not _is_section(field.annotation)
-    ]
-    parts.append("## Of all algorithms\n\n" + _table(_KEYS, rows))
-    parts += [
-        _section(key, field.annotation)  # type: ignore[arg-type]
-        for key, field in common.items()
-        if _is_section(field.annotation)
-    ]
+    shared = {field.name for field in fields(TrainingConfig)}
+    common = [field for field in fields(AlphaZeroConfig) if field.name in shared]
+    parts.append("## Of all algorithms\n\n" + _plain_rows(common, TrainingConfig))
+    parts += [_section(field.name, field.type) for field in common if _is_section(field.type)]
     titles = {"alphazero": "AlphaZero", "ppo": "PPO"}
     for algorithm, kind in ALGORITHMS.items():
-        own = {key: field for key, field in kind.model_fields.items() if key not in common}
-        text = explanations(kind)
-        rows = [
-            _row(k, field, text[k]) for k, field in own.items() if not _is_section(field.annotation)
-        ]
-        parts.append(f"## {titles[algorithm]}\n" + ("\n" + _table(_KEYS, rows) if rows else ""))
-        for key, field in own.items():
-            kinds = [field.annotation, *get_args(field.annotation)]
-            parts += [_section(key, kind) for kind in kinds if _is_section(kind)]
+        own = [field for field in fields(kind) if field.name not in shared]
+        parts.append(f"## {titles[algorithm]}\n\n" + _plain_rows(own, kind))
+        for field in own:
+            kinds = [field.type, *_within(field.type)]
+            parts += [_section(field.name, each) for each in kinds if _is_section(each)]
     return "\n".join(parts)
+
+
+def _plain_rows(found: Sequence[FieldInfo], kind: type[Section]) -> str:
+    """The table of the keys that are no sections."""
+    text = explanations(kind)
+    rows = [_row(field, text[field.name]) for field in found if not _is_section(field.type)]
+    return _table(_KEYS, rows) if rows else ""
+
+
+def _within(kind: Any) -> list[Any]:
+    """All types within a type."""
+    return [found for each in get_args(kind) for found in [each, *_within(each)]]
 
 
 def _is_section(kind: Any) -> bool:

@@ -147,17 +147,17 @@ def _misfit(what: str, error: msgspec.ValidationError, value: Any) -> MisfitErro
     steps = re.findall(r"\.(\w+)|\[(\d+)\]", path)
     missing = re.search("`(.*)`", reason) if reason.startswith("Object ") else None
     key = steps[0][0] if steps else missing[1] if missing else ""
-    where = f"{what}: {path.lstrip('.') or 'it'}"
+    place = shortened(path.lstrip("."), 60)
     reason = reason.removeprefix("Object ")
-    reason = reason[:1].lower() + reason[1:]
-    if missing is None:
-        try:
-            for name, index in steps:
-                value = value[name or int(index)]
-            where = f"{where} is {quoted(value)}"
-        except (LookupError, TypeError):
-            pass  # a place within a mapping, whose keys the path does not have
-    return MisfitError(f"{where}: {reason}", key)
+    reason = shortened(reason[:1].lower() + reason[1:])
+    try:
+        for name, index in steps:
+            value = value[name or int(index)]
+    except (LookupError, TypeError):  # within a mapping, whose keys the path does not have
+        value = {}
+    if isinstance(value, dict):  # the reason names its key
+        return MisfitError(": ".join(part for part in (what, place, reason) if part), key)
+    return MisfitError(f"{what}: {place or 'it'} is {quoted(value)}: {reason}", key)
 
 
 def _check_tokens(text: str, limit: int) -> None:

@@ -281,7 +281,7 @@ def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, 
     assert "Traceback" not in error
 
 
-@pytest.mark.parametrize("missing", ["rich", "pydantic", "yaml"])
+@pytest.mark.parametrize("missing", ["rich", "yaml"])
 def test_without_the_extra_packages_the_remedy_is_named(missing, tmp_path):
     folder = tmp_path / "run"
     arguments = ["train", "corso", "--folder", str(folder)]

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from ludarium.configs import ALGORITHMS, apply_settings, load_config, shipped
@@ -30,20 +31,26 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("seed: 1", "game: missing"),
-        ("game: corso\nnetwrok: {}", "netwrok: there is no such key"),
-        ("game: corso\nlearner: {batch: 0}", r"learner\.batch: .*\(given 0\)"),
-        ("game: corso\nlearner: {batch: many}", r"learner\.batch: .*\(given 'many'\)"),
+        ("seed: 1", "some.yaml: missing required field `game`"),
+        ("game: corso\nnetwrok: {}", "unknown field `netwrok`"),
+        ("game: corso\nlearner: {batch: 0}", r"learner\.batch is 0: expected `int` >= 1"),
+        ("game: corso\nlearner: {batch: many}", r"learner\.batch is 'many': expected `int`"),
         ("game: corso\nself_play: {simulations: []}", "self_play"),
         ("game: corso\nalgorithm: dqn", "algorithm: there is none called 'dqn'.*alphazero, ppo"),
-        ("game: corso\nalgorithm: ppo\nself_play: {}", "self_play: there is no such key"),
-        ("game: corso\nopponents: {}", "opponents: there is no such key"),
-        ("game: corso\nnetwork: {size: huge}", r"network\.size: .*tiny.*small.*base.*'huge'"),
+        ("game: corso\nalgorithm: ppo\nself_play: {}", "unknown field `self_play`"),
+        ("game: corso\nopponents: {}", "unknown field `opponents`"),
+        ("game: corso\nnetwork: {size: huge}", r"network\.size is 'huge': invalid enum value"),
         ("game: corso\nnetwork: {size: tiny, blocks: 2}", "either size or channels and blocks"),
         ("game: corso\nnetwork: {channels: 32}", "channels and blocks go together"),
-        ("game: corso\nalgorithm: ppo\nopponents: {current: 2}", r"opponents\.current: "),
+        (
+            "game: corso\nalgorithm: ppo\nopponents: {current: 2}",
+            r"opponents\.current is 2: expected `float` <= 1",
+        ),
         ("game: corso\nevaluation: {against: []}", r"evaluation\.against"),
-        ("game: corso\nevaluation: {games: 7}", r"evaluation\.games: .*multiple of 2"),
+        (
+            "game: corso\nevaluation: {games: 7}",
+            r"evaluation\.games is 7: expected `int` that's a multiple of 2",
+        ),
         ("- a list", "no mapping"),
         ("a: [", "not YAML"),
         ("game: corso\noptions: 3", "options"),
@@ -95,7 +102,7 @@ def test_settings_change_single_keys(tmp_path):
     [
         ("learner.batch", "write key=value"),
         ("nothing.batch=3", "'nothing' is no section"),
-        ("learner.bath=3", r"learner\.bath: there is no such key"),
+        ("learner.bath=3", "learner: contains unknown field `bath`"),
         ("seed=-1", "seed"),
         ("seed=[", "not YAML"),
     ],
@@ -123,23 +130,32 @@ _DOUBLING = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" fo
         ("game: corso\nalgorithm: [ppo]", r"algorithm: there is none called \['ppo'\]"),
         ("game: corso\nalgorithm: {ppo: 1}", "algorithm: there is none called"),
         ("game: corso\n? [1]\n: 2", "not YAML"),
-        ("game: corso\n7: 2", "7: "),
+        ("game: corso\n7: 2", "some.yaml: "),
         ("game: corso\nseed: 0x_", "not YAML"),
         ("game: corso\nseed: " + "9" * 60_000, "seed: |not YAML"),
         (
             "game: corso\nseed: true",
-            r"seed: accepted: an integer from 0 to 18,446.* \(given True\)",
+            "seed is True: expected `int`, got `bool`",
         ),
-        ("game: corso\nseed: 2001-12-14", r"\(given '2001-12-14'\)"),
-        ("game: " + "x" * 60_000, "game: .*at most 1000 characters"),
-        ("game: corso\n" + "".join(f"k{n}: 1\n" for n in range(100)), "and 97 more$"),
-        ('game: corso\n"\\e[31m": 1', r"\\x1b\[31m: there is no such key"),
-        ("game: corso\nevaluation: {against: [1]}", r"evaluation\.against: accepted: an agent's"),
-        ("game: corso\nself_play: {simulations: [[0, 8], [0, 9]]}", "starts at share 0 and asc"),
-        ("game: corso\nself_play: {simulations: [[0, .inf]]}", "starts at share 0 and ascends"),
+        ("game: corso\nseed: 2001-12-14", "seed is '2001-12-14'"),
+        ("game: " + "x" * 60_000, "game is .*length <= 1000"),
+        ("game: corso\ngame: onyx", "a key is there twice.*line 1"),
+        ('game: corso\n"\\e[31m": 1', r"unknown field `\\x1b\[31m`"),
+        (
+            "game: corso\nevaluation: {against: [1]}",
+            r"evaluation\.against\[0\] is 1: expected `str`",
+        ),
+        (
+            "game: corso\nself_play: {simulations: [[0, 8], [0, 9]]}",
+            "starts at progress 0 and ascends",
+        ),
+        ("game: corso\nself_play: {simulations: [[0, .inf]]}", r"simulations\[0\]\[1\] is inf"),
         ("game: corso\nself_play: {algorithm: puct, noise: 2}", "noise: 2 is more than 1"),
         ("game: corso\nalgorithm: ppo\nrollout: {games: 3, steps: 3}\nlearner: {batch: 4}", "one"),
-        ("game: corso\nalgorithm: ppo\nlearner: {batch: 1}", r"learner\.batch: .* from 2 to"),
+        (
+            "game: corso\nalgorithm: ppo\nlearner: {batch: 1}",
+            r"learner\.batch is 1: expected `int` >= 2",
+        ),
     ],
     ids=range(26),
 )
@@ -164,7 +180,7 @@ def _numbers(section: dict, path: str = "") -> Iterator[str]:
 _NUMBERS = [
     (algorithm, key)
     for algorithm, kind in ALGORITHMS.items()
-    for key in _numbers(kind(game="corso").model_dump())
+    for key in _numbers(msgspec.to_builtins(kind(game="corso")))
     if key not in ("network.size", "network.module", "start")
 ]
 
@@ -173,7 +189,7 @@ _NUMBERS = [
 @pytest.mark.parametrize("value", [".inf", "-.inf", ".nan", "1.0e+30", "1" * 30, "-1"])
 def test_every_number_has_a_range_that_its_error_names(algorithm, key, value):
     config = parse_config(f"game: corso\nalgorithm: {algorithm}", "some.yaml")
-    with pytest.raises(ValueError, match=rf"{key}: accepted: .*\d.* \(given "):
+    with pytest.raises(ValueError, match=rf"{key} is .*: expected .*`|{key}: it is less than"):
         apply_settings(config, [f"{key}={value}"])
 
 
@@ -189,6 +205,6 @@ def test_a_configuration_is_read_from_a_regular_file_of_some_size(tmp_path):
         load_config(tmp_path / "bytes.yaml")
 
 
-def test_yaml_takes_small_numbers_for_texts_and_they_are_numbers_all_the_same():
+def test_numbers_with_an_exponent_and_no_point_are_numbers():
     config = load_config("corso/demo")
     assert apply_settings(config, ["learner.learning_rate=1e-3"]).learner.learning_rate == 1e-3

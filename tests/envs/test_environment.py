@@ -629,7 +629,7 @@ def test_unknown_games_are_refused_with_the_known_ones() -> None:
 
 
 def test_importing_the_environments_loads_nothing_heavy() -> None:
-    heavy = ["torch", "pygame", "resvg_py", "stable_baselines3", "pydantic", "matplotlib"]
+    heavy = ["torch", "pygame", "resvg_py", "stable_baselines3", "matplotlib"]
     heavy += ["ludarium.training", "ludarium.models"]
     code = (
         "import sys, ludarium.envs\n"

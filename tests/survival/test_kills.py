@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 pytest.importorskip("sb3_contrib")
@@ -91,14 +92,14 @@ def test_without_locks_of_the_system_a_dead_process_holds_none(tmp_path, monkeyp
 
 def test_a_run_that_is_refused_or_saves_nothing_leaves_no_folder(tmp_path):
     train("drift", tmp_path / "a" / "b", 0)
-    config = tiny_config("alphazero").model_copy(update={"device": "cuda:77"})
+    config = msgspec.structs.replace(tiny_config("alphazero"), device="cuda:77")
     from ludarium.training.alphazero.loop import AlphaZeroTrainer
     from ludarium.training.runs.reporting import Reporter
 
     with pytest.raises(ValueError, match=r"device is 'cuda:77', which is not on this machine"):
         AlphaZeroTrainer(config, RunFolder(tmp_path / "c"), Reporter())
-    huge = config.replay.model_copy(update={"last": 10**16})
-    config = tiny_config("alphazero").model_copy(update={"replay": huge})
+    huge = msgspec.structs.replace(config.replay, last=10**16)
+    config = msgspec.structs.replace(tiny_config("alphazero"), replay=huge)
     with pytest.raises(ValueError, match=r"would take .* of memory .*lower replay\.last"):
         AlphaZeroTrainer(config, RunFolder(tmp_path / "d"), Reporter())
     assert not list(tmp_path.iterdir())
@@ -107,7 +108,7 @@ def test_a_run_that_is_refused_or_saves_nothing_leaves_no_folder(tmp_path):
 def test_a_refused_configuration_throws_no_run_away(tmp_path):
     train("drift", tmp_path, 2)
     before = fingerprint(tmp_path)
-    config = tiny_config("alphazero").model_copy(update={"device": "cuda:77"})
+    config = msgspec.structs.replace(tiny_config("alphazero"), device="cuda:77")
     from ludarium.training.alphazero.loop import AlphaZeroTrainer
     from ludarium.training.runs.reporting import Reporter
 

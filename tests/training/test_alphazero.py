@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -367,7 +367,7 @@ def test_a_named_size_is_written_out_in_the_checkpoint(tmp_path):
 @pytest.mark.parametrize("name", GAMES)
 def test_every_size_of_the_configuration_has_a_network_for_every_game(name):
     game = make_game(name)
-    names = get_args(get_args(NetworkConfig.model_fields["size"].annotation)[0])
+    names = get_args(get_args(get_type_hints(NetworkConfig)["size"])[0])
     assert len(names) == 3
     for size in names:
         chosen = chosen_architecture(game, NetworkConfig(size=size))

@@ -4,6 +4,7 @@ import json
 from functools import cache
 from importlib.metadata import EntryPoints
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -114,7 +115,7 @@ def test_what_takes_too_long_keeps_its_targets_but_learns_the_result_of_the_rest
 
     def played(solve: int) -> np.ndarray:
         dtype = sample_dtype(game, solved=True)
-        given = config.model_copy(update={"solve": solve})
+        given = msgspec.structs.replace(config, solve=solve)
         seed = np.random.SeedSequence(5)
         return SelfPlay(game, given, SETTINGS, 1, seed, dtype).play(SETTINGS, know_nothing).samples
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
@@ -202,15 +203,15 @@ class MixedActors(Actors):
 def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
     """The configuration of one of several games."""
     play, bootstrap = config.self_play, config.bootstrap
-    own_play = {
-        "games": max(1, round(play.games * share)),
-        "positions": max(1, round(play.positions * share)),
-        "cache": play.cache * share,
-    }
+    own_play = msgspec.structs.replace(
+        play,
+        games=max(1, round(play.games * share)),
+        positions=max(1, round(play.positions * share)),
+        cache=play.cache * share,
+    )
     positions = max(1, round(bootstrap.positions * share)) if bootstrap.positions else 0
-    return config.model_copy(
-        update={
-            "self_play": play.model_copy(update=own_play),
-            "bootstrap": bootstrap.model_copy(update={"positions": positions}),
-        }
+    return msgspec.structs.replace(
+        config,
+        self_play=own_play,
+        bootstrap=msgspec.structs.replace(bootstrap, positions=positions),
     )

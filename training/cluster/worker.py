@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import torch
 
@@ -181,7 +182,7 @@ class SelfPlayer:
     def ready(self) -> int:
         """Compile the game, unless that is done on this machine; the process number."""
         config = self.job.config
-        play = config.self_play.model_copy(update={"games": 1, "positions": 1, "cache": 0.0})
+        play = msgspec.structs.replace(config.self_play, games=1, positions=1, cache=0.0)
         settings, seed = largest_search(config)._replace(simulations=1), np.random.SeedSequence(0)
         first = self.job.games[0]
 
@@ -227,7 +228,7 @@ class SelfPlayer:
     def _bootstrap(self, order: Order) -> SelfPlayResult:
         """Games of UCT."""
         played, config = self.job.games[order.game], self.job.config
-        wanted = config.bootstrap.model_copy(update={"positions": order.positions})
+        wanted = msgspec.structs.replace(config.bootstrap, positions=order.positions)
         seed = np.random.SeedSequence([config.seed, self.job.start, order.number])
         samples = bootstrap_samples(
             played.game,
@@ -277,4 +278,4 @@ class SelfPlayer:
             "cache": play.cache * min(1.0, games / play.games),
             "workers": self.cpus if self.device == "cpu" else None,
         }
-        return config.model_copy(update={"self_play": play.model_copy(update=own)})
+        return msgspec.structs.replace(config, self_play=msgspec.structs.replace(play, **own))

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import yaml
 
@@ -139,7 +140,7 @@ class RunFolder:
             if self._restart:
                 self._clear()
             self._remove_partial()
-            content = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False).encode()
+            content = yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode()
             if self._states():
                 return self._resume(content, config, say)
             self._begin(content, config)
@@ -342,7 +343,8 @@ class RunFolder:
             ) from None
         known = parse_config(text, str(self._config))
         there, now = (
-            each.model_dump(mode="json", exclude={_NOT_COMPARED}) for each in (known, config)
+            {k: v for k, v in msgspec.to_builtins(each).items() if k != _NOT_COMPARED}
+            for each in (known, config)
         )
         differing = _differences(there, now)
         if differing:

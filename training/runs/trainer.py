@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 import torch
 
 from ludarium.configs import TrainingConfig
@@ -368,7 +369,7 @@ class Trainer(ABC):
                 "iteration": self.iteration,
                 "seconds": round(self.seconds, 1),
                 "seed": config.seed,
-                "config": config.model_dump(mode="json"),
+                "config": msgspec.to_builtins(config),
             },
         )
         return checkpoint_bytes(checkpoint)

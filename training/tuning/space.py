@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.configs.loading import read_yaml
 from ludarium.envs.engine.messages import quoted
@@ -181,7 +183,7 @@ class Space:
     @property
     def usual(self) -> Values | None:
         """The values that the configuration has anyway, if all of them are in the space."""
-        data = self.config.model_dump(mode="json")
+        data = msgspec.to_builtins(self.config)
         values: Values = {}
         for dimension in self.dimensions:
             given: Any = data

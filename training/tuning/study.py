@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import numpy as np
 
 from ludarium.configs import TrainingConfig, apply_settings
@@ -95,7 +96,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {
-            "config": self.config.model_dump(mode="json"),
+            "config": msgspec.to_builtins(self.config),
             "search": list(self.search),
         }
 
