@@ -66,7 +66,7 @@ class Corso(Game):
         self.max_score = cells
         self.action_places = np.arange(cells)
         self.binary_observation = True
-        self.max_plies = 2 * cells
+        self.max_plies = cells  # README.md has the proof
         self.has_owners = True
         self.event_names = _EVENTS
         self.words = [*self.action_names, *(f"{name}!" for name in self.action_names)]

@@ -392,7 +392,6 @@ def _start(size: int, squares: list[int], start: str) -> dict[str, np.ndarray | 
         "start_board": board,
         "start_open": np.concatenate([~taken, occupied == 0, [False]]).astype(np.int8),
         "start_occupied": occupied,
-        "start_empty_corners": int((~taken).sum()),
     }
 
 

@@ -61,7 +61,6 @@ def state_dtype(size: int, squares: int) -> np.dtype:
     """The position: what each place holds, and what follows from it.
 
     - ``v_player``: index of the player whose colour is V;
-    - ``empty_corners``: how many there are;
     - ``open``: whether each action may be played, except that the game may be over;
     - ``occupied``: how many corners of each square have stones;
     - ``board``: what each place holds;
@@ -70,7 +69,6 @@ def state_dtype(size: int, squares: int) -> np.dtype:
     corners = size**2
     return engine.state_dtype(
         ("v_player", np.int8),
-        ("empty_corners", np.int16),
         ("open", np.int8, (corners + squares + 1,)),
         ("occupied", np.int8, (squares,)),
         ("board", np.uint8, (2 * corners,)),
@@ -85,7 +83,6 @@ def init(tables, state, rng):
     state.mover = 0
     state.outcome = engine.ONGOING
     state.v_player = 0
-    state.empty_corners = tables.start_empty_corners
     for action in range(len(state.open)):
         state.open[action] = tables.start_open[action]
     for square in range(len(state.occupied)):
@@ -114,12 +111,8 @@ def step(tables, state, action):
     elif _place_stone(tables, state, action, mover ^ int(state.v_player)):
         state.outcome = engine.PLAYER_1_WINS if mover else engine.PLAYER_0_WINS
     state.open[swap] = state.ply == tables.swap_ply
-    if state.outcome == engine.ONGOING:
-        # Where a corner is empty there is a legal point, and only there: a midpoint asks for four.
-        if state.empty_corners == 0:
-            state.outcome = engine.DRAW
-        elif state.ply >= tables.max_plies:
-            state.outcome = engine.TRUNCATED
+    if state.outcome == engine.ONGOING and state.ply >= tables.max_plies:
+        state.outcome = engine.TRUNCATED
 
 
 @rule
@@ -168,7 +161,6 @@ def _place_stone(tables, state, point, colour):
     place = int(tables.places[point])
     state.open[point] = 0
     if point < corners:
-        state.empty_corners -= 1
         for k in range(tables.square_count[point]):
             _count_corner(tables, state, int(tables.squares[point, k]), 1)
         _capture(tables, state, point, colour)
@@ -202,7 +194,6 @@ def _remove(tables, state, corner):
     """Take the stone on a corner off the board."""
     state.board[corner] = EMPTY
     state.open[corner] = 1
-    state.empty_corners += 1
     for k in range(tables.square_count[corner]):
         _count_corner(tables, state, int(tables.squares[corner, k]), -1)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations
-from math import sqrt
+from math import ceil, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +41,7 @@ from .rules import (
     CIRCLE_SIZE,
     CIRCLES,
     NUM_PLANES,
+    ONES,
     PAIRS,
     POINTING,
     SPACES,
@@ -294,23 +295,29 @@ class Osiron(Game):
             return self.num_pairs + NAMES.index(text)
         if len(names) != 2:
             or_place = ", or the space to place a piece on (b5)" if has_placements else ""
+            beside = f"; {self._beside(NAMES.index(text))}" if text in NAMES else ""
             raise ValueError(
                 f"{quoted(text)} is malformed: write two spaces with a hyphen between them, one's "
-                f"own first (b5-c5){or_place}"
+                f"own first (b5-c5){or_place}{beside}"
             )
         lower, higher = sorted(_read_space(name) for name in names)
         pairs = PAIR_ENDS[: self.num_pairs]
         if (lower, higher) not in pairs:
-            near = " and ".join(NAMES[space] for space in _spaces_beside(lower, BORDERING))
-            far = " and ".join(NAMES[space] for space in _spaces_beside(lower, POINTING))
-            is_advanced = self.num_pairs > BORDERING_PAIRS
-            neither = ", nor point at each other" if is_advanced else ""
-            points = f" and points at {far}" if is_advanced and far else ""
+            neither = ", nor point at each other" if self.num_pairs > BORDERING_PAIRS else ""
             raise ValueError(
                 f"{quoted(text)} is malformed: {NAMES[lower]} and {NAMES[higher]} do not share a "
-                f"side{neither}; {NAMES[lower]} borders {near}{points}"
+                f"side{neither}; {self._beside(lower)}"
             )
         return pairs.index((lower, higher))
+
+    def _beside(self, space: int) -> str:
+        """What a space borders, and in advanced movement points at, in words."""
+        near, far = (
+            " and ".join(NAMES[other] for other in _spaces_beside(space, kind))
+            for kind in (BORDERING, POINTING)
+        )
+        points = f" and points at {far}" if far and self.num_pairs > BORDERING_PAIRS else ""
+        return f"{NAMES[space]} borders {near}{points}"
 
     def why_illegal(self, state: np.record, action: int) -> str:
         if action >= self.num_pairs:
@@ -391,7 +398,8 @@ class Osiron(Game):
     def _has_circle(self, states: np.ndarray, players: np.ndarray) -> np.ndarray:
         """Whether the players [N] fully occupy a circle that counts for them, bool[N]."""
         rows = np.arange(len(states))
-        complete = rules.at_least(states["around"][rows, players].astype(np.int64), CIRCLE_SIZE)
+        around = states["around"][rows, players].astype(np.int64)
+        complete = around + (8 - CIRCLE_SIZE) * ONES  # as in `rules.at_least`
         found: np.ndarray = complete & states["counting"][rows, players] != 0
         return found
 
@@ -431,6 +439,8 @@ class Osiron(Game):
                 *(_studs(centre) for centre in CENTRES),
                 *(_ring(circle) for circle in range(CIRCLES)),
                 [*(_no_entry(*ends) for ends in PAIR_ENDS), ""],
+                ["", *(_kind_sign(kind) for kind in (BORDERING, POINTING))],
+                *(_stock(player) for player in (0, 1)),
             ],
             roles=[Role(name, _sample(player)) for player, name in enumerate(("light", "dark"))],
             note="crossed: circle does not count" if may_exclude else "",
@@ -472,11 +482,11 @@ def _spaces_beside(space: int, kind: int) -> list[int]:
 def _tasks(is_advanced: bool, pair_names: list[str]) -> list[str]:
     """What a mover may have to do, as the view numbers it."""
     if is_advanced:
-        kinds = ["exchange across a side", "exchange across a corner"]
+        kinds = ["move by a side", "move by a corner"]
         kind_of = [kinds[pair in _KINDS[POINTING]] for pair in range(PAIRS)]
     else:
         kinds, kind_of = ["move", "move"], ["move"] * PAIRS
-    exchanges = [f"{kind}, but not {name}" for kind, name in zip(kind_of, pair_names, strict=True)]
+    exchanges = [f"{kind}, not {name}" for kind, name in zip(kind_of, pair_names, strict=True)]
     left = [f"place a piece, {number} left" for number in range(1, SPACES // 2 + 1)]
     return [*exchanges, *kinds, *left]
 
@@ -526,7 +536,7 @@ def _letters(state: np.record) -> str:
 
 _MARGIN = 32.0
 _UNIT = (WIDTH - 2 * _MARGIN) / 4  # length of a triangle's side, and so the radius of a circle
-_BOTTOM = HEAD + (2 + sqrt(3)) * _UNIT + 2 * _MARGIN
+_BOTTOM = 2.0 * ceil(HEAD / 2 + (1 + sqrt(3) / 2) * _UNIT + _MARGIN)  # even, as films want it
 _RIM = "#6f4e2c"
 _DISC, _PETAL, _LINE = "#a87b48", "#dcb878", "#7a5733"
 _PIECES = (("#ffffff", "#e2d6b9", "#a8966c"), ("#5d6878", "#232a35", "#10141a"))
@@ -534,6 +544,7 @@ _GRADIENTS = svg_gradients(
     "piece", ((light, dark) for light, dark, _ in _PIECES), centre=(0.45, 0.4), radius=0.6
 )
 _LABELS = ("#6d5f3d", "#c3cad5")
+_EMPTY_LABEL = "#3d2814"
 _WIN = "#f7cf45"
 _INSET = 0.9  # size of a piece beside that of its space
 
@@ -612,6 +623,41 @@ def _no_entry(lower: int, higher: int) -> str:
     )
 
 
+def _kind_sign(kind: int) -> str:
+    """Two spaces in the corner of the picture, and an arrow between them: how to exchange."""
+    side, height = 56.0, 28.0 * sqrt(3)
+    if kind == BORDERING:  # base to base, the arrow across it
+        above = f"M{-side / 2:g} 0h{side:g}L0 {-height:.1f}Z"
+        below = f"M{-side / 2:g} 0h{side:g}L0 {height:.1f}Z"
+        arrow = "M0 -22V22M-7 -14L0 -22L7 -14M-7 14L0 22L7 14"
+    else:  # tip to tip, the arrow through it
+        above = f"M0 0L{-side / 2:g} {-height:.1f}h{side:g}Z"
+        below = f"M0 0L{-side / 2:g} {height:.1f}h{side:g}Z"
+        arrow = "M0 -34V34M-7 -26L0 -34L7 -26M-7 26L0 34L7 26"
+    spaces = "".join(
+        f'<path d="{shape}" fill="{_PIECES[player][1]}" stroke="{_PIECES[player][2]}" '
+        'stroke-width="2" stroke-linejoin="round"/>'
+        for player, shape in enumerate((above, below))
+    )
+    lines = "".join(
+        f'<path d="{arrow}" fill="none" stroke="{colour}" stroke-width="{width}" '
+        'stroke-linecap="round" stroke-linejoin="round"/>'
+        for colour, width in ((DARK, 8), (GOLD, 4))
+    )
+    return f'<g transform="translate(56 {_BOTTOM - 66:g})">{spaces}{lines}</g>'
+
+
+def _stock(player: int) -> list[str]:
+    """The pieces that a player has left to place, by their number, in a corner of the picture."""
+    left, top = 18 + player * (WIDTH - 3 * 24 - 36), _BOTTOM - 100
+    style = f'fill="{_PIECES[player][1]}" stroke="{_PIECES[player][2]}" stroke-width="1.5"'
+    pieces = [
+        f'<path d="M{left + 24 * (k % 4) - 10:g} {top + 28 * (k // 4) + 8:g}h20l-10 -18Z" {style}/>'
+        for k in range(SPACES // 2)
+    ]
+    return ["".join(pieces[:number]) for number in range(SPACES // 2 + 1)]
+
+
 def _sample(player: int) -> str:
     """A piece about the origin."""
     return (
@@ -662,7 +708,7 @@ def _pieces(space: int) -> list[str]:
 
 def _empty(space: int) -> str:
     x, y = _middle(space)
-    return svg_text(round(x, 1), round(y, 1), NAMES[space], SMALL_TEXT, _RIM)
+    return svg_text(round(x, 1), round(y, 1), NAMES[space], SMALL_TEXT, _EMPTY_LABEL)
 
 
 def _piece(space: int, player: int, is_marked: bool) -> str:

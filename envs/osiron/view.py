@@ -2,7 +2,8 @@
 
 Slots, one upon the other: for each circle, whether its petals are gilded; for each space, its piece
 and whether it was placed or exchanged last; for each circle, the stud that tells for whom it does
-not count; for each circle, its ring; the pair that must not be exchanged back. View tables: none.
+not count; for each circle, its ring; the pair that must not be exchanged back; in advanced movement
+a sign for the kind of exchange; for each player, the pieces left to place. View tables: none.
 """
 
 from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, rule
@@ -22,6 +23,8 @@ EMPTY_SPACE = 4
 #: Choices of a circle's petals and of its ring: plain, golden.
 #: Choices of a circle's stud: none, light's, dark's.
 #: Choices of the pair: each one, and `NO_PAIR`.
+#: Choices of the sign: none, bordering, pointing.
+#: Choices of the pieces left: their number.
 
 # Tasks: of each forbidden pair; of each kind of exchange, where none is forbidden; and of each
 # number of pieces that the mover has left to place, from 1.
@@ -49,7 +52,13 @@ def show(tables, view, before, state, action, shown):
         is_dark = 1 - (int(state.light) >> space & 1)
         piece = DARK_PIECE * is_dark + MARKED * (marked >> space & 1)
         shown[CIRCLES + space] = EMPTY_SPACE if int(state.empty) >> space & 1 else piece
-    shown[rings + CIRCLES] = int(state.forbidden) if state.outcome == ONGOING else NO_PAIR
+    is_on = state.outcome == ONGOING
+    pair = rings + CIRCLES
+    shown[pair] = int(state.forbidden) if is_on else NO_PAIR
+    is_kind_told = is_on and tables.is_advanced and state.empty == 0
+    shown[pair + 1] = 1 + movement(tables, state) if is_kind_told else 0
+    for player in range(2):
+        shown[pair + 2 + player] = _left_to_place(state, player)
 
 
 @rule
@@ -65,10 +74,7 @@ def word(tables, state, action):
 def task(tables, state):
     """Which kind of exchange is to be played, which pair not, or how many pieces to place."""
     if state.empty:
-        left = 0
-        for space in range(SPACES):
-            left += int(state.empty) >> space & 1
-        return _PLACE + (left - 1) // 2
+        return _PLACE + _left_to_place(state, int(state.mover)) - 1
     if state.forbidden != NO_PAIR:
         return int(state.forbidden)
     return _OF_KIND + movement(tables, state)
@@ -82,6 +88,15 @@ def pass_turn(tables, state):
     state.mover = 1 - state.mover
     state.forbidden = NO_PAIR
     return True
+
+
+@rule
+def _left_to_place(state, player):
+    """How many pieces a player has left to place, who place in turn."""
+    empty = 0
+    for space in range(SPACES):
+        empty += int(state.empty) >> space & 1
+    return (empty + (state.mover == player)) // 2
 
 
 @rule

@@ -201,8 +201,9 @@ def test_osiron_counts_repetitions() -> None:
     events = dict(zip(game.event_names, sample.events.sum(axis=0), strict=True))
     wins = (sample.rewards(0) != 0).sum()
     filled = events["own circle filled"] + events["opponent's circle filled"]
-    assert filled - events["circles of both filled at once"] == wins
-    assert events["draw by repetition"] == (sample.outcomes == DRAW).sum()
+    ties = events["circles of both filled at once"]
+    assert filled - 2 * ties == wins
+    assert events["draw by repetition"] + ties == (sample.outcomes == DRAW).sum()
 
 
 def last_states(sample: GameSample) -> np.ndarray:

@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
-from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from ludarium.envs.onyx.rules import (
     EMPTY,
     FIRST,
@@ -566,29 +566,6 @@ def test_the_default_ply_cap_is_four_times_the_points() -> None:
     assert make_game("onyx", size=6).max_plies == 4 * 48
 
 
-def test_a_full_board_without_a_winner_is_a_draw() -> None:
-    """No play leads there (see the README), so the position is written by hand.
-
-    V and H take turns along files and ranks; f6, in no square, is left.
-    """
-    position = open_board(6)
-    state = position.state
-    for file in range(6):
-        for rank in range(6):
-            if (file, rank) != (5, 5):
-                stone = STONE << (file + rank) % 2
-                state.board[6 * rank + file] = stone
-    state.open[:] = 0
-    state.open[35] = 1
-    state.empty_corners = 1
-    state.occupied[:] = 4
-    position = Position.of_state(position.game, position.states)
-    assert [position.action_to_text(action) for action in position.legal_actions] == ["f6"]
-    play_texts(position, "f6")
-    assert position.outcome == DRAW
-    assert position.rewards == (0, 0)
-
-
 # Swapping sides.
 
 
@@ -637,8 +614,6 @@ def assert_consistent(position: Position) -> None:
         for name in game.action_names[size**2 : -1]
     ]
     assert state.occupied.tolist() == taken
-    corners = [name for name in whole if is_corner(name)]
-    assert state.empty_corners == sum(whole[name] == "+" for name in corners)
     for name, is_open in zip(game.action_names[:-1], state.open, strict=False):
         empty_around = is_corner(name) or all(whole[corner] == "+" for corner in around[name])
         assert is_open == (whole[name] not in "VH" and empty_around)

@@ -192,6 +192,53 @@ def test_the_random_games_met(event: str, least: int) -> None:
     assert sum(events_of(number)[event] for number in range(-1, len(OPTION_SETS))) >= least
 
 
+#: What the reference calls the events that a game counts; a tie fills circles of both.
+TOLD = {
+    "own circle filled": ("circle completed by the mover", "both complete a circle"),
+    "opponent's circle filled": ("circle completed for the opponent", "both complete a circle"),
+    "circles of both filled at once": ("both complete a circle",),
+    "draw without a legal exchange": ("no legal exchange",),
+    "draw by repetition": ("repetition draw",),
+}
+
+
+def events_beside(game: Game, seed: int) -> Counter[str]:
+    """The events of a random game, which must be what the reference tells."""
+    met: Counter[str] = Counter()
+    reference = ReferenceOsiron(**game.options)
+    occurred = {reference.position()}
+    for position, action in random_game(game, seed):
+        if action is None:
+            break
+        after = position.copy()
+        after.play(action)
+        told = reference.play(action)
+        expected = {name for name, as_told in TOLD.items() if not {*told}.isdisjoint(as_told)}
+        if reference.exchanges == 0:
+            occurred.clear()
+        if reference.position() in occurred and expected <= {"draw by repetition"}:
+            expected.add("position repeated")
+        occurred.add(reference.position())
+        counts = game.events(position.states, np.array([action]), after.states)[0]
+        assert set(counts.tolist()) <= {0, 1}
+        names = {name for name, count in zip(game.event_names, counts, strict=True) if count}
+        assert names == expected
+        met.update(names)
+    return met
+
+
+def test_events_are_what_the_reference_tells() -> None:
+    met: Counter[str] = Counter()
+    for options in (
+        {"setup": "alternating", "repetition": 2},
+        {"setup": "empty", "movement": "advanced"},
+    ):
+        for seed in range(150):
+            met += events_beside(make_game("osiron", **options), seed)
+    assert met["position repeated"] >= met["draw by repetition"] > 0
+    assert met["own circle filled"] > met["circles of both filled at once"] > 0
+
+
 # The board.
 
 
@@ -827,7 +874,7 @@ def test_board_text() -> None:
         b  L L L L D L L
                l   l
         a    L L L L L
-        player_1 to move, but not b5-c5; player_0 (light: L, circles that do not count: l), player_1 (dark: D, circles that do not count: d)
+        player_1 to move, not b5-c5; player_0 (light: L, circles that do not count: l), player_1 (dark: D, circles that do not count: d)
         LLLLLLLLLDLLDDDDLDDDDDDD
     """  # noqa: E501
     assert after("b5-c5").board_text() == dedent(expected).strip()
@@ -835,15 +882,11 @@ def test_board_text() -> None:
         "player_0 to move; player_0 (light: L), player_1 (dark: D)",
         ALTERNATING,
     ]
-    assert status(after("", movement="advanced")) == "player_0 to exchange across a side"
-    assert status(after("b5-c5", movement="advanced")) == (
-        "player_1 to exchange across a side, but not b5-c5"
-    )
-    assert status(after("b5-c5 c1-b1", movement="advanced")) == (
-        "player_0 to exchange across a corner"
-    )
+    assert status(after("", movement="advanced")) == "player_0 to move by a side"
+    assert status(after("b5-c5", movement="advanced")) == ("player_1 to move by a side, not b5-c5")
+    assert status(after("b5-c5 c1-b1", movement="advanced")) == ("player_0 to move by a corner")
     assert status(after("b5-c5 c1-b1 b4-c4", movement="advanced")) == (
-        "player_1 to exchange across a corner, but not b4-c4"
+        "player_1 to move by a corner, not b4-c4"
     )
     assert status(after("", setup="empty")) == "player_0 to place a piece, 12 left"
     assert status(after("b4", setup="empty")) == "player_1 to place a piece, 12 left"

@@ -24,7 +24,7 @@ Vertex = tuple[int, int]
 Space = frozenset[Vertex]
 Pair = frozenset[Space]
 Result = Literal["player 0", "player 1", "draw", "truncated"]
-Occurrence = tuple[frozenset[Space], int, str, Pair | None]
+PositionKey = tuple[frozenset[Space], int, str, Pair | None]
 
 VERTICES = {
     (x, y) for y in range(-2, 3) for x in range(-4, 5) if (x + y) % 2 == 0 and abs(x) + abs(y) <= 4
@@ -152,7 +152,7 @@ class ReferenceOsiron:
         self.mover = 0
         self.last_exchange: Pair | None = None
         self.result: Result | None = None
-        self.history = Counter([self._occurrence()])
+        self.history = Counter([self.position()])
 
     def copy(self) -> ReferenceOsiron:
         """Return an independent game in the same position, with the same history."""
@@ -280,7 +280,7 @@ class ReferenceOsiron:
         # Dark, who has placed last, makes the first exchange.
         self.mover = 1 - player if self.is_placing else 1
         self.excluded = (self._full_circles(0), self._full_circles(1))
-        self.history = Counter([self._occurrence()])
+        self.history = Counter([self.position()])
         return events
 
     def _exchange(self, one: Space, other: Space) -> list[str]:
@@ -290,7 +290,7 @@ class ReferenceOsiron:
         self.exchanges += 1
         self.last_exchange = frozenset((one, other))
         self.mover = opponent
-        self.history[self._occurrence()] += 1
+        self.history[self.position()] += 1
 
         full = self._full_circles(0), self._full_circles(1)
         counting = full[0] - self.excluded[0], full[1] - self.excluded[1]
@@ -311,7 +311,7 @@ class ReferenceOsiron:
         if not self._legal_exchanges():
             self.result = "draw"
             events.append("no legal exchange")
-        elif self.repetition and self.history[self._occurrence()] >= self.repetition:
+        elif self.repetition and self.history[self.position()] >= self.repetition:
             self.result = "draw"
             events.append("repetition draw")
         elif self.forbidden:
@@ -334,7 +334,7 @@ class ReferenceOsiron:
             if all(self.owner.get(space) == player for space in around)
         }
 
-    def _occurrence(self) -> Occurrence:
+    def position(self) -> PositionKey:
         """Return all that makes two positions the same for the repetition rule."""
         light = frozenset(space for space in SPACES if self.owner.get(space) == 0)
         return light, self.mover, self.kind, self.forbidden
