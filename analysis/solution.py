@@ -70,13 +70,25 @@ class TableSolution(Solution):
             ValueError: it is no such file, or for other rules, or damaged.
         """
 
+    def knows(self, states: np.ndarray) -> np.ndarray:
+        """Which positions have values, bool[N]: all, unless a subclass says otherwise."""
+        return np.ones(len(states), bool)
+
     @abstractmethod
     def values(self, states: np.ndarray) -> np.ndarray:
-        """Values of positions, structured array [N]; int8[N], `ILLEGAL` where a game is over."""
+        """Values of positions, structured array [N]; int8[N], `ILLEGAL` where a game is over.
+
+        Raises:
+            ValueError: a position has no value, see `knows`.
+        """
 
     @abstractmethod
     def action_values(self, states: np.ndarray) -> np.ndarray:
-        """Values of all actions in positions; int8[N, A], `ILLEGAL` for those not legal."""
+        """Values of all actions in positions; int8[N, A], `ILLEGAL` for those not legal.
+
+        Raises:
+            ValueError: a position has no value, see `knows`.
+        """
 
     @abstractmethod
     def decode(self, value: int) -> Value:

@@ -1,19 +1,28 @@
-"""Osiron's board as the analysis sees it, and its colourings by number.
+"""Osiron's board as the analysis sees it, its colourings by number, and what rules they have.
 
-A colouring is the set of the mover's twelve spaces, an integer with a bit for each. Sets are
+A colouring is the set of the spaces of one player, an integer with a bit for each. Sets are
 numbered in rising order; cut into an upper and a lower half of twelve bits, the number of a set
 is that of the first set with the same upper half, plus the rank of the lower half among all of
 its size.
+
+What a colouring is worth depends on the movement and on the circles that do not count for each
+player: `RuleSet`. Up to the symmetries of the hexagon and the exchange of colours there are eleven
+ways in which a start can have circles that are complete.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
 import numpy as np
 
-from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import table_record
-from ludarium.envs.osiron.board import CORNERS, PAIR_ENDS
-from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, PAIRS, SPACES
+from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, PAIR_ENDS, set_of
+from ludarium.envs.osiron.rules import ALL_SPACES, BORDERING_PAIRS, CIRCLES, NO_PAIR, PAIRS, SPACES
+
+from .kernels import COLOURINGS
 
 _HALF = SPACES // 2
 _HALVES = np.arange(1 << _HALF)
@@ -22,51 +31,184 @@ _SIZES = np.bitwise_count(_HALVES)
 _OF_SIZE = [_HALVES[size == _SIZES] for size in range(_HALF + 1)]
 _UNREACHABLE = 1 << SPACES  # a space that is not there, in place of a circle that does not count
 
+#: The first pair and the one after the last of each kind.
+_BORDERING, _POINTING = (0, BORDERING_PAIRS), (BORDERING_PAIRS, PAIRS)
+#: The kinds of the phases of each movement, see the kernels; player 0 and 1 are to move in turn.
+_KINDS = {
+    "basic": (_BORDERING, _BORDERING),
+    "advanced": (_BORDERING, _BORDERING, _POINTING, _POINTING),
+}
+#: The two ways to move.
+MOVEMENTS = tuple(_KINDS)
 
-def board_record(game: Game) -> np.ndarray:
-    """The board with the rules of a game, a record as the kernels take it:
+#: Where each symmetry of the hexagon puts each circle, int[12, 7].
+_CIRCLE_IMAGES = [
+    [CIRCLE_SPACES.index({int(image[space]) for space in spaces}) for spaces in CIRCLE_SPACES]
+    for image in HEXAGON
+]
 
-    - ``ends`` uint8[30, 2]: the spaces of each pair;
-    - ``exchange`` int32[31]: the set of these two, empty for no pair;
-    - ``seen`` uint8[2, 30]: each pair as the light and as the dark player see it;
-    - ``goals`` int32[2, 7]: the circles that count for the mover and for the opponent, on the
-      board as the mover sees it;
-    - ``first`` int32[4096]: the number of the first colouring with each upper half;
-    - ``rank`` int16[4096]: the rank of each lower half;
-    - ``reversed`` int16[4096]: each half with its bits in reverse order.
+#: For player 0 and player 1 the circles, 0 to 6, that do not count for them.
+Excluded = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True, order=True)
+class RuleSet:
+    """What decides the value of a colouring.
+
+    Attributes:
+        movement: ``"basic"`` or ``"advanced"``.
+        excluded: for each player the circles that do not count. With advanced movement player 0
+            is the one who begins the rounds; with basic movement either of the two.
     """
-    turned_ends = [(SPACES - 1 - higher, SPACES - 1 - lower) for lower, higher in PAIR_ENDS]
+
+    movement: str
+    excluded: Excluded
+
+    @property
+    def phases(self) -> int:
+        """Number of phases, see the kernels."""
+        return len(_KINDS[self.movement])
+
+    @property
+    def forbids(self) -> list[bool]:
+        """In which phases a pair of the kind that is to be exchanged may be forbidden."""
+        kinds = _KINDS[self.movement]
+        return [kinds[phase - 1] == kind for phase, kind in enumerate(kinds)]
+
+    @property
+    def circles(self) -> str:
+        """The circles that do not count, player 0's first: they are 1 to 7 from the bottom left."""
+        return "-".join(
+            "".join(str(circle + 1) for circle in circles) or "0" for circles in self.excluded
+        )
+
+    def __str__(self) -> str:
+        return f"{self.movement}-{self.circles}"
+
+
+def all_rule_sets(movement: str) -> list[RuleSet]:
+    """The rule sets of all starts, one of those that are equal up to `view_of`.
+
+    Basic movement has 11. Advanced has 18, because it matters who begins the rounds: 4 of the 11
+    are their own images with the colours exchanged.
+    """
+    light = all_colourings()
+    full = np.zeros(len(light), np.int64)
+    for player, circle in product((0, 1), range(CIRCLES)):
+        own = light ^ (ALL_SPACES * player)
+        spaces = set_of(CIRCLE_SPACES[circle])
+        full |= (own & spaces == spaces).astype(np.int64) << (CIRCLES * player + circle)
+    found = {
+        view_of(movement, _excluded_of(code), 0)[0] for code in np.unique(full).tolist()
+    }
+    return sorted(found)
+
+
+def _excluded_of(code: int) -> Excluded:
+    first, second = (
+        tuple(c for c in range(CIRCLES) if code >> (CIRCLES * player + c) & 1) for player in (0, 1)
+    )
+    return first, second
+
+
+def view_of(movement: str, excluded: Excluded, opener: int) -> tuple[RuleSet, np.ndarray]:
+    """The rule set that is analysed for a game, and how the game's positions are seen in it.
+
+    A symmetry of the hexagon, and with basic movement the exchange of colours, take games into
+    each other; the analysis is made for the first of those that are equal.
+
+    Args:
+        movement: of the game.
+        excluded: the circles that do not count in the game.
+        opener: the player who begins the rounds.
+
+    Returns:
+        The rule set, and a record as the kernels take it:
+
+        - ``exchanged``: 1 if the game's player 0 is player 1 of the analysis;
+        - ``image`` int32[2, 4096]: where the lower and the upper half of a set of spaces lie;
+        - ``pair_image`` uint8[52]: number of each pair, and of no pair.
+    """
+    swaps = (opener,) if movement == "advanced" else (0, 1)
+
+    def seen(symmetry: int, swap: int) -> Excluded:
+        first, second = (
+            tuple(sorted(_CIRCLE_IMAGES[symmetry][circle] for circle in excluded[player ^ swap]))
+            for player in (0, 1)
+        )
+        return first, second
+
+    least, swap, symmetry = min(
+        (seen(symmetry, swap), swap, symmetry)
+        for symmetry, swap in product(range(len(HEXAGON)), swaps)
+    )
+    return RuleSet(movement, least), view_record(HEXAGON[symmetry], swap)
+
+
+def view_record(spaces: np.ndarray, exchanged: int) -> np.ndarray:
+    """How positions are seen in an analysis, a record as `view_of` returns it.
+
+    Args:
+        spaces: where each space lies, int[24].
+        exchanged: 1 if the players are exchanged.
+    """
+    bits = _HALVES[:, None] >> np.arange(_HALF) & 1
+    return table_record(
+        exchanged=exchanged,
+        image=np.stack(
+            [(bits << spaces[first : first + _HALF]).sum(axis=1) for first in (0, _HALF)]
+        ).astype(np.int32),
+        pair_image=np.array([*_pair_images(spaces), NO_PAIR], np.uint8),
+    )
+
+
+def _pair_images(spaces: np.ndarray) -> list[int]:
+    pair_with = {ends: pair for pair, ends in enumerate(PAIR_ENDS)}
+    images = [sorted((int(spaces[lower]), int(spaces[higher]))) for lower, higher in PAIR_ENDS]
+    return [pair_with[lower, higher] for lower, higher in images]
+
+
+def board_record(rules: RuleSet) -> np.ndarray:
+    """The board with a rule set, a record as the kernels take it:
+
+    - ``ends`` uint8[51, 2]: the spaces of each pair;
+    - ``exchange`` int32[51]: the set of these two;
+    - ``kind`` int64[P, 2]: the first pair and the one after the last that a phase can exchange;
+    - ``forbids`` uint8[P]: whether a pair of that kind may be forbidden;
+    - ``goals`` int32[2, 7]: the circles that count for each player;
+    - ``first`` int32[4096]: the number of the first colouring with each upper half;
+    - ``rank`` int16[4096]: the rank of each lower half.
+    """
     followers = np.array([len(_OF_SIZE[_HALF - size]) for size in _SIZES])
     rank = np.empty(len(_HALVES), np.int16)
     for halves in _OF_SIZE:
         rank[halves] = np.arange(len(halves))
-    bits = _HALVES[:, None] >> np.arange(_HALF) & 1
-    start = int(game.start(0).state.light)
     return table_record(
         ends=np.array(PAIR_ENDS, np.uint8),
-        exchange=np.array([*(1 << low | 1 << high for low, high in PAIR_ENDS), 0], np.int32),
-        seen=np.array([range(PAIRS), [PAIR_ENDS.index(ends) for ends in turned_ends]], np.uint8),
-        goals=np.array([_goals(start), _goals(start ^ ALL_SPACES)], np.int32),
+        exchange=np.array([1 << low | 1 << high for low, high in PAIR_ENDS], np.int32),
+        kind=np.array(_KINDS[rules.movement], np.int64),
+        forbids=np.array(rules.forbids, np.uint8),
+        goals=np.array([_goals(circles) for circles in rules.excluded], np.int32),
         first=(np.cumsum(followers) - followers).astype(np.int32),
         rank=rank,
-        reversed=(bits[:, ::-1] << np.arange(_HALF)).sum(axis=1).astype(np.int16),
     )
 
 
 def all_colourings() -> np.ndarray:
     """All colourings in the order of their numbers, int32[2704156]."""
-    return np.concatenate(
+    colourings = np.concatenate(
         [
             upper << _HALF | _OF_SIZE[_HALF - size]
             for upper, size in zip(_HALVES, _SIZES, strict=True)
         ]
     ).astype(np.int32)
+    assert len(colourings) == COLOURINGS
+    return colourings
 
 
-def _goals(start: int) -> list[int]:
-    """The circles that count for a player: all, save those that the player starts with."""
-    points = sorted(set().union(*CORNERS))
-    around = [[s for s, corners in enumerate(CORNERS) if point in corners] for point in points]
-    circles = [sum(1 << space for space in spaces) for spaces in around if len(spaces) == 6]
-    assert len(circles) == CIRCLES
-    return [_UNREACHABLE if circle & start == circle else circle for circle in circles]
+def _goals(excluded: Sequence[int]) -> list[int]:
+    """The circles that count for a player."""
+    return [
+        _UNREACHABLE if circle in excluded else set_of(spaces)
+        for circle, spaces in enumerate(CIRCLE_SPACES)
+    ]

@@ -3,38 +3,48 @@
 They call none of the game's own rules but work on a `board_record`, so that comparing them with
 the rules compares two programs.
 
-**Positions.** Every position is written as its mover sees it: the set of the mover's pieces, the
-board turned by half when dark is to move. So the mover is always "light" and always has light's
-excluded circles, and a colouring stands for two positions of the game, one for each player to
-move. The 2,704,156 colourings are numbered in rising order (`number_of`).
+**Phases.** Besides the colouring a position has a phase: who is to move, and with which kind of
+exchange. Each exchange leads from a phase to the next one, and from the last one to the first.
+Basic movement has two phases, one for each player. Advanced movement has four: the first and the
+second exchange of an odd round, and of an even round; player 0 of the analysis is the one who
+begins the rounds, whoever that is in the game (`view_of`). So player 0 is to move in even phases
+and player 1 in odd ones. A colouring, the set of player 0's pieces, has a number
+(`number_of`); a colouring in a phase has a place, ``phase * COLOURINGS + number``.
 
 **Moves.** When the mover exchanges a pair, the opponent sees a colouring in which that very pair
-is forbidden. The value of a colouring with pair ``f`` forbidden is that of its best action other
-than ``f``: the best action's, unless that is ``f`` itself, and then the second best's. So one
-word for each colouring holds the values of all its positions (`packed`).
+is forbidden, unless the kind changes. The value of a colouring with pair ``f`` forbidden is that
+of its best action other than ``f``: the best action's, unless that is ``f`` itself, and then the
+second best's. So one word for each place holds the values of all its positions (`packed`). In six
+colourings no pieces of different colours point at each other: a draw. In all others there are two
+such pairs at least, and four that border.
 
 **Values.** A win in n plies is worth ``WIN - n``, a loss in n plies ``n - WIN``, and 0 is a draw,
 or not known yet.
 
-**Layers.** Layer n decides all that is won or lost in n plies. It looks only at colourings that
-are marked: a child of theirs was decided in the layer before. What is decided during layer n is
+**Layers.** Layer n decides all that is won or lost in n plies. It looks only at places that are
+marked: a child of theirs was decided in the layer before. What is decided during layer n is
 ignored until the next one, so threads need not wait for each other and the result does not
 depend on them; each word is written by one thread, and read and written as a whole.
 """
 
-from ludarium.envs.engine.compile import kernel, part
-from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, PAIRS, SPACES
+from typing import Any
 
-COLOURINGS = 2_704_156  # of 24 spaces, half of them the mover's
+from ludarium.envs.engine.compile import kernel, part
+from ludarium.envs.osiron.rules import ALL_SPACES, CIRCLES, NO_PAIR, SPACES
+
+rules: Any = None  # Osiron's rule module, filled in by `specialise`
+
+COLOURINGS = 2_704_156  # of 24 spaces, half of them player 0's
 
 #: Value of a finished game that is won; a byte holds wins and losses in up to ``WIN - 1`` plies.
 WIN = 127
 #: Stands for the value of an action that is not legal.
 ILLEGAL = -128
+#: In place of the best pair in the word of a finished game.
+FINISHED = 255
 
 _HALF = SPACES // 2
 _LOW_HALF = (1 << _HALF) - 1
-_BLOCK = 1 << 12  # colourings that a thread takes at a time
 
 
 @part
@@ -44,24 +54,8 @@ def number_of(board, spaces):
 
 
 @part
-def turned(board, spaces):
-    """A set of spaces on the board turned by half: ``space -> 23 - space``."""
-    upper = int(board.reversed[spaces & _LOW_HALF])
-    return upper << _HALF | int(board.reversed[spaces >> _HALF])
-
-
-@part
-def seen_by_mover(board, light, mover):
-    """The mover's pieces as the mover sees them, of a game's colouring."""
-    return turned(board, light ^ ALL_SPACES) if mover else light
-
-
-@part
 def has_circle(board, spaces, player):
-    """Whether the mover, player 0, or the opponent, player 1, holds a circle that counts.
-
-    ``spaces`` are that player's.
-    """
+    """Whether a player, whose pieces are ``spaces``, holds a circle that counts for them."""
     complete = 0
     for circle in range(CIRCLES):
         goal = int(board.goals[player, circle])
@@ -85,7 +79,7 @@ def packed(best, second, pair):
 
 @part
 def value_of(word, forbidden):
-    """Value of a colouring, for its mover, where a pair or `NO_PAIR` is forbidden."""
+    """Value of a place, for its mover, where a pair or `NO_PAIR` is forbidden."""
     shift = 8 if word & 0xFF == forbidden else 16
     return (word >> shift & 0xFF) - 128
 
@@ -97,141 +91,174 @@ def one_ply_before(value):
 
 
 @part
-def is_decided(word):
-    """Whether nothing is unknown about a colouring any more."""
-    return value_of(word, NO_PAIR) != 0 and value_of(word, word & 0xFF) != 0
+def is_decided(board, phase, word):
+    """Whether nothing is unknown about a place any more."""
+    is_best_known = value_of(word, NO_PAIR) != 0
+    is_second_known = board.forbids[phase] == 0 or value_of(word, word & 0xFF) != 0
+    return word & 0xFF == FINISHED or (is_best_known and is_second_known)
 
 
 @part
-def mark_parents(board, spaces, before, after, marks):
-    """Mark the colourings from which one came to a position whose value has changed."""
-    for pair in range(PAIRS):
+def following(board, phase):
+    """The phase after a phase."""
+    return phase + 1 if phase + 1 < len(board.forbids) else 0
+
+
+@part
+def preceding(board, phase):
+    """The phase before a phase."""
+    return phase - 1 if phase > 0 else len(board.forbids) - 1
+
+
+@part
+def mark_parents(board, phase, spaces, before, after, marks):
+    """Mark the places from which one came to a position whose value has changed."""
+    earlier = preceding(board, phase)
+    for pair in range(int(board.kind[earlier, 0]), int(board.kind[earlier, 1])):
         if is_mixed(board, spaces, pair) and value_of(before, pair) != value_of(after, pair):
-            parent = turned(board, spaces ^ int(board.exchange[pair]) ^ ALL_SPACES)
-            marks[number_of(board, parent)] = 1
+            parent = spaces ^ int(board.exchange[pair])
+            marks[earlier * COLOURINGS + number_of(board, parent)] = 1
 
 
 @part
-def best_actions(board, spaces, words, layer):
-    """The word of a colouring, from what was decided about its children before ``layer``."""
-    opponent_sees = turned(board, spaces ^ ALL_SPACES)
+def best_actions(board, phase, spaces, words, layer):
+    """The word of a place, from what was decided about its children before ``layer``."""
+    later = following(board, phase) * COLOURINGS
     best = second = ILLEGAL
     best_pair = NO_PAIR
-    for pair in range(PAIRS):
-        if is_mixed(board, opponent_sees, pair):
-            child = opponent_sees ^ int(board.exchange[pair])
-            value = value_of(int(words[number_of(board, child)]), pair)
+    for pair in range(int(board.kind[phase, 0]), int(board.kind[phase, 1])):
+        if is_mixed(board, spaces, pair):
+            child = spaces ^ int(board.exchange[pair])
+            value = value_of(int(words[later + number_of(board, child)]), pair)
             if abs(value) <= WIN - layer:  # not yet decided: it would be in `layer` plies or more
                 value = 0
             value = one_ply_before(value)
             if value > best:
                 second = best
                 best = value
-                best_pair = int(board.seen[1, pair])
+                best_pair = pair
             elif value > second:
                 second = value
+    if best_pair == NO_PAIR:  # no action: a draw
+        best = second = 0
     return packed(best, second, best_pair)
 
 
 @kernel
 def start(boards, colourings, words, marks, begin, end):
-    """Write the words of colourings ``begin`` to ``end``: finished games, the others unknown.
+    """Write the words of places ``begin`` to ``end``: finished games, the others unknown.
 
-    A circle of the player who has just moved, the mover's opponent, comes first. Marks the
-    parents of finished games. ``colourings`` int32[N], ``words`` int32[N], ``marks`` uint8[N].
+    Marks the parents of finished games. ``colourings`` int32[N], ``words`` int32[P * N],
+    ``marks`` uint8[P * N].
     """
     board = boards[0]
     unknown = packed(0, 0, NO_PAIR)
-    for number in range(begin, end):
-        spaces = int(colourings[number])
-        if has_circle(board, spaces ^ ALL_SPACES, 1):
-            word = packed(-WIN, -WIN, NO_PAIR)
-        elif has_circle(board, spaces, 0):
-            word = packed(WIN, WIN, NO_PAIR)
-        else:
-            word = unknown
-        words[number] = word
-        if word != unknown:
-            mark_parents(board, spaces, unknown, word, marks)
+    for place in range(begin, end):
+        phase = place // COLOURINGS
+        spaces = int(colourings[place - phase * COLOURINGS])
+        has_first = has_circle(board, spaces, 0)
+        has_second = has_circle(board, spaces ^ ALL_SPACES, 1)
+        word = unknown
+        if has_first or has_second:
+            value = WIN * (has_first - has_second) * (1 - 2 * (phase & 1))
+            word = packed(value, value, FINISHED)
+        words[place] = word
+        mark_parents(board, phase, spaces, unknown, word, marks)
 
 
 @kernel
-def decide(boards, colourings, words, marks, next_marks, layer, worker, workers):
-    """Decide what is won or lost in ``layer`` plies, in every ``workers``-th block of colourings.
+def decide(boards, colourings, words, marks, next_marks, layer, begin, end):
+    """Decide what is won or lost in ``layer`` plies, in the places ``begin`` to ``end``.
 
     Takes the marks away, and marks the parents of what is decided in ``next_marks``. Returns
-    how many colourings have changed.
+    how many places have changed.
     """
     board = boards[0]
     changed = 0
-    for block in range(worker * _BLOCK, len(words), workers * _BLOCK):
-        for number in range(block, min(block + _BLOCK, len(words))):
-            if marks[number]:
-                marks[number] = 0
-                before = int(words[number])
-                if not is_decided(before):
-                    spaces = int(colourings[number])
-                    after = best_actions(board, spaces, words, layer)
-                    if (
-                        value_of(before, NO_PAIR) != value_of(after, NO_PAIR)
-                        or value_of(before, before & 0xFF) != value_of(after, after & 0xFF)
-                    ):  # fmt: skip
-                        words[number] = after
-                        mark_parents(board, spaces, before, after, next_marks)
-                        changed += 1
+    for place in range(begin, end):
+        if marks[place]:
+            marks[place] = 0
+            before = int(words[place])
+            phase = place // COLOURINGS
+            if not is_decided(board, phase, before):
+                spaces = int(colourings[place - phase * COLOURINGS])
+                after = best_actions(board, phase, spaces, words, layer)
+                if (
+                    value_of(before, NO_PAIR) != value_of(after, NO_PAIR)
+                    or value_of(before, before & 0xFF) != value_of(after, after & 0xFF)
+                ):  # fmt: skip
+                    words[place] = after
+                    mark_parents(board, phase, spaces, before, after, next_marks)
+                    changed += 1
     return changed
 
 
 @kernel
-def tally(boards, colourings, words, counts, counts_all):
-    """Count the values of unfinished positions, for either player to move.
+def tally(boards, colourings, words, counts):
+    """Count the values of unfinished positions.
 
-    ``counts`` int64[256], at ``value + 128``: no pair is forbidden. ``counts_all``: the same,
-    and with each pair forbidden that may have been exchanged last, its ends being of different
-    colours.
+    ``counts`` int64[P, 2, 256], at ``value + 128``: in each phase, first where no pair is
+    forbidden, then with each pair forbidden that may have been exchanged last, its ends being of
+    different colours. Positions without a legal exchange are counted at 0, as `ILLEGAL`.
     """
     board = boards[0]
-    for number in range(len(words)):
-        word = int(words[number])
-        value = value_of(word, NO_PAIR)
-        if abs(value) != WIN:
-            counts[value + 128] += 2
-            counts_all[value + 128] += 2
-            spaces = int(colourings[number])
-            for pair in range(PAIRS):
-                if is_mixed(board, spaces, pair):
-                    counts_all[value_of(word, pair) + 128] += 2
+    for place in range(len(words)):
+        word = int(words[place])
+        if word & 0xFF != FINISHED:
+            phase = place // COLOURINGS
+            spaces = int(colourings[place - phase * COLOURINGS])
+            actions = 0
+            for pair in range(int(board.kind[phase, 0]), int(board.kind[phase, 1])):
+                actions += is_mixed(board, spaces, pair)
+            value = value_of(word, NO_PAIR) if actions else ILLEGAL
+            counts[phase, 0, value + 128] += 1
+            if board.forbids[phase]:
+                for pair in range(int(board.kind[phase, 0]), int(board.kind[phase, 1])):
+                    if is_mixed(board, spaces, pair):
+                        counts[phase, 1, value_of(word, pair) + 128] += 1
+
+
+@part
+def seen(view, light):
+    """The pieces of player 0 of the analysis, of a game's colouring."""
+    image = int(view.image[0, light & _LOW_HALF]) | int(view.image[1, light >> _HALF])
+    return image ^ ALL_SPACES if view.exchanged else image
+
+
+@part
+def phase_of(view, tables, state):
+    """The phase of a position: the kind of exchange, and who is to move."""
+    return 2 * rules.movement(tables, state) + (int(state.mover) ^ int(view.exchanged))
 
 
 @kernel
-def look_up(boards, words, states, values):
+def look_up(boards, views, tables, words, states, values):
     """Values of positions for their movers; `ILLEGAL` where the game is over. int8[N]."""
-    board = boards[0]
+    board, view = boards[0], views[0]
     for number in range(len(states)):
         state = states[number]
-        if state.outcome:
-            values[number] = ILLEGAL
-        else:
-            mover = int(state.mover)
-            spaces = seen_by_mover(board, int(state.light), mover)
-            forbidden = int(state.forbidden)
-            if forbidden != NO_PAIR:
-                forbidden = int(board.seen[mover, forbidden])
-            values[number] = value_of(int(words[number_of(board, spaces)]), forbidden)
+        value = ILLEGAL
+        if state.outcome == 0:
+            place = phase_of(view, tables[0], state) * COLOURINGS
+            place += number_of(board, seen(view, int(state.light)))
+            value = value_of(int(words[place]), int(view.pair_image[state.forbidden]))
+        values[number] = value
 
 
 @kernel
-def look_up_actions(boards, words, states, values):
-    """Values of all actions for the movers, int8[N, 30]; `ILLEGAL` for those not legal."""
-    board = boards[0]
+def look_up_actions(boards, views, tables, words, states, values):
+    """Values of all actions for the movers, int8[N, A]; `ILLEGAL` for those not legal."""
+    board, view = boards[0], views[0]
     for number in range(len(states)):
         state = states[number]
-        opponent = 1 - int(state.mover)
-        for action in range(PAIRS):
-            value = ILLEGAL
-            is_open = state.outcome == 0 and action != state.forbidden
-            if is_open and is_mixed(board, int(state.light), action):
-                light = int(state.light) ^ int(board.exchange[action])
-                word = int(words[number_of(board, seen_by_mover(board, light, opponent))])
-                value = one_ply_before(value_of(word, int(board.seen[opponent, action])))
-            values[number, action] = value
+        for action in range(values.shape[1]):
+            values[number, action] = ILLEGAL
+        if state.outcome == 0:
+            phase = phase_of(view, tables[0], state)
+            later = following(board, phase) * COLOURINGS
+            for action in range(int(board.kind[phase, 0]), int(board.kind[phase, 1])):
+                if action != state.forbidden and is_mixed(board, int(state.light), action):
+                    light = int(state.light) ^ int(board.exchange[action])
+                    word = int(words[later + number_of(board, seen(view, light))])
+                    value = value_of(word, int(view.pair_image[action]))
+                    values[number, action] = one_ply_before(value)

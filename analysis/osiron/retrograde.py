@@ -1,0 +1,224 @@
+"""The values of all positions of Osiron under one rule set: made, counted, kept in a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.threads import available_cores, split
+from ludarium.envs.osiron import Osiron
+from ludarium.envs.osiron import rules as game_rules
+
+from ..progress import Progress, Show
+from ..table import default_path, read_table, write_table
+from . import kernels as templates
+from .colourings import RuleSet, all_colourings, board_record
+from .kernels import COLOURINGS, ILLEGAL, WIN
+
+_FORMAT = 2
+_BLOCK = 1 << 16  # places that a thread takes at a time
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many unfinished positions there are of each value, for the player to move.
+
+    Attributes:
+        wins: by plies to the end; ``losses`` the same.
+        drawn: neither won nor lost; somebody can move.
+        without_exchange: the mover has no legal exchange, so that the game is a draw.
+    """
+
+    wins: dict[int, int]
+    losses: dict[int, int]
+    drawn: int
+    without_exchange: int
+
+    @property
+    def won(self) -> int:
+        """Won positions."""
+        return sum(self.wins.values())
+
+    @property
+    def lost(self) -> int:
+        """Lost positions."""
+        return sum(self.losses.values())
+
+    @property
+    def longest_win(self) -> int:
+        """The most plies of a win, 0 if there is none."""
+        return max(self.wins, default=0)
+
+    @staticmethod
+    def of(counts: np.ndarray) -> Counts:
+        """From counts by value, as `kernels.tally` writes them, int64[256]."""
+        of_value = {value - 128: int(counts[value]) for value in np.flatnonzero(counts).tolist()}
+        return Counts(
+            wins={WIN - value: of_value[value] for value in sorted(of_value)[::-1] if value > 0},
+            losses={WIN + value: of_value[value] for value in sorted(of_value) if -WIN < value < 0},
+            drawn=of_value.get(0, 0),
+            without_exchange=of_value.get(ILLEGAL, 0),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "won": self.won,
+            "lost": self.lost,
+            "drawn": self.drawn,
+            "without_exchange": self.without_exchange,
+            "longest_win": self.longest_win,
+            "wins": self.wins,
+            "losses": self.losses,
+        }
+
+
+class SolvedTable:
+    """The values of all positions under one rule set.
+
+    Play without end is a draw; draws by repetition and the ply cap are left out. Whoever wins
+    by the table comes closer to the end with each ply and repeats nothing.
+
+    Attributes:
+        rules: the rule set.
+        words: int32[P * 2704156], read-only; one word for each colouring in each of the P phases
+            (see the kernels' sources).
+        board: `board_record` of the rules.
+    """
+
+    def __init__(self, rules: RuleSet, words: np.ndarray) -> None:
+        self.rules = rules
+        self.words = words
+        self.words.flags.writeable = False
+        self.board = board_record(rules)
+
+    @classmethod
+    def of(cls, rules: RuleSet) -> Self:
+        """The table that was kept, or one that is made now and kept.
+
+        Raises:
+            ValueError: the table that was kept is damaged.
+        """
+        path = table_path(rules)
+        if path.is_file():
+            return cls.load(path, rules)
+        print(f"ludarium: solving osiron ({rules}), once, some seconds", file=sys.stderr)
+        table = cls.solve(rules)
+        try:
+            table.save(path)
+        except OSError as error:
+            print(f"ludarium: the solution could not be kept: {error}", file=sys.stderr)
+        return table
+
+    @classmethod
+    def solve(
+        cls, rules: RuleSet, show: Show | None = None, threads: int | None = None
+    ) -> Self:
+        """Solve from the end backwards.
+
+        Args:
+            rules: the rule set.
+            show: is told of each layer, see `Show`.
+            threads: by default as many as there are cores. The result does not depend on it.
+
+        Raises:
+            ValueError: there is no thread.
+            OverflowError: a win takes more plies than the table can say.
+        """
+        workers = available_cores() if threads is None else threads
+        if workers < 1:
+            raise ValueError(f"threads are 1 or more, not {workers}")
+        kernels = specialise(templates, game_rules)
+        board, colourings = board_record(rules), all_colourings()
+        places = rules.phases * COLOURINGS
+        words = np.empty(places, np.int32)
+        marks, next_marks = np.zeros((2, places), np.uint8)
+        changed = np.zeros(workers, np.int64)
+
+        def start(begin: int, end: int) -> None:
+            kernels.start(board, colourings, words, marks, begin, end)
+
+        split(start, places, workers)
+        for layer in range(1, WIN):
+            arguments = (board, colourings, words, marks, next_marks, layer)
+
+            def decide(first: int, last: int, arguments: tuple = arguments) -> None:
+                for worker in range(first, last):
+                    blocks = range(worker * _BLOCK, places, workers * _BLOCK)
+                    changed[worker] = sum(
+                        kernels.decide(*arguments, begin, min(begin + _BLOCK, places))
+                        for begin in blocks
+                    )
+
+            split(decide, workers, workers)
+            if show is not None:
+                stage = f"decided in {layer} plies: {changed.sum():,} colourings"
+                show(Progress(layer, stage=stage))
+            if not changed.any():
+                return cls(rules, words)
+            marks, next_marks = next_marks, marks
+        raise OverflowError(f"a win takes {WIN} plies or more: a byte does not hold that")
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the table to a file; returns the path."""
+        return write_table(path, _description(self.rules), self.words)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], rules: RuleSet) -> Self:
+        """Read a table; its checksum is verified.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is no table, or for other rules, or damaged.
+        """
+        # Any length first, so that a table for another movement is told as such.
+        description, words = read_table(path, np.int32, (None,))
+        wanted = _description(rules)
+        found = {key: description.get(key) for key in wanted}
+        if found != wanted:
+            differences = ", ".join(
+                f"{key} {quoted(found[key])} instead of {value!r}"
+                for key, value in wanted.items()
+                if found[key] != value
+            )
+            raise ValueError(f"the table {path} is for something else: {differences}")
+        if len(words) != rules.phases * COLOURINGS:
+            raise ValueError(f"the table {path} has {len(words):,} words, a wrong number")
+        return cls(rules, words)
+
+    @cached_property
+    def counts(self) -> list[list[Counts]]:
+        """For each phase, where no pair is forbidden, and with each forbidden pair.
+
+        A position is a colouring in which nobody holds a circle that counts for them, and a
+        phase; in the second entry, which only phases with `RuleSet.forbids` have, with each pair
+        forbidden that may have been exchanged last, its ends being of different colours.
+        """
+        counts = np.zeros((self.rules.phases, 2, 256), np.int64)
+        specialise(templates, game_rules).tally(self.board, all_colourings(), self.words, counts)
+        return [
+            [Counts.of(part) for part in both[: 1 + forbids]]
+            for both, forbids in zip(counts, self.rules.forbids, strict=True)
+        ]
+
+
+def table_path(rules: RuleSet | str) -> Path:
+    """Default path of the table of a rule set."""
+    return default_path(f"osiron-v{Osiron.version}-{rules}")
+
+
+def _description(rules: RuleSet) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "game": Osiron.name,
+        "version": Osiron.version,
+        "rules": str(rules),
+    }
