@@ -37,8 +37,8 @@ class EndgameAgent(Agent):
     - If not, an action that is proven to lose is not played: the next of the player's preference
       is tried, as long as there are positions left to search.
 
-    What the search has found is kept from move to move. In games whose values are all in a table
-    the agent plays perfectly.
+    What the search has found is kept from move to move. Where values are in a table the agent plays
+    perfectly.
 
     Args:
         player: whose moves it plays.
@@ -67,6 +67,7 @@ class EndgameAgent(Agent):
         self.points = points
         game = player.game
         self._table = table_of(game)
+        self._is_solved = self._table is not None and self._table.knows(game.start(0).states)[0]
         self._solver: Solver | None = None
         settings = {"positions": str(positions)} if positions != POSITIONS else {}
         settings |= {"points": "true"} if points else {}
@@ -76,7 +77,7 @@ class EndgameAgent(Agent):
         """Restart the player, and forget what was searched; see `Agent.restart`."""
         super().restart(seed)
         self.player.restart(seed)
-        if self._table is None:
+        if not self._is_solved:
             self._solver = solver_of(self.game, _MEMORY)
 
     def actions(self, states: np.ndarray) -> np.ndarray:
@@ -111,7 +112,7 @@ class EndgameAgent(Agent):
 
     def _choose(self, position: Position, choice: int) -> int:
         """The first action of the player's preference that the search has nothing against."""
-        if self._table is not None:
+        if self._table is not None and self._table.knows(position.states)[0]:
             values = self._table.actions(position)
             best = max(values.values())
             return next(a for a in self._ranked(position, choice) if values[a] == best)

@@ -8,6 +8,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents.agent import Agent, Seed
 
+from .solution import TableSolution
 from .solutions import solution_of
 
 
@@ -19,12 +20,19 @@ class PerfectAgent(Agent):
     uniformly from equally good actions. The solution is loaded, or computed if there is none yet.
 
     Raises:
-        ValueError: the game is not solved, not with these options, or its file is damaged.
+        ValueError: the game is not solved, not with these options, or not from the start on, or its
+            file is damaged.
     """
 
     def __init__(self, game: Game, seed: Seed = None) -> None:
         super().__init__(game, "perfect", seed)
         self.solution = solution_of(game)
+        table = self.solution if isinstance(self.solution, TableSolution) else None
+        if table is not None and not table.knows(game.start(0).states)[0]:
+            raise ValueError(
+                f"{game} is not solved from the start on; endgame:AGENT, such as endgame:random, "
+                "is AGENT, and perfect where the values are known"
+            )
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """A random one of the best actions of each position; see `Agent.actions`."""

@@ -29,10 +29,19 @@ class Prober:
 
     Args:
         asked: the table or solver that answers.
+        otherwise: answers about positions that the table does not know.
     """
 
-    def __init__(self, asked: TableSolution | Solver) -> None:
+    def __init__(self, asked: TableSolution | Solver, otherwise: Solver | None = None) -> None:
         self._asked = asked
+        self._otherwise = otherwise
+
+    def at(self, position: Position) -> Prober:
+        """What answers about a position: this, or the search where the table knows nothing."""
+        if isinstance(self._asked, Solver) or self._otherwise is None:
+            return self
+        known = position.is_over or self._asked.knows(position.states)[0]
+        return Prober(self._asked if known else self._otherwise)
 
     @property
     def game(self) -> Game:
@@ -73,9 +82,10 @@ class Prober:
         Raises:
             ValueError: the game is over, or it is another one.
         """
-        if isinstance(self._asked, Solver):
-            return self._asked.actions(position, limit, show, leads)
-        values = self._asked.actions(position)
+        asked = self.at(position)._asked
+        if isinstance(asked, Solver):
+            return asked.actions(position, limit, show, leads)
+        values = asked.actions(position)
         return {action: Answer.exact(value) for action, value in values.items()}
 
 
@@ -96,7 +106,11 @@ def prober_of(
     Raises:
         FileNotFoundError, ValueError: as for `table_of` and `solver_of`.
     """
-    return Prober(table_of(game, table) or solver_of(game, memory, threads))
+    found = table_of(game, table)
+    if found is None:
+        return Prober(solver_of(game, memory, threads))
+    is_whole = found.knows(game.start(0).states)[0]
+    return Prober(found, None if is_whole else solver_of(game, memory, threads))
 
 
 def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver:

@@ -71,7 +71,10 @@ class TableSolution(Solution):
         """
 
     def knows(self, states: np.ndarray) -> np.ndarray:
-        """Which positions have values, bool[N]: all, unless a subclass says otherwise."""
+        """Which positions have values, bool[N]: all, unless a subclass says otherwise.
+
+        Where the start of a game has one, all have.
+        """
         return np.ones(len(states), bool)
 
     @abstractmethod

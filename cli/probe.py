@@ -19,9 +19,10 @@ from .resources import add_threads, read_bytes, read_count
 
 _DESCRIPTION = """\
 Print the exact value of a position, and of each legal action, the best first: what it is worth to
-the player to move with best play. The source depends on the game. Osiron has a table of all
-positions, with the plies to the end. Corso up to 5 x 5 has its own search, which takes seconds, or
-minutes in the first few plies. In the other games late positions can be searched to the end.
+the player to move with best play. The source depends on the game. Osiron has tables of all
+positions in which all pieces are placed, with the plies to the end. Corso up to 5 x 5 has its own
+search, which takes seconds, or minutes in the first few plies. In the other games late positions
+can be searched to the end.
 
   ludarium probe osiron --moves "b1-c1 c2-c1"
   ludarium probe corso --moves "c3 b2 b3 c3!"
@@ -90,7 +91,7 @@ def run(given: argparse.Namespace) -> int:
             "the game is over after these moves, nothing is left to choose (--back takes moves "
             f"back):\n{position.board_text()}"
         )
-    prober = prober_of(game, given.memory, given.threads, given.table)
+    prober = prober_of(game, given.memory, given.threads, given.table).at(position)
     started = time.perf_counter()
     with searching("actions answered") as show:
         answers = prober.actions(position, given.limit, show, not given.outcome)

@@ -5,7 +5,7 @@
     games/index.json                   what there is to play, see `Variant`
     games/NAME.wasm, NAME.scene.json   rules and search of a game with its options, and its picture
     networks/, levels/, rules/         agents, their levels of strength, rules as HTML
-    exact/                             exact values: modules, and the tables that they take
+    exact/                             modules with exact values
     site.json                          all files, those that wait until they are wanted, a digest
 
 Every address within is relative, so a folder works on any host and under any path. A site is made
@@ -49,7 +49,7 @@ from .build import is_current_module, scene_content, write_module
 from .variants import Variant
 from .vendor import Library, licences
 from .wasm import Limits, build_module, module_name
-from .wasm.exact import build_solver, solver_digest, source_text, table_file, table_name
+from .wasm.exact import build_solver, solver_digest, source_text
 
 _HERE = Path(__file__).parent
 
@@ -337,20 +337,15 @@ class _Parts:
         address = f"games/{module_name(variant.game)}.wasm"
         return self._add_part(address, lambda path: is_current_module(path, Limits()), make)
 
-    def _add_exact(self, game: Game) -> dict[str, str | None]:
+    def _add_exact(self, game: Game) -> dict[str, str]:
         """Add what finds exact values of a game's positions; their names tell what they are of."""
 
         def make(path: Path) -> None:
             self._say(f"compiling what finds exact values of {game}")
             write_file(path, build_solver(game).content)
 
-        def make_table(path: Path) -> None:
-            write_file(path, table_file(game) or b"")
-
         parts = _exact_parts(game)
-        self._add_part(str(parts["module"]), Path.is_file, make)
-        if parts["table"] is not None:
-            self._add_part(parts["table"], Path.is_file, make_table)
+        self._add_part(parts["module"], Path.is_file, make)
         return parts
 
     def _add_network(self, variant: Variant) -> str | None:
@@ -380,13 +375,12 @@ class _Parts:
         return address
 
 
-def _exact_parts(game: Game) -> dict[str, str | None]:
-    """What the list says of a game's exact values: addresses of a module and of its table."""
-    digest, name = solver_digest(game), table_name(game)
+def _exact_parts(game: Game) -> dict[str, str]:
+    """What the list says of a game's exact values, and the address of their module."""
+    digest = solver_digest(game)
     return {
         "source": source_text(game),
         "module": f"{EXACT}{module_name(game)}-{digest[:12]}.wasm",
-        "table": None if name is None else f"{EXACT}{name}.table",
     }
 
 

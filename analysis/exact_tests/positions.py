@@ -256,7 +256,8 @@ def _known_values(game: Game, limit: int, leads: bool) -> _Known:
 def _looked_up(table: TableSolution, played: _Played) -> Iterator[ExactPosition]:
     origin, states = played
     first = len(origin.actions) - len(states)
-    for index, values in enumerate(table.action_values(states)):
+    known = np.flatnonzero(table.knows(states))
+    for index, values in zip(known.tolist(), table.action_values(states[known]), strict=True):
         legal = np.flatnonzero(values != ILLEGAL)
         results = dict(zip(legal.tolist(), np.sign(values[legal]).tolist(), strict=True))
         position = Position.of_state(table.game, states[index])

@@ -5,9 +5,9 @@
 ``solution`` answers from them.
 """
 
-from .colourings import MOVEMENTS, RuleSet, all_rule_sets
+from .colourings import MOVEMENTS, RuleSet, all_rule_sets, view_record
 from .retrograde import Counts, SolvedTable, table_path
-from .solution import OsironSolution, rules_of
+from .solution import OsironSolution, view_of_game
 
 __all__ = [
     "MOVEMENTS",
@@ -16,6 +16,7 @@ __all__ = [
     "RuleSet",
     "SolvedTable",
     "all_rule_sets",
-    "rules_of",
     "table_path",
+    "view_of_game",
+    "view_record",
 ]

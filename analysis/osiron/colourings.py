@@ -29,7 +29,8 @@ _HALVES = np.arange(1 << _HALF)
 _SIZES = np.bitwise_count(_HALVES)
 #: The halves of each size, in rising order.
 _OF_SIZE = [_HALVES[size == _SIZES] for size in range(_HALF + 1)]
-_UNREACHABLE = 1 << SPACES  # a space that is not there, in place of a circle that does not count
+#: A space that is not there, in place of a circle that does not count.
+UNREACHABLE = 1 << SPACES
 
 #: The first pair and the one after the last of each kind.
 _BORDERING, _POINTING = (0, BORDERING_PAIRS), (BORDERING_PAIRS, PAIRS)
@@ -98,9 +99,7 @@ def all_rule_sets(movement: str) -> list[RuleSet]:
         own = light ^ (ALL_SPACES * player)
         spaces = set_of(CIRCLE_SPACES[circle])
         full |= (own & spaces == spaces).astype(np.int64) << (CIRCLES * player + circle)
-    found = {
-        view_of(movement, _excluded_of(code), 0)[0] for code in np.unique(full).tolist()
-    }
+    found = {view_of(movement, _excluded_of(code), 0)[0] for code in np.unique(full).tolist()}
     return sorted(found)
 
 
@@ -209,6 +208,6 @@ def all_colourings() -> np.ndarray:
 def _goals(excluded: Sequence[int]) -> list[int]:
     """The circles that count for a player."""
     return [
-        _UNREACHABLE if circle in excluded else set_of(spaces)
+        UNREACHABLE if circle in excluded else set_of(spaces)
         for circle, spaces in enumerate(CIRCLE_SPACES)
     ]

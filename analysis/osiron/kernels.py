@@ -122,7 +122,10 @@ def mark_parents(board, phase, spaces, before, after, marks):
 
 @part
 def best_actions(board, phase, spaces, words, layer):
-    """The word of a place, from what was decided about its children before ``layer``."""
+    """The word of a marked place, from what was decided about its children before ``layer``.
+
+    It has a child, by which it was marked, and so two at least.
+    """
     later = following(board, phase) * COLOURINGS
     best = second = ILLEGAL
     best_pair = NO_PAIR
@@ -139,8 +142,6 @@ def best_actions(board, phase, spaces, words, layer):
                 best_pair = pair
             elif value > second:
                 second = value
-    if best_pair == NO_PAIR:  # no action: a draw
-        best = second = 0
     return packed(best, second, best_pair)
 
 

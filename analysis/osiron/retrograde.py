@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Counts:
 
     Attributes:
         wins: by plies to the end; ``losses`` the same.
-        drawn: neither won nor lost; somebody can move.
+        drawn: neither won nor lost, with a legal exchange.
         without_exchange: the mover has no legal exchange, so that the game is a draw.
     """
 
@@ -119,9 +119,7 @@ class SolvedTable:
         return table
 
     @classmethod
-    def solve(
-        cls, rules: RuleSet, show: Show | None = None, threads: int | None = None
-    ) -> Self:
+    def solve(cls, rules: RuleSet, show: Show | None = None, threads: int | None = None) -> Self:
         """Solve from the end backwards.
 
         Args:

@@ -47,8 +47,7 @@ class OsironSolution(TableSolution):
         if table is not None:
             self._tables[table.rules] = table
         if not self._has_placing:
-            state = game.start(0).states[0]
-            rules, _ = self._view(state)
+            rules, _ = self._view(game.start(0).states[0])
             if table is not None and table.rules != rules:
                 raise ValueError(f"the table is one of {table.rules}; {game} needs {rules}")
             self._table(rules)
@@ -70,7 +69,7 @@ class OsironSolution(TableSolution):
             FileNotFoundError: there is no such file.
             ValueError: it is no table, or for other rules, or damaged, or the game has no start.
         """
-        return cls(game, SolvedTable.load(path, rules_of(game)))
+        return cls(game, SolvedTable.load(path, view_of_game(game)[0]))
 
     def knows(self, states: np.ndarray) -> np.ndarray:
         """Where all pieces are placed; see `TableSolution.knows`."""
@@ -108,7 +107,7 @@ class OsironSolution(TableSolution):
         if not self.knows(states[going]).all():
             raise ValueError(
                 "no exact value is known while pieces are placed; ask about a position in which "
-                "all are, or about a start of 24 letters (setup=LLLLLLLLLLLLDDDDDDDDDDDD)"
+                "all are, or about a start of 24 letters (setup=LLLLLDLLLDLLDDLDDDDLDDDD)"
             )
         _, first, classes = np.unique(
             states["counting"][going], axis=0, return_index=True, return_inverse=True
@@ -148,8 +147,8 @@ def view_of_state(game: Game, state: np.record) -> tuple[RuleSet, np.ndarray]:
     return view_of(game.options["movement"], excluded, opener=int(has_placing(game)))
 
 
-def rules_of(game: Game) -> RuleSet:
-    """The rule set of a game.
+def view_of_game(game: Game) -> tuple[RuleSet, np.ndarray]:
+    """The rule set of a game whose start decides it, see `view_of`.
 
     Raises:
         ValueError: the players decide it by placing their pieces.
@@ -157,6 +156,6 @@ def rules_of(game: Game) -> RuleSet:
     if has_placing(game):
         raise ValueError(
             f"{game} has no table of its own: the placing decides which circles do not count. "
-            "Take a start of 24 letters, such as setup=LLLLLLLLLLLLDDDDDDDDDDDD"
+            "Take a start of 24 letters, such as setup=LLLLLDLLLDLLDDLDDDDLDDDD"
         )
-    return view_of_state(game, game.start(0).states[0])[0]
+    return view_of_state(game, game.start(0).states[0])

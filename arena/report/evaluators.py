@@ -160,7 +160,8 @@ def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:
         return EnumeratedValues(game, positions)
     solved = SOLVED.get(game.name)
     if solved is not None and issubclass(solved, TableSolution):
-        return TableValues(solved.of(game))
+        table = solved.of(game)
+        return TableValues(table) if table.knows(game.start(0).states)[0] else None
     return None
 
 

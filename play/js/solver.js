@@ -21,7 +21,6 @@ export class Solver {
   #memory;
   #functions;
   #about;
-  #isReady;
 
   /** Called by `load`. */
   constructor(module, manifest) {
@@ -30,13 +29,12 @@ export class Solver {
     this.#about = manifest.solver;
     this.#functions = exports;
     this.#memory = new Memory(exports, manifest.arrays);
-    this.#isReady = manifest.solver.table === null;
-    if (this.#isReady) exports.solver_learn();
+    exports.solver_learn();
   }
 
   /**
    * @param {string | URL | Response | BufferSource | WebAssembly.Module} source as for `Engine.load`.
-   * @returns {Promise<Solver>} ready, unless `needsTable`: then `learn` comes first.
+   * @returns {Promise<Solver>}
    * @throws {Error} it is no such module.
    */
   static async load(source) {
@@ -51,31 +49,6 @@ export class Solver {
   /** Where the values come from, in words. */
   get source() {
     return this.#about.source;
-  }
-
-  /** Whether a table is to be given to `learn` before the first question. */
-  get needsTable() {
-    return !this.#isReady;
-  }
-
-  /**
-   * Take the table of all positions.
-   * @param {ArrayBuffer | Uint8Array} packed the content of its file.
-   * @throws {Error} this program cannot unpack it, or it is another one.
-   */
-  async learn(packed) {
-    if (typeof DecompressionStream === "undefined") {
-      throw new Error("this browser cannot unpack the table of exact values; a newer one can");
-    }
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-    const room = this.#memory.bytes("solver_table");
-    if (bytes.length !== room.length) {
-      throw new RangeError(`the table has ${bytes.length} bytes; this module takes ${room.length}`);
-    }
-    room.set(bytes);
-    this.#functions.solver_learn();
-    this.#isReady = true;
   }
 
   /** Positions searched so far. */
@@ -95,7 +68,6 @@ export class Solver {
    *   left to find out; `nodes`, the positions searched for it.
    */
   async solve(record, { time = Infinity, leads = true, signal, onProgress = () => {} } = {}) {
-    if (this.needsTable) throw new Error("the table of exact values was not given");
     const states = this.#memory.bytes("solver_states");
     if (record.length !== states.length) throw new RangeError("this is a position of another game");
     const began = performance.now();

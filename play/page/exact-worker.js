@@ -1,7 +1,7 @@
 /**
- * The thread that finds exact values: a table of all positions, or a search to the end of the game.
+ * The thread that finds exact values: the analysis of all positions, or a search to the end of the game.
  *
- * Serves (see serving.js) "open" (module, table: addresses) and "solve" (record, time, leads); a
+ * Serves (see serving.js) "open" (module: an address) and "solve" (record, time, leads); a
  * solve tells `{id, found}` on the way.
  */
 
@@ -18,11 +18,8 @@ async function bytesOf(address) {
   return answer.arrayBuffer();
 }
 
-async function open({ module, table }) {
-  const [program, packed] = await Promise.all([bytesOf(module), table && bytesOf(table)]);
-  const opened = await Solver.load(program);
-  if (opened.needsTable) await opened.learn(packed);
-  solver = opened;
+async function open({ module }) {
+  solver = await Solver.load(await bytesOf(module));
   return { source: solver.source };
 }
 

@@ -1,21 +1,18 @@
 """Modules with the exact values of a game's positions, apart from those that play it.
 
-They are made of what `ludarium.analysis.probing` asks: the table of Osiron, the search made for
-Corso, or the search to the end that serves every game.
+They are made of what `ludarium.analysis.probing` asks: the analysis of all positions of Osiron, the
+search made for Corso, or the search to the end that serves every game.
 """
 
 from __future__ import annotations
 
-import gzip
 from types import ModuleType
 from typing import Any
 
-from ludarium.analysis.osiron import OsironSolution, rule_set
-from ludarium.analysis.osiron import kernels as osiron_kernels
+from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.osiron.kernels import WIN
 from ludarium.analysis.probing import source_of
 from ludarium.analysis.search import EndgameSolver
-from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 
@@ -56,30 +53,6 @@ def source_text(game: Game) -> str:
     return source_of(game).source
 
 
-def table_file(game: Game) -> bytes | None:
-    """The file that a module with exact values has to be given; None where it needs none.
-
-    The table of all positions, solved now if it is not kept yet: some seconds. gzip, the same
-    bytes for the same table.
-
-    Raises:
-        ValueError: the table that is kept is damaged.
-    """
-    if _templates(game) is not solve_osiron:
-        return None
-    return gzip.compress(OsironSolution.of(game).planes().tobytes(), 9, mtime=0)
-
-
-def table_name(game: Game) -> str | None:
-    """The name of that file, without an ending: games with the same rules share it.
-
-    It has a digest of what the table is made by.
-    """
-    if _templates(game) is not solve_osiron:
-        return None
-    return f"osiron-{rule_set(game)}-{sources_of(osiron_kernels, game.rules)}"
-
-
 def _build(game: Game) -> Module:
     templates = _templates(game)
     about = {"sources": solver_digest(game), "solver": _about_values(game)}
@@ -108,4 +81,4 @@ def _about_values(game: Game) -> dict[str, Any]:
         told = {"told": "lead", "span": EndgameSolver.span_of(game), "most": game.max_score}
     else:
         told = {"told": None}
-    return {"source": source_text(game), "table": table_name(game), **told}
+    return {"source": source_text(game), **told}

@@ -1,6 +1,8 @@
-"""What a module that looks up in the table of Osiron exports; see `solving`.
+"""What a module that solves Osiron exports; see `solving`.
 
-Template functions (see ``ludarium.envs.engine.compile``), which need none of the rules.
+Template functions (see ``ludarium.envs.engine.compile``): ``rules`` are Osiron's. No table comes
+along: the module makes the one that the first question needs, by the same retrograde analysis as in
+Python, and keeps it until a position comes in which other circles do not count.
 """
 
 from typing import Any, NamedTuple
@@ -8,49 +10,83 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludarium.analysis.osiron import kernels as osiron
-from ludarium.analysis.osiron.colourings import board_record
-from ludarium.analysis.osiron.kernels import COLOURINGS, ILLEGAL, WIN, packed
-from ludarium.envs.engine.compile import kernel
+from ludarium.analysis.osiron import view_record
+from ludarium.analysis.osiron.colourings import UNREACHABLE, RuleSet, board_record
+from ludarium.analysis.osiron.kernels import COLOURINGS, ILLEGAL, WIN
+from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.rule import record_dtype
+from ludarium.envs.osiron.rules import CIRCLES, SPACES
 
 from .solving import BOUND, forget_bounds, note_bounds
 
 rules: Any = None  # Osiron's rule module, filled in by `specialise`
 
 # Compiled along with the kernels below that call them.
+start = osiron.start
+decide = osiron.decide
 look_up = osiron.look_up
 look_up_actions = osiron.look_up_actions
 
+#: How far the analysis is: the circles that count in it, as a position has them, the layer (0
+#: while finished games are looked for), the next place in it, and how many have changed.
+PROGRESS = record_dtype(
+    ("counting", np.int32, (2,)),
+    ("layer", np.int64),
+    ("place", np.int64),
+    ("changed", np.int64),
+    ("decided", np.int64),
+    ("is_solved", np.int64),
+)
+
 
 class Solver(NamedTuple):
-    """The memory of what looks up in the table, with A actions.
+    """The memory of the analysis, with A actions and P phases.
 
     Attributes:
         states: structured [1], the position that is asked about.
         bounds: `BOUND` [A + 1].
-        boards: the board, as ``ludarium.analysis.osiron.kernels`` take it.
-        table: uint8[3, N], what the file has: `OsironSolution.planes`.
-        words: int32[N], the same as the kernels take it.
+        tables: the constants of the rules.
+        circles: int32[7], the spaces of each circle.
+        progress: `PROGRESS` [1].
+        boards, views, colourings, words, odd_marks, even_marks: as
+            ``ludarium.analysis.osiron.kernels`` take them; the marks of odd and of even layers.
         value: int8[1]; values: int8[1, A]: what they return.
     """
 
     states: np.ndarray
     bounds: np.ndarray
+    tables: np.ndarray
+    circles: np.ndarray
+    progress: np.ndarray
     boards: np.ndarray
-    table: np.ndarray
+    views: np.ndarray
+    colourings: np.ndarray
     words: np.ndarray
+    odd_marks: np.ndarray
+    even_marks: np.ndarray
     value: np.ndarray
     values: np.ndarray
 
 
 def solver_memory(game: Game) -> Solver:
-    """The memory, with an empty table."""
+    """The memory, in which nothing is solved yet."""
+    all_count = RuleSet(game.options["movement"], ((), ()))
+    board = board_record(all_count)
+    places = all_count.phases * COLOURINGS
     return Solver(
         states=game.new_states(1),
         bounds=np.zeros(game.num_actions + 1, BOUND),
-        boards=board_record(game),
-        table=np.zeros((3, COLOURINGS), np.uint8),
-        words=np.zeros(COLOURINGS, np.int32),
+        tables=game.tables,
+        circles=board["goals"][0, 0].copy(),
+        progress=np.zeros(1, PROGRESS),
+        boards=board,
+        # From an empty start player 1, who places last, begins the rounds.
+        views=view_record(np.arange(SPACES), exchanged=int(game.options["setup"] == "empty")),
+        colourings=np.zeros(COLOURINGS, np.int32),
+        words=np.zeros(places, np.int32),
+        odd_marks=np.zeros(places, np.uint8),
+        even_marks=np.zeros(places, np.uint8),
         value=np.zeros(1, np.int8),
         values=np.zeros((1, game.num_actions), np.int8),
     )
@@ -58,39 +94,123 @@ def solver_memory(game: Game) -> Solver:
 
 @kernel
 def solver_begin(solver):
-    """Turn to the position in ``states``: write the values of its legal actions, and its own."""
-    bounds = solver.bounds
-    actions = len(bounds) - 1
+    """Turn to the position in ``states``: write its legal actions, and values if they are there.
+
+    If other circles count than in the table, the analysis begins anew.
+    """
+    state, bounds, progress = solver.states[0], solver.bounds, solver.progress[0]
     forget_bounds(bounds, WIN)
-    look_up(solver.boards, solver.words, solver.states, solver.value)
-    look_up_actions(solver.boards, solver.words, solver.states, solver.values)
-    for action in range(actions):
-        bounds[action].is_legal = int(solver.values[0, action] != ILLEGAL)
-    for action in range(actions):
-        if bounds[action].is_legal:
-            bounds[action].low = solver.values[0, action]
-            bounds[action].high = solver.values[0, action]
-    if solver.value[0] != ILLEGAL:
-        note_bounds(bounds, actions, int(solver.value[0]), int(solver.value[0]))
+    for action in range(len(bounds) - 1):
+        bounds[action].is_legal = int(rules.is_legal(solver.tables[0], state, action))
+    if state.empty == 0:
+        is_same = True
+        for player in range(2):
+            is_same &= progress.counting[player] == state.counting[player]
+        if not is_same:
+            begin_anew(solver)
+        if progress.is_solved:
+            note_values(solver)
 
 
 @kernel
 def solver_ask(solver, action, leads, budget):
-    """All is known from the beginning."""
-    return 1
+    """Go on with the analysis, by about ``budget`` places; all questions have the same answer.
+
+    Returns:
+        1 if all is known that can be known, 0 if the budget was spent. Nothing can be known while
+        pieces are placed.
+    """
+    progress = solver.progress[0]
+    if solver.states[0].empty == 0 and not progress.is_solved:
+        go_on(solver, budget)
+        if progress.is_solved:
+            note_values(solver)
+    return int(solver.states[0].empty != 0 or progress.is_solved != 0)
 
 
 @kernel
 def solver_learn(solver):
-    """Make the words of what was written into ``table``; returns how many."""
-    for number in range(len(solver.words)):
-        best = int(solver.table[0, number]) - 128
-        second = int(solver.table[1, number]) - 128
-        solver.words[number] = packed(best, second, int(solver.table[2, number]))
-    return len(solver.words)
+    """Write the colourings in rising order; returns how many.
+
+    The next larger number with as many bits is made as in "HAKMEM" (Beeler, Gosper and
+    Schroeppel, 1972), item 175.
+    """
+    spaces = (1 << SPACES // 2) - 1
+    for number in range(COLOURINGS):
+        solver.colourings[number] = spaces
+        lowest = spaces & -spaces
+        carried = spaces + lowest
+        spaces = ((spaces ^ carried) >> 2) // lowest | carried
+    return COLOURINGS
 
 
 @kernel
 def solver_nodes(solver):
-    """Positions searched: none."""
-    return 0
+    """Colourings that were won or lost so far, each counted in every phase."""
+    return solver.progress[0].decided
+
+
+@part
+def begin_anew(solver):
+    """Forget the table, and take the circles that count from the position."""
+    state, board, progress = solver.states[0], solver.boards[0], solver.progress[0]
+    for player in range(2):
+        progress.counting[player] = state.counting[player]
+        seat = player ^ int(solver.views[0].exchanged)
+        for circle in range(CIRCLES):
+            is_counting = int(state.counting[player]) >> 4 * circle + 3 & 1
+            board.goals[seat, circle] = solver.circles[circle] if is_counting else UNREACHABLE
+    for place in range(len(solver.words)):
+        solver.odd_marks[place] = 0
+        solver.even_marks[place] = 0
+    progress.layer = 0
+    progress.place = 0
+    progress.changed = 0
+    progress.is_solved = 0
+
+
+@part
+def go_on(solver, budget):
+    """Look at ``budget`` further places, or at those that are left."""
+    progress = solver.progress[0]
+    boards, colourings, words = solver.boards, solver.colourings, solver.words
+    left = budget
+    while left > 0 and not progress.is_solved:
+        begin = progress.place
+        end = min(begin + left, len(words))
+        if progress.layer == 0:
+            start(boards, colourings, words, solver.odd_marks, begin, end)
+        elif progress.layer & 1:
+            marks, later = solver.odd_marks, solver.even_marks
+            progress.changed += decide(
+                boards, colourings, words, marks, later, progress.layer, begin, end
+            )
+        else:
+            marks, later = solver.even_marks, solver.odd_marks
+            progress.changed += decide(
+                boards, colourings, words, marks, later, progress.layer, begin, end
+            )
+        left -= end - begin
+        progress.place = end
+        if end == len(words):
+            progress.is_solved = int(progress.layer > 0 and progress.changed == 0)
+            progress.decided += progress.changed
+            progress.layer += 1
+            progress.place = 0
+            progress.changed = 0
+
+
+@part
+def note_values(solver):
+    """Write the values of the position and of its actions."""
+    bounds = solver.bounds
+    actions = len(bounds) - 1
+    arguments = (solver.boards, solver.views, solver.tables, solver.words, solver.states)
+    look_up(*arguments, solver.value)
+    look_up_actions(*arguments, solver.values)
+    for action in range(actions):
+        if solver.values[0, action] != ILLEGAL:
+            bounds[action].low = solver.values[0, action]
+            bounds[action].high = solver.values[0, action]
+    if solver.value[0] != ILLEGAL:
+        note_bounds(bounds, actions, int(solver.value[0]), int(solver.value[0]))

@@ -10,40 +10,66 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis import ILLEGAL, Answer, Solution, Value, solution_of
-from ludarium.analysis.osiron import OsironSolution, Totals, table_path
+from ludarium.analysis import ILLEGAL, Answer, Value, solution_of
+from ludarium.analysis.osiron import (
+    OsironSolution,
+    SolvedTable,
+    all_rule_sets,
+    table_path,
+    view_of_game,
+)
 from ludarium.analysis.osiron.colourings import all_colourings
 from ludarium.analysis.osiron.kernels import COLOURINGS, WIN
+from ludarium.analysis.probing import prober_of
 from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.osiron.board import HEXAGON
 from ludarium.training.agents import AlphaBetaAgent, make_agent
 from ludarium.training.agents.alphabeta import WIN as SEARCH_WIN
-from tests.references.osiron import CIRCLES, INDEX, PAIRS, ReferenceOsiron
+from tests.references.osiron import CIRCLES, INDEX, SPACES, space_name
 
 ALL = (1 << 24) - 1
-NO_PAIR = 30
-ENDS = np.array([[INDEX[space] for space in pair] for pair in PAIRS])
-SETUPS = ["beginner", "alternating"]
-#: The same as parameters: the second setup takes another solution.
-BOTH = ["beginner", pytest.param("alternating", marks=pytest.mark.slow)]
-#: From the alternating start to a position that is won in 3, but not by every action.
-MOVES = (
-    "d3-c4 c2-d1 c7-b7 a1-a2 c5-b5 b3-b4 d5-c6 b1-b2 b5-b4 b2-b3 b7-c7 b5-b6 c7-b7 a3-a4 b5-b6 "
-    "d1-c2 b6-b5 c7-c6"
-)
-
-# The same numbers came out of another program: all 31 values of each colouring and player kept
-# one by one, by value iteration in numpy, with the geometry of tests/references/osiron.py.
-TOTALS = {
-    "beginner": Totals(501662, 10306, 4545460, 7710306, 154898, 77527584, 17, 11),
-    "alternating": Totals(667800, 16752, 4240340, 10309092, 251580, 73061756, 17, 11),
+NO_PAIR = 51
+#: The spaces of each circle, as sets.
+ROUND = [sum(1 << INDEX[space] for space in around) for around in CIRCLES.values()]
+#: A start of each class: which circles are complete differs by more than symmetry.
+DIAGRAMS = {
+    "0-0": "DDDLDLLDDLDDDDLLLLLDLLLD",
+    "0-1": "DDDLDLDDDDLDLLLLLDDDLLLL",
+    "0-12": "DDDDDDDDDDDLLLLDLLLLLLLL",
+    "0-14": "DDDDLDDDDDLLLLDDDLLLLLLL",
+    "0-17": "DDDLLLDDDLLLLLLDDDLLLDDD",
+    "0-4": "LLLLLLLDDDDDLLDDDLDDLDLD",
+    "1-5": "LLLDLDLLLDDDLDDLDDDDLLDL",
+    "1-56": "LLLLLLLLLDDDLDDDDDDDDDLL",
+    "1-57": "LLLLLDLLLDDDLLDDDDDLLDDD",
+    "1-7": "LLLDLLLLLDLLLDLDDDDDDDDD",
+    "12-67": "LLLLLDLLLLLLDDDDDDLDDDDD",
 }
+#: The same with the colours exchanged, and so the other one to begin the rounds.
+EXCHANGED = {
+    f"{circles} exchanged": letters.translate(str.maketrans("LD", "DL"))
+    for circles, letters in DIAGRAMS.items()
+}
+STARTS = {"beginner": "beginner", "alternating": "alternating"} | DIAGRAMS | EXCHANGED
+#: Movement and start of the solutions that are tested: the first few, and the others when there is
+#: time, because each takes a table.
+FEW = [("basic", "beginner"), ("advanced", "beginner"), ("advanced", "0-12 exchanged")]
+MANY = [
+    *((movement, "alternating") for movement in ("basic", "advanced")),
+    *((movement, start) for movement in ("basic", "advanced") for start in DIAGRAMS),
+    *(("advanced", start) for start in EXCHANGED if ("advanced", start) not in FEW),
+]
+CASES = [*FEW, *(pytest.param(case, marks=pytest.mark.slow) for case in MANY)]
+#: From the alternating start, with advanced movement, to a position that is won in 3, but not by
+#: every action.
+MOVES = "b6-b5 c6-c7 a2-b3 d2-c3 b2-b1 c4-c5"
 
 
-def make_osiron(setup: str) -> Game:
+def make_osiron(movement: str, start: str) -> Game:
     """Without what the solution leaves out."""
-    return make_game("osiron", setup=setup, repetition=0, max_plies=10_000)
+    setup = STARTS.get(start, start)
+    return make_game("osiron", setup=setup, movement=movement, repetition=0, max_plies=10_000)
 
 
 @pytest.fixture(scope="module")
@@ -55,79 +81,81 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="module", params=BOTH)
-def solution(request: pytest.FixtureRequest, cache: Path) -> Solution:
-    return solution_of(make_osiron(request.param))
+@pytest.fixture(scope="module", params=CASES, ids="-".join)
+def solution(request: pytest.FixtureRequest, cache: Path) -> OsironSolution:
+    return OsironSolution.of(make_osiron(*request.param))
 
 
-def mixed_pairs(light: np.ndarray) -> np.ndarray:
-    """Which pairs of each colouring have ends of different colours, bool[N, 30]."""
-    return ((light[:, None] >> ENDS[:, 0]) ^ (light[:, None] >> ENDS[:, 1])) & 1 == 1
+def pairs_of(game: Game) -> np.ndarray:
+    """The spaces of each pair, by what the actions are called, int[N, 2]."""
+    names = [space_name(space) for space in SPACES]
+    texts = [text for text in game.action_names if text not in names]
+    return np.array([[names.index(name) for name in text.split("-")] for text in texts])
 
 
-def excluded_circles(game: Game, player: int) -> list[set[int]]:
-    """The spaces of each circle that does not count for a player."""
-    rules = "beginner" if game.options["setup"] == "beginner" else "alternating"
-    centres = ReferenceOsiron(rules).excluded[player]
-    return [{INDEX[space] for space in CIRCLES[centre]} for centre in sorted(centres)]
+def mixed_pairs(game: Game, light: np.ndarray) -> np.ndarray:
+    """Which pairs of each colouring have ends of different colours, bool[N, pairs]."""
+    ends = pairs_of(game)
+    return ((light[:, None] >> ends[:, 0]) ^ (light[:, None] >> ends[:, 1])) & 1 == 1
+
+
+def goals(game: Game, player: int) -> list[int]:
+    """The circles that count for a player."""
+    start = int(game.start(0).state.light) ^ (ALL * player)
+    return [circle for circle in ROUND if start & circle != circle]
 
 
 def is_finished(game: Game, light: np.ndarray) -> np.ndarray:
     """In which colourings somebody holds a circle that counts for them, bool[N]."""
     finished = np.zeros(len(light), bool)
     for player in (0, 1):
-        own = light ^ (ALL * player)
-        for around in CIRCLES.values():
-            spaces = {INDEX[space] for space in around}
-            if spaces not in excluded_circles(game, player):
-                circle = sum(1 << space for space in spaces)
-                finished |= own & circle == circle
+        for circle in goals(game, player):
+            finished |= (light ^ (ALL * player)) & circle == circle
     return finished
 
 
-def states_of(
-    game: Game, light: np.ndarray, mover: np.ndarray, forbidden: np.ndarray
-) -> np.ndarray:
-    """Positions of which only what the solution reads is filled in."""
-    states = game.new_states(len(light))
-    states["light"] = light
-    states["mover"] = mover
-    states["forbidden"] = forbidden
-    return states
-
-
-def complete(game: Game, states: np.ndarray) -> np.ndarray:
-    """The same positions to play on from: the rules write the rest, as for a start."""
+def complete(game: Game, light: np.ndarray, ply: np.ndarray, forbidden: np.ndarray) -> np.ndarray:
+    """Positions to play on from: the rules write the rest, as for a start."""
     tables = game.tables.copy()
-    tables["is_random"] = 0
-    whole = game.new_states(len(states))
-    mask, planes = np.empty(30, np.int8), np.empty(game.planes_shape, np.float32)
-    for row, state in enumerate(states):
-        tables["start"] = state["light"]
+    whole = game.new_states(len(light))
+    mask = np.empty(game.num_actions, np.int8)
+    planes = np.empty(game.planes_shape, np.float32)
+    for row, spaces in enumerate(light):
+        tables["start"] = spaces
         game.kernels.start_one(
             tables, whole[row : row + 1], np.ones((1, 2), np.int64), mask, planes
         )
-    whole["mover"] = states["mover"]
-    whole["forbidden"] = states["forbidden"]
+    whole["counting"] = game.start(0).state.counting
+    whole["ply"], whole["mover"], whole["forbidden"] = ply, ply % 2, forbidden
     return whole
 
 
 def random_states(game: Game, count: int, seed: int = 1) -> np.ndarray:
-    """Unfinished positions, uniform over colourings and movers; half have a forbidden pair."""
+    """Unfinished positions, uniform over colourings, movers and kinds of exchange.
+
+    Where a pair may be forbidden, one is in half of them.
+    """
     random = np.random.default_rng(seed)
     light = all_colourings()
     light = random.choice(light[~is_finished(game, light)], count)
-    forbidden = np.where(mixed_pairs(light), random.random((count, 30)), 0).argmax(axis=1)
-    forbidden = np.where(random.random(count) < 0.5, forbidden, NO_PAIR)
-    return states_of(game, light, random.integers(0, 2, count), forbidden)
+    mixed = mixed_pairs(game, light)
+    ply = random.integers(0, 4, count)
+    of_kind = np.ones(mixed.shape, bool)
+    may_forbid = np.ones(count, bool)
+    if game.options["movement"] == "advanced":
+        of_kind = (np.arange(51) >= 30) == (ply >= 2)[:, None]
+        may_forbid = ply % 2 == 1
+    can_move = (mixed & of_kind).any(axis=1)
+    forbidden = np.where(mixed & of_kind, random.random(mixed.shape), 0).argmax(axis=1)
+    forbidden = np.where(may_forbid & (random.random(count) < 0.5), forbidden, NO_PAIR)
+    return complete(game, light[can_move], ply[can_move], forbidden[can_move])
 
 
-def some_of_each_value(solution: Solution, most: int, seed: int = 1) -> np.ndarray:
+def some_of_each_value(solution: OsironSolution, most: int, seed: int = 1) -> np.ndarray:
     """Positions, up to ``most`` of each value that random ones have."""
-    states = random_states(solution.game, 300_000, seed)
+    states = random_states(solution.game, 30_000, seed)
     values = solution.values(states)
-    chosen = np.concatenate([states[values == value][:most] for value in np.unique(values)])
-    return complete(solution.game, chosen)
+    return np.concatenate([states[values == value][:most] for value in np.unique(values)])
 
 
 def test_colourings_are_all_halves_of_the_board_in_order() -> None:
@@ -135,34 +163,69 @@ def test_colourings_are_all_halves_of_the_board_in_order() -> None:
     assert len(colourings) == COLOURINGS == comb(24, 12)
     assert (np.bitwise_count(colourings) == 12).all()
     assert (np.diff(colourings) > 0).all()
-    # So each colouring has a second best action, as the analysis takes for granted.
-    assert min(mixed_pairs(part).sum(axis=1).min() for part in np.array_split(colourings, 9)) >= 2
 
 
-def test_totals(solution: Solution) -> None:
-    assert isinstance(solution, OsironSolution)
-    assert solution.totals == TOTALS[solution.game.options["setup"]]
+def test_all_colourings_but_six_have_two_exchanges_of_each_kind() -> None:
+    """So a colouring with an action has a second best one, as the analysis takes for granted."""
+    game = make_osiron("advanced", "beginner")
+    fewest, without = 24, 0
+    for part in np.array_split(all_colourings(), 9):
+        mixed = mixed_pairs(game, part)
+        bordering, pointing = mixed[:, :30].sum(axis=1), mixed[:, 30:].sum(axis=1)
+        without += int((pointing == 0).sum())
+        fewest = min(fewest, int(bordering.min()), int(pointing[pointing > 0].min()))
+    assert (fewest, without) == (2, 6)
 
 
-def test_totals_add_up_to_the_unfinished_positions(solution: Solution) -> None:
-    assert isinstance(solution, OsironSolution)
+def test_there_are_eleven_classes_of_starts() -> None:
+    """Counted without the symmetries that the analysis uses: each start leads to one of the 11."""
     light = all_colourings()
-    light = light[~is_finished(solution.game, light)]
-    pairs = sum(int(mixed_pairs(part).sum()) for part in np.array_split(light, 9))
-    totals = solution.totals
-    assert totals.won + totals.lost + totals.drawn == 2 * len(light)
-    assert totals.won_all + totals.lost_all + totals.drawn_all == 2 * (len(light) + pairs)
+    codes = [
+        ((light ^ (ALL * player)) & circle == circle).astype(int)
+        for player in (0, 1)
+        for circle in ROUND
+    ]
+    complete = sum(code << place for place, code in enumerate(codes))
+    found = {"basic": set(), "advanced": set()}
+    for movement, rules in found.items():
+        for code in np.unique(complete).tolist():
+            spaces = int(light[complete == code][0])
+            letters = "".join("DL"[spaces >> space & 1] for space in range(24))
+            rules.add(view_of_game(make_osiron(movement, letters))[0])
+    assert sorted(found["basic"]) == all_rule_sets("basic")
+    assert sorted(found["advanced"]) == all_rule_sets("advanced")
+    assert {rules.circles for rules in found["basic"]} == set(DIAGRAMS)
+    assert len(found["advanced"]) == 18
+
+
+def test_starts_of_the_tests_have_the_classes_that_they_are_called_by() -> None:
+    for circles, letters in DIAGRAMS.items():
+        for movement in ("basic", "advanced"):
+            assert view_of_game(make_osiron(movement, letters))[0].circles == circles
+    assert str(view_of_game(make_osiron("basic", "beginner"))[0]) == "basic-12-67"
+    assert str(view_of_game(make_osiron("advanced", "random"))[0]) == "advanced-0-0"
+
+
+def test_counts_add_up_to_the_unfinished_positions(solution: OsironSolution) -> None:
+    game = solution.game
+    rules, _ = view_of_game(game)
+    light = all_colourings()
+    light = light[~is_finished(game, light)]
+    parts = np.array_split(light, 9)
+    pairs = np.sum([mixed_pairs(game, part).sum(axis=0) for part in parts], axis=0)
+    of_kind = (int(pairs[:30].sum()), int(pairs[30:].sum()))
+    for phase, counts in enumerate(SolvedTable.of(rules).counts):
+        expected = [len(light), of_kind[phase // 2]][: len(counts)]
+        assert [c.won + c.lost + c.drawn + c.without_exchange for c in counts] == expected
 
 
 @pytest.mark.slow
-def test_forward_search_finds_the_same_wins_and_losses(solution: Solution) -> None:
+@pytest.mark.parametrize("solution", [*FEW[:2], ("advanced", "alternating")], indirect=True)
+def test_forward_search_finds_the_same_wins_and_losses(solution: OsironSolution) -> None:
     """Alpha-beta over the game's own rules proves exactly what ends within its horizon."""
     depth = 5
     states = np.concatenate(
-        [
-            some_of_each_value(solution, 200),
-            complete(solution.game, random_states(solution.game, 1500, seed=2)),
-        ]
+        [some_of_each_value(solution, 200), random_states(solution.game, 1500, seed=2)]
     )
     found = AlphaBetaAgent(solution.game, depth, seed=1).search(states).values.astype(np.int64)
     found *= 1 - 2 * states["mover"].astype(np.int64)
@@ -177,16 +240,18 @@ def test_forward_search_finds_the_same_wins_and_losses(solution: Solution) -> No
     assert (~is_proven).sum() > 1000
 
 
-def expected_of(child: Position, mover: int, solution: Solution) -> Value:
+def expected_of(child: Position, mover: int, solution: OsironSolution) -> Value:
     """What an action that leads to ``child`` is worth to the player who took it."""
     if child.is_over:
-        return Value(child.rewards[mover], plies=1)
+        reward = child.rewards[mover]
+        return Value(reward, plies=1 if reward else None)
     value = solution.value(child)
     return Value(-value.outcome, plies=None if value.plies is None else value.plies + 1)
 
 
-def test_each_value_follows_from_playing_each_action(solution: Solution) -> None:
-    for state in some_of_each_value(solution, 60, seed=3):
+def test_each_value_follows_from_playing_each_action(solution: OsironSolution) -> None:
+    states = [some_of_each_value(solution, 60, seed=3), random_states(solution.game, 500, seed=4)]
+    for state in np.concatenate(states):
         position = Position.of_state(solution.game, state)
         actions = solution.actions(position)
         assert sorted(actions) == position.legal_actions.tolist()
@@ -199,30 +264,28 @@ def test_each_value_follows_from_playing_each_action(solution: Solution) -> None
         assert solution.value(position) == worth[0]
 
 
-def test_symmetric_positions_are_worth_the_same(solution: Solution) -> None:
+def test_symmetric_positions_are_worth_the_same(solution: OsironSolution) -> None:
     game = solution.game
-    kept = [set().union(*excluded_circles(game, player)) for player in (0, 1)]
+    kept = [set(goals(game, player)) for player in (0, 1)]
+
+    def moved(spaces: np.ndarray, image: np.ndarray) -> np.ndarray:
+        return ((spaces[:, None] >> np.arange(24) & 1) << image).sum(axis=1)
+
     images = [
         image
         for image in HEXAGON
-        if all({int(image[space]) for space in spaces} == spaces for spaces in kept)
+        if all(set(moved(np.array([*circles]), image).tolist()) == circles for circles in kept)
     ]
-    assert len(images) == (2 if game.options["setup"] == "beginner" else 12)
-    states = some_of_each_value(solution, 100, seed=4)
-    states["forbidden"] = NO_PAIR
-    light, mover = states["light"], states["mover"]
+    states = some_of_each_value(solution, 100, seed=5)
+    states = states[states["forbidden"] == NO_PAIR]
     values = solution.values(states)
-    spaces = light[:, None] >> np.arange(24) & 1
     for image in images:
-        moved = (spaces << image).sum(axis=1)
-        assert (solution.values(states_of(game, moved, mover, states["forbidden"])) == values).all()
-    # The colours exchanged; for the beginner rules the board is turned by half then.
-    turned = (spaces[:, ::-1] << np.arange(24)).sum(axis=1) ^ ALL
-    other = states_of(game, turned, 1 - mover, states["forbidden"])
-    assert (solution.values(other) == values).all()
+        other = states.copy()
+        other["light"] = moved(states["light"], image)
+        assert (solution.values(other) == values).all()
 
 
-def test_finished_games_and_illegal_actions_have_no_value(solution: Solution) -> None:
+def test_finished_games_and_illegal_actions_have_no_value(solution: OsironSolution) -> None:
     states = some_of_each_value(solution, 5)
     values = solution.action_values(states)
     for state, row in zip(states, values, strict=True):
@@ -235,48 +298,116 @@ def test_finished_games_and_illegal_actions_have_no_value(solution: Solution) ->
         solution.value(Position.of_state(solution.game, states[0]))
 
 
-def test_the_start_is_a_draw(solution: Solution) -> None:
+@pytest.mark.parametrize(
+    "solution",
+    [*FEW[:2], *(pytest.param(c, marks=pytest.mark.slow) for c in MANY[:2])],
+    indirect=True,
+)
+def test_the_named_starts_are_draws(solution: OsironSolution) -> None:
     assert solution.value(solution.game.start()) == Value(0)
 
 
 @pytest.mark.slow
 def test_the_result_does_not_depend_on_the_threads(cache: Path, tmp_path: Path) -> None:
-    game = make_osiron("beginner")
-    first = OsironSolution.solve(game, threads=1).save(tmp_path / "1")
-    second = OsironSolution.solve(game, threads=3).save(tmp_path / "3")
+    (rules,) = (each for each in all_rule_sets("basic") if each.circles == "0-14")
+    first = SolvedTable.solve(rules, threads=1).save(tmp_path / "1")
+    second = SolvedTable.solve(rules, threads=3).save(tmp_path / "3")
     assert first.read_bytes() == second.read_bytes()
     with pytest.raises(ValueError, match="threads are 1 or more, not 0"):
-        OsironSolution.solve(game, threads=0)
+        SolvedTable.solve(rules, threads=0)
 
 
-def test_a_table_answers_as_the_solution_that_wrote_it(solution: Solution, tmp_path: Path) -> None:
-    assert isinstance(solution, OsironSolution)
-    loaded = OsironSolution.load(solution.save(tmp_path / "x"), solution.game)
+def test_a_table_answers_as_the_solution_that_wrote_it(cache: Path, tmp_path: Path) -> None:
+    solution = OsironSolution.of(make_osiron("basic", "beginner"))
+    rules, _ = view_of_game(solution.game)
+    table = SolvedTable.of(rules)
+    path = table.save(tmp_path / "x")
+    loaded = OsironSolution.load(path, solution.game)
     states = random_states(solution.game, 1000)
     assert (loaded.action_values(states) == solution.action_values(states)).all()
-    assert loaded.totals == solution.totals
+    assert SolvedTable.load(path, rules).counts == table.counts
 
 
-def test_a_table_for_other_rules_is_refused(solution: Solution, tmp_path: Path) -> None:
-    assert isinstance(solution, OsironSolution)
-    path = solution.save(tmp_path / "some.table")
-    (other,) = (setup for setup in SETUPS if setup != solution.game.options["setup"])
-    with pytest.raises(ValueError, match=rf"some\.table is for something else: rules .*{other}"):
-        OsironSolution.load(path, make_osiron(other))
+@pytest.mark.parametrize(
+    "other", [("basic", "alternating"), ("advanced", "beginner")], ids="-".join
+)
+def test_a_table_for_other_rules_is_refused(
+    cache: Path, tmp_path: Path, other: tuple[str, str]
+) -> None:
+    game = make_osiron("basic", "beginner")
+    table = SolvedTable.of(view_of_game(game)[0])
+    path = table.save(tmp_path / "some.table")
+    with pytest.raises(ValueError, match=r"some\.table is for something else: rules .basic-12-67"):
+        OsironSolution.load(path, make_osiron(*other))
+    with pytest.raises(ValueError, match="the table is one of basic-12-67"):
+        OsironSolution(make_osiron(*other), table)
+    with pytest.raises(ValueError, match="the placing decides which circles do not count"):
+        OsironSolution.load(path, make_osiron("basic", "empty"))
 
 
-@pytest.mark.slow
-def test_a_random_setup_has_the_rules_of_the_alternating_one(cache: Path) -> None:
-    game = make_osiron("random")
-    random, alternating = solution_of(game), solution_of(make_osiron("alternating"))
-    states = random_states(game, 1000)
-    assert (random.values(states) == alternating.values(states)).all()
+def placed(game: Game, letters: str) -> Position:
+    """A position of an empty start in which the pieces are placed like that."""
+    position = game.start()
+    light, dark = ([space for space in range(24) if letters[space] == side] for side in "LD")
+    for spaces in zip(light, dark, strict=True):
+        for space in spaces:
+            position.play(game.num_actions - 24 + space)
+    return position
+
+
+@pytest.mark.parametrize(
+    ("movement", "start"),
+    [
+        ("basic", "beginner"),
+        ("advanced", "beginner"),
+        *(pytest.param("advanced", start, marks=pytest.mark.slow) for start in DIAGRAMS),
+    ],
+)
+def test_an_empty_start_is_worth_what_is_placed(cache: Path, movement: str, start: str) -> None:
+    """With the colours exchanged: who has placed last exchanges first."""
+    letters = "L" * 12 + "D" * 12 if start == "beginner" else DIAGRAMS[start]
+    exchanged = letters.translate(str.maketrans("LD", "DL"))
+    empty = make_osiron(movement, "empty")
+    one, other = OsironSolution.of(empty), OsironSolution.of(make_osiron(movement, exchanged))
+    lots = np.random.default_rng(1)
+    for _ in range(20):
+        position, twin = placed(empty, letters), other.game.start()
+        for _ in range(20):
+            if position.is_over:
+                break
+            assert one.actions(position) == other.actions(twin)
+            action = int(lots.choice(position.legal_actions))
+            position.play(action)
+            twin.play(action)
+        assert position.is_over == twin.is_over
+
+
+def test_while_pieces_are_placed_there_is_no_table(cache: Path) -> None:
+    game = make_osiron("basic", "empty")
+    solution = OsironSolution.of(game)
+    start = game.start()
+    assert solution.knows(start.states).tolist() == [False]
+    with pytest.raises(ValueError, match="no exact value is known while pieces are placed"):
+        solution.value(start)
+    with pytest.raises(ValueError, match="not solved from the start on; endgame:AGENT"):
+        make_agent("perfect", game)
+    prober = prober_of(game, 1 << 20)
+    assert prober.at(start).searches
+    answers = prober.actions(start, limit=100)
+    assert len(answers) == 24
+    assert not any(answer.is_decided for answer in answers.values())
+    full = placed(game, "L" * 12 + "D" * 12)
+    assert not prober.at(full).searches
+    assert all(answer.is_decided for answer in prober.actions(full).values())
+    agent = make_agent("endgame:random?positions=10", game, seed=1)
+    assert agent.choose(start) in start.legal_actions
+    assert solution.best_actions(full.states)[0, agent.choose(full)]
 
 
 # The agent.
 
 
-def test_perfect_play_ends_when_it_was_said_to(solution: Solution) -> None:
+def test_perfect_play_ends_when_it_was_said_to(solution: OsironSolution) -> None:
     states = some_of_each_value(solution, 4, seed=6)
     agent = make_agent("perfect", solution.game, seed=1)
     lengths = set()
@@ -289,12 +420,17 @@ def test_perfect_play_ends_when_it_was_said_to(solution: Solution) -> None:
                 position.play(agent.choose(position))
             assert position.rewards[mover] == value.outcome
             lengths.add(value.plies)
-    assert {1, 2, 3, 4, 5, 6, 7} <= lengths
+    assert {1, 2, 3, 4, 5} <= lengths
 
 
-@pytest.mark.parametrize("setup", BOTH)
-def test_the_perfect_agent_does_not_lose_from_the_start(cache: Path, setup: str) -> None:
-    game = make_osiron(setup)
+@pytest.mark.parametrize(
+    ("movement", "start"),
+    [*FEW[:2], *(pytest.param(*case, marks=pytest.mark.slow) for case in MANY[:2])],
+)
+def test_the_perfect_agent_does_not_lose_from_the_start(
+    cache: Path, movement: str, start: str
+) -> None:
+    game = make_osiron(movement, start)
     perfect, other = make_agent("perfect", game, seed=1), make_agent("alphabeta:3", game, seed=1)
     for seat in (0, 1):
         for _ in range(3):
@@ -306,7 +442,7 @@ def test_the_perfect_agent_does_not_lose_from_the_start(cache: Path, setup: str)
 
 
 def test_the_seed_decides_among_the_best_actions(cache: Path) -> None:
-    game = make_osiron("beginner")
+    game = make_osiron("basic", "beginner")
     states = random_states(game, 300)
     states["outcome"][7] = 3
     agent = make_agent("perfect", game, seed=5)
@@ -330,48 +466,52 @@ def test_a_damaged_table_in_the_cache_is_not_played_from(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    path = table_path("beginner")
+    path = table_path("basic-12-67")
     path.parent.mkdir()
     path.write_bytes(b"something else entirely" * 50)
     with pytest.raises(ValueError, match="is no table of a solved game"):
-        make_agent("perfect", make_osiron("beginner"))
+        make_agent("perfect", make_osiron("basic", "beginner"))
 
 
 def test_without_a_writable_cache_the_solution_is_kept_in_memory(
-    solution: Solution,
+    cache: Path,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture,
 ) -> None:
+    game = make_osiron("basic", "beginner")
+    rules, _ = view_of_game(game)
+    table = SolvedTable.of(rules)
     (tmp_path / "file").write_text("where a folder should be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(OsironSolution, "solve", lambda game: solution)
-    assert solution_of(solution.game) is solution
+    monkeypatch.setattr(SolvedTable, "solve", lambda rules: table)
+    assert SolvedTable.of(rules) is table
+    assert solution_of(game).best_actions(game.start().states).any()
     assert "could not be kept" in capsys.readouterr().err
 
 
 # The command line.
 
 
-def test_solve_and_probe(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_solve_and_probe(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     table = tmp_path / "x.table"
-    arguments = ["osiron", "--option", "setup=alternating"]
+    arguments = ["osiron", "--option", "setup=alternating", "--option", "movement=advanced"]
     assert main(["solve", *arguments, "--output", str(table), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    totals = TOTALS["alternating"]
-    assert [result[name] for name in ("won", "lost", "drawn")] == [
-        totals.won,
-        totals.lost,
-        totals.drawn,
+    assert result["rules"] == "advanced-0-0"
+    phases = [(phase["mover"], phase["exchange"]) for phase in result["phases"]]
+    assert phases == [
+        *(("player_0", "bordering"), ("player_1", "bordering")),
+        *(("player_0", "pointing"), ("player_1", "pointing")),
     ]
-    assert [result[name] for name in ("won_all", "lost_all", "drawn_all")] == [
-        totals.won_all,
-        totals.lost_all,
-        totals.drawn_all,
-    ]
-    assert result["longest_win"] == totals.longest_win
+    third = result["phases"][2]
+    assert third["forbidden"] is None
+    free = third["free"]
+    found = [free[name] for name in ("won", "lost", "drawn", "without_exchange", "longest_win")]
+    assert found == [464160, 2058, 1996222, 6, 25]
+    assert sum(free["wins"].values()) == free["won"]
     assert result["start"] == Answer.exact(Value(0)).as_json()
-    assert result["bytes"] == table.stat().st_size < 11e6
+    assert result["bytes"] == table.stat().st_size < 44e6
 
     probe = ["probe", *arguments, "--table", str(table), "--moves", MOVES]
     assert main([*probe, "--json"]) == 0
@@ -387,15 +527,24 @@ def test_solve_and_probe(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert f"  {result['actions'][0]['text']}  win in 3" in out
 
 
-@pytest.mark.slow
 def test_solve_prints_a_table_for_people(
     cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    assert main(["solve", "osiron", "--output", str(tmp_path / "x")]) == 0
+    # Dark has no circle that does not count, and is player 0 of the table.
+    start = EXCHANGED["0-12 exchanged"]
+    arguments = ["solve", "osiron", "--option", f"setup={start}", "--output", str(tmp_path / "x")]
+    assert main(arguments) == 0
     out = capsys.readouterr().out
-    assert "501,662" in out
-    assert "77,527,584" in out
-    assert "value of the start for player_0: draw" in out
+    assert "osiron basic-0-12, solved in" in out
+    assert "  player_1        bordering       none                   335,532 " in out
+    assert "for player_0: " in out
+
+
+def test_solve_says_what_has_no_table(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["solve", "osiron", "--option", "setup=empty"]) == 2
+    assert "the placing decides which circles do not count" in capsys.readouterr().err
+    assert main(["solve", "osiron", "--all", "--output", str(tmp_path / "x")]) == 2
+    assert "--all makes many tables: leave out --output" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 // Exact values by a module, for positions given as records.
-//   node exact.mjs MODULE TABLE-or-"" < '["hex", ...]'   prints [{position, actions}, ...] in words
+//   node exact.mjs MODULE < '["hex", ...]'   prints [{position, actions}, ...] in words
 
 import { readFileSync } from "node:fs";
 import { Solver } from "../../play/js/solver.js";
 
-const [module, table] = process.argv.slice(2);
+const [module] = process.argv.slice(2);
 const solver = await Solver.load(readFileSync(module));
-if (solver.needsTable) await solver.learn(readFileSync(table));
 const answers = [];
 for (const record of JSON.parse(readFileSync(0, "utf8"))) {
   const found = await solver.solve(Uint8Array.from(Buffer.from(record, "hex")));

@@ -22,7 +22,7 @@ from ludarium.analysis.probing import Prober, prober_of
 from ludarium.envs import Game
 from ludarium.envs.engine.position import Position
 from ludarium.play.build import read_game
-from ludarium.play.wasm.exact import build_solver, table_file
+from ludarium.play.wasm.exact import build_solver
 from tests.play.node import ask
 
 SCRIPT = Path(__file__).with_name("exact.mjs")
@@ -50,13 +50,10 @@ def decided_positions(
                 yield late, found
 
 
-def in_module(game: Game, positions: list[Position], module: Path) -> list[dict[str, Any]]:
+def in_module(positions: list[Position], module: Path) -> list[dict[str, Any]]:
     """What the module of a game says of positions."""
-    packed = table_file(game)
-    table = module.with_suffix(".table")
-    table.write_bytes(packed or b"")
     records = json.dumps([position.states[0].tobytes().hex() for position in positions])
-    found: list[dict[str, Any]] = ask(SCRIPT, str(module), str(table), text=records)
+    found: list[dict[str, Any]] = ask(SCRIPT, str(module), text=records)
     return found
 
 
@@ -67,7 +64,7 @@ def compare(game: Game, module: Path, positions: int, seed: int = 1) -> int:
         AssertionError: something differs; the message shows the position.
     """
     asked = list(decided_positions(prober_of(game), positions, seed))
-    answers = in_module(game, [position for position, _ in asked], module)
+    answers = in_module([position for position, _ in asked], module)
     actions = 0
     for (position, expected), found in zip(asked, answers, strict=True):
         assert found["isComplete"], f"not complete:\n{position}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import http.client
 import json
@@ -19,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from ludarium.analysis.osiron import OsironSolution
 from ludarium.cli import main
 from ludarium.envs import GAMES, Game
 from ludarium.envs.registry import make_game
@@ -226,10 +224,7 @@ def test_a_site_holds_the_page_the_games_and_a_list_of_all(maker: Maker, tmp_pat
     assert variant["levels"] == "levels/corso.levels.json"
     named = [corso["rules"], *(variant[key] for key in ("module", "scene", "network", "levels"))]
     named.append(variant["exact"]["module"])
-    assert (variant["exact"]["source"], variant["exact"]["table"]) == (
-        "search made for Corso",
-        None,
-    )
+    assert variant["exact"]["source"] == "search made for Corso"
     waiting = {variant["exact"]["module"], tictactoe["variants"][0]["exact"]["module"]}
     assert set(listed["on_demand"]) == waiting  # the page loads them only for an analysis
     assert set(named) <= found
@@ -384,17 +379,6 @@ def test_the_command_writes_a_folder(maker: Maker, tmp_path: Path, capsys: Any) 
     assert [each["id"] for each in games["corso"]] == ["corso-size=3", "corso"]
     assert main(["page", str(folder), "chess"]) == 2
     assert "no game is called 'chess'" in capsys.readouterr().err
-
-
-def test_osiron_comes_with_a_table_of_all_positions(maker: Maker, tmp_path: Path) -> None:
-    setups = [Variant.of(make_game("osiron", setup=setup)) for setup in ("alternating", "random")]
-    site = _build(tmp_path / "site", variants=setups)
-    tables = {variant["exact"]["table"] for variant in site.games[0]["variants"]}
-    (table,) = tables  # both have the same rules, and so the same values
-    content = gzip.decompress(site.files[table].read_bytes())
-    solution = OsironSolution.of(make_game("osiron", setup="alternating"))
-    assert content == solution.planes().tobytes()
-    assert table in json.loads(site.files[LIST].read_text())["on_demand"]
 
 
 # The library.

@@ -15,8 +15,7 @@ export class ExactValues {
     if (variant === this.#variant) return;
     this.#variant = variant;
     if (!variant.exact) return;
-    const { module, table } = variant.exact;
-    this.#thread.open({ module: address(module), table: table && address(table) });
+    this.#thread.open({ module: address(variant.exact.module) });
   }
 
   /** Where they come from, in words. */
