@@ -8,13 +8,14 @@ from typing import Any
 
 from ludarium.analysis import Answer, Progress
 from ludarium.analysis.osiron import (
-    Counts,
     OsironSolution,
+    RuleSet,
     SolvedTable,
     all_rule_sets,
     table_path,
     view_of_game,
 )
+from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_game
 
 from .common import add_json, add_options, print_json, read_options
@@ -69,89 +70,98 @@ def add_solve(games: argparse._SubParsersAction) -> None:
 def solve(given: argparse.Namespace) -> int:
     """Solve, keep the tables, print how many positions have which value."""
     game = make_game("osiron", **read_options(given.option))
-    if given.all and given.output:
-        raise ValueError("--all makes many tables: leave out --output")
-    if given.all:
-        wanted = [(rules, 0) for rules in all_rule_sets(game.options["movement"])]
-    else:
-        rules, view = view_of_game(game)
-        wanted = [(rules, int(view[0].exchanged))]
-    results = []
-    for rules, exchanged in wanted:
-        started = time.perf_counter()
-        layers = 0
-        with status("looking for finished games") as say:
+    return _solve_all(game, given) if given.all else _solve_one(game, given)
 
-            def show(progress: Progress) -> None:
-                nonlocal layers
-                layers = progress.done
-                say(progress.stage)
 
-            table = SolvedTable.solve(rules, show, given.threads)
-        seconds = time.perf_counter() - started
-        path = table.save(given.output or table_path(rules))
-        results.append(
-            {
-                "rules": str(rules),
-                "phases": _phases(table, exchanged),
-                "layers": layers,
-                "seconds": round(seconds, 2),
-                "table": str(path),
-                "bytes": path.stat().st_size,
-            }
-        )
-        if not given.json:
-            print(f"osiron {rules}, solved in {seconds:.1f} s")
-            print(_counts_text(table, exchanged))
-            print(f"table: {path} ({path.stat().st_size / 1e6:.1f} MB)")
-    if given.all:
-        if given.json:
-            print_json({"game": game.name, "tables": results})
-        return 0
+def _solve_one(game: Game, given: argparse.Namespace) -> int:
+    """Solve what a game needs."""
+    rules, view = view_of_game(game)
+    table, result = _solved(rules, given.threads, given.output, int(view[0].exchanged))
     start = OsironSolution(game, table).value(game.start())
     if given.json:
-        print_json(
-            {
-                "game": game.name,
-                "options": dict(game.options),
-                **results[0],
-                "start": Answer.exact(start).as_json(),
-            }
-        )
+        options = dict(game.options)
+        of_start = Answer.exact(start).as_json()
+        print_json({"game": game.name, "options": options, **result, "start": of_start})
     else:
-        print(f"value of the start of {game} for player_0: {start}")
+        print(f"{game}, table {rules}, solved in {result['seconds']:.1f} s")
+        print(_phases_text(result["phases"]))
+        print(f"value of the start for player_0: {start}")
+        print(f"table: {result['table']} ({result['bytes'] / 1e6:.1f} MB)")
     return 0
 
 
-def _phases(table: SolvedTable, exchanged: int) -> list[dict[str, Any]]:
-    """The counts of each phase; whether the table has the players exchanged or not."""
-    return [
+def _solve_all(game: Game, given: argparse.Namespace) -> int:
+    """Solve for all circles that may not count."""
+    if given.output:
+        raise ValueError("--all makes many tables: leave out --output")
+    results = []
+    heads = ("won", "lost", "drawn", "longest win")
+    row = "  {:<18}" + "{:>13}" * 3 + "{:>12}" + "{:>14}" * 3 + "{:>12}" + "{:>9}"
+    if not given.json:
+        print(row.format("table", *heads, *(f"all {head}" for head in heads[:3]), heads[3], "s"))
+    for rules in all_rule_sets(game.options["movement"]):
+        table, result = _solved(rules, given.threads)
+        results.append(result)
+        if not given.json:
+            free, every = (_cells(counts.as_json()) for counts in table.totals)
+            print(row.format(str(rules), *free, *every, f"{result['seconds']:.1f}"), flush=True)
+    if given.json:
+        print_json({"game": game.name, "movement": game.options["movement"], "tables": results})
+    return 0
+
+
+def _solved(
+    rules: RuleSet, threads: int | None, output: str | None = None, exchanged: int = 0
+) -> tuple[SolvedTable, dict[str, Any]]:
+    """A table, made and kept, and what is told of it.
+
+    ``exchanged`` is 1 if the players are the other way round in the table.
+    """
+    started = time.perf_counter()
+    layers = 0
+    with status("looking for finished games") as say:
+
+        def show(progress: Progress) -> None:
+            nonlocal layers
+            layers = progress.done
+            say(progress.stage)
+
+        table = SolvedTable.solve(rules, show, threads)
+    seconds = time.perf_counter() - started
+    path = table.save(output or table_path(rules))
+    phases = [
         {
             "mover": f"player_{phase % 2 ^ exchanged}",
-            "exchange": _exchange(phase),
+            "exchange": ("bordering", "pointing")[phase // 2],
             "free": counts[0].as_json(),
             "forbidden": counts[1].as_json() if len(counts) > 1 else None,
         }
         for phase, counts in enumerate(table.counts)
     ]
+    free, every = table.totals
+    return table, {
+        "rules": str(rules),
+        "phases": phases,
+        "free": free.as_json(),
+        "all": every.as_json(),
+        "layers": layers,
+        "seconds": round(seconds, 2),
+        "table": str(path),
+        "bytes": path.stat().st_size,
+    }
 
 
-def _exchange(phase: int) -> str:
-    return ("bordering", "pointing")[phase // 2]
-
-
-def _counts_text(table: SolvedTable, exchanged: int) -> str:
+def _phases_text(phases: list[dict[str, Any]]) -> str:
     heads = ("to move", "exchange", "forbidden pair", "won", "lost", "drawn", "longest win")
-    rows = [heads]
-    for phase, counts in enumerate(table.counts):
-        for name, part in zip(("none", "each"), counts, strict=False):
-            rows.append((f"player_{phase % 2 ^ exchanged}", _exchange(phase), name, *_cells(part)))
-    return "\n".join(
-        "  " + "".join(f"{cell:<16}" for cell in row[:3]) + "".join(f"{c:>14}" for c in row[3:])
-        for row in rows
-    )
+    rows = [heads] + [
+        (phase["mover"], phase["exchange"], words, *_cells(phase[key]))
+        for phase in phases
+        for key, words in (("free", "none"), ("forbidden", "each"))
+        if phase[key] is not None
+    ]
+    return "\n".join(("  " + "{:<16}" * 3 + "{:>14}" * 4).format(*row) for row in rows)
 
 
-def _cells(counts: Counts) -> tuple[str, ...]:
-    numbers = (counts.won, counts.lost, counts.drawn + counts.without_exchange)
-    return *(f"{number:,}" for number in numbers), f"{counts.longest_win} plies"
+def _cells(counts: dict[str, Any]) -> tuple[str, ...]:
+    numbers = (counts["won"], counts["lost"], counts["drawn"] + counts["without_exchange"])
+    return *(f"{number:,}" for number in numbers), f"{counts['longest_win']} plies"

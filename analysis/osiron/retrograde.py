@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -56,6 +57,14 @@ class Counts:
     def longest_win(self) -> int:
         """The most plies of a win, 0 if there is none."""
         return max(self.wins, default=0)
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            wins=dict(sorted((Counter(self.wins) + Counter(other.wins)).items())),
+            losses=dict(sorted((Counter(self.losses) + Counter(other.losses)).items())),
+            drawn=self.drawn + other.drawn,
+            without_exchange=self.without_exchange + other.without_exchange,
+        )
 
     @staticmethod
     def of(counts: np.ndarray) -> Counts:
@@ -206,6 +215,23 @@ class SolvedTable:
             [Counts.of(part) for part in both[: 1 + forbids]]
             for both, forbids in zip(counts, self.rules.forbids, strict=True)
         ]
+
+    @property
+    def totals(self) -> tuple[Counts, Counts]:
+        """The counts of the positions without a forbidden pair, and of all positions.
+
+        With advanced movement a pair is forbidden in the second exchange of each round.
+        """
+        phases = len(self.counts)
+        always = [phases > 2 and forbids for forbids in self.rules.forbids]
+        free = [both[0] for both, has_pair in zip(self.counts, always, strict=True) if not has_pair]
+        forbidden = [both[1] for both in self.counts if len(both) > 1]
+        return _sum(free), _sum([*free, *forbidden])
+
+
+def _sum(counts: list[Counts]) -> Counts:
+    first, *others = counts
+    return sum(others, first)
 
 
 def table_path(rules: RuleSet | str) -> Path:

@@ -535,7 +535,7 @@ def test_solve_prints_a_table_for_people(
     arguments = ["solve", "osiron", "--option", f"setup={start}", "--output", str(tmp_path / "x")]
     assert main(arguments) == 0
     out = capsys.readouterr().out
-    assert "osiron basic-0-12, solved in" in out
+    assert "table basic-0-12, solved in" in out
     assert "  player_1        bordering       none                   335,532 " in out
     assert "for player_0: " in out
 

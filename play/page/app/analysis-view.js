@@ -237,7 +237,9 @@ function exactly(session, analyst) {
     ? `With best play: ${whose(session, answer)}.`
     : analyst.isSolving
       ? "Looking for the exact value…"
-      : "The exact value was not found in this time.";
+      : exact.isComplete
+        ? "No exact value is known here."
+        : "The exact value was not found in this time.";
   return el(
     "p",
     { class: "exactly" },
