@@ -368,7 +368,7 @@ class TrainingConfig(Section):
 class AlphaZeroConfig(TrainingConfig):
     """Configuration of a run of `ludarium.training.alphazero`.
 
-    ``backend``: what runs the network in self-play; ``auto`` measures them and takes the fastest.
+    ``backend``: what runs the network in self-play; ``auto`` takes the fastest that works.
     ``variants``: sets of the game's options that one network learns together; none: those of
     ``options`` alone. With variants, the agent is evaluated with ``options``.
     """

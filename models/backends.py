@@ -1,7 +1,7 @@
 """Backends: ways to run a network for inference.
 
-Self-play spends most of its time in the network, so the choice of the fastest backend for the
-machine matters:
+Self-play spends most of its time in the network, so its backend matters. From the slowest to the
+fastest:
 
 - ``eager``: by PyTorch as written, with channels last;
 - ``onnx``: by ONNX Runtime, in float32, normalisation folded into the convolutions;
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import onnx
 
 Backend = str
-#: Names of all backends, the simplest first.
+#: Names of all backends, the fastest last.
 BACKENDS: tuple[Backend, ...] = ("eager", "onnx", "graph-fp16", "onnx-int8")
 #: Backends that are prepared for one batch size; the others accept any batch size.
 FIXED_SIZE: tuple[Backend, ...] = ("graph-fp16",)

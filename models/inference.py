@@ -1,14 +1,12 @@
-"""Inference: evaluates observations with the backend that is fastest on this machine."""
+"""Inference: evaluates observations in a fast backend."""
 
 from __future__ import annotations
 
 import copy
-import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 import torch
@@ -25,12 +23,8 @@ from .backends import (
 )
 from .network import PolicyValueNetwork
 
-_SECONDS_OF_A_BACKEND = 0.2  # time to measure one backend
 _TRIED = 8  # observations to check the outputs after an update
-_ROUNDS = 5  # minimum number of measurements of each backend
-_CLEARLY = 1.1  # a backend must be this many times as fast to be preferred to a simpler one
 _WRONG = 0.2  # larger errors of a value are faults, not rounding
-_measured: dict[tuple, Backend] = {}
 
 
 @contextmanager
@@ -64,13 +58,12 @@ class InferenceEngine:
         network: its weights are copied; call `update` after they change.
         observation_shape: of one observation.
         batch: largest batch; more observations are split into several batches.
-        backend: one of `BACKENDS`, or ``"auto"`` to measure the fastest, once per shape of network.
-            ``auto`` skips, with a warning, backends that fail on this machine or whose outputs
-            differ from PyTorch's. It prefers a simpler backend to one that is not clearly faster.
+        backend: one of `BACKENDS`, or ``"auto"`` for the last of them that is usable here. ``auto``
+            skips, with a warning, backends that fail on this machine or whose outputs differ from
+            PyTorch's.
         device: torch device.
         examples: float32 [n, *observation_shape], some hundred typical observations. The backend
             ``onnx-int8`` needs them for calibration; without them ``auto`` skips it.
-        sizes: batch sizes for which ``auto`` measures speed; default: ``batch``.
 
     Calling it is safe from several threads at once, with full batches; each call uses as many
     cores as torch was set to when the engine was made (ONNX backends), or is in the calling thread.
@@ -88,7 +81,6 @@ class InferenceEngine:
         backend: Backend = "auto",
         device: str | torch.device = "cpu",
         examples: np.ndarray | None = None,
-        sizes: Sequence[int] | None = None,
     ) -> None:
         if backend not in ("auto", *BACKENDS):
             raise ValueError(f"backend is {backend!r}; accepted: auto, {', '.join(BACKENDS)}")
@@ -100,7 +92,7 @@ class InferenceEngine:
         self._observation_shape = observation_shape
         self._examples = examples
         self._network = copy.deepcopy(network).to(self.device)
-        self.backend = backend if backend != "auto" else self._fastest(sizes or (batch,))
+        self.backend = backend if backend != "auto" else self._first_that_works()
         self.update(network, examples)
 
     def update(
@@ -152,80 +144,32 @@ class InferenceEngine:
             examples = np.zeros((size, *self._observation_shape), np.float32)
         return prepare(self._network, backend, examples, self.device, self._threads)
 
-    def _prepared_for(self, backend: Backend, sizes: Sequence[int]) -> list[Answer]:
-        """The network prepared for each of these batch sizes."""
-        if backend in FIXED_SIZE:
-            return [self._prepared(backend, size) for size in sizes]
-        return [self._prepared(backend, max(sizes))] * len(sizes)
-
     def _answer_for(self, size: int) -> Answer:
         """The network prepared for batches of ``size``."""
         if size not in self._answers:
             self._answers[size] = self._prepared(self.backend, size)
         return self._answers[size]
 
-    def _fastest(self, sizes: Sequence[int]) -> Backend:
+    def _first_that_works(self) -> Backend:
+        """The last of the `usable_backends` whose values agree with PyTorch's; warns of others."""
         backends = usable_backends(self._network, self.device, self._examples is not None)
-        shapes = tuple(tuple(weight.shape) for weight in self._network.parameters())
-        key = (shapes, *sizes, str(self.device), self._threads, *backends)
-        if key not in _measured:
-            _measured[key] = choose(self._seconds(backends, sizes))
-        return _measured[key]
-
-    def _seconds(self, backends: list[Backend], sizes: Sequence[int]) -> dict[Backend, list[float]]:
-        """Measure the best time of a batch of each size in each backend.
-
-        The backends take turns, so that a temporary slowdown of the machine affects all of them.
-        """
-        answers = self._working(backends, sizes)
-        batches = [self._observations(size) for size in sizes]
-        best = {backend: [float("inf")] * len(sizes) for backend in answers}
-        deadline = time.perf_counter() + _SECONDS_OF_A_BACKEND * len(answers)
-        rounds = 0
-        while rounds < _ROUNDS or time.perf_counter() < deadline:
-            rounds += 1
-            for backend, of_sizes in answers.items():
-                for place, (answer, batch) in enumerate(zip(of_sizes, batches, strict=True)):
-                    start = time.perf_counter()
-                    answer(batch)
-                    seconds = time.perf_counter() - start
-                    best[backend][place] = min(best[backend][place], seconds)
-        return best
-
-    def _working(
-        self, backends: list[Backend], sizes: Sequence[int]
-    ) -> dict[Backend, list[Answer]]:
-        """Prepare the backends; keep those whose outputs agree with PyTorch's, warn of the others.
-
-        Returns:
-            For each working backend, the prepared network for each batch size.
-        """
-        observations = [self._observations(size) for size in sizes]
-        (eager, *_) = self._prepared_for("eager", sizes)
-        expected = [eager(batch) for batch in observations]
-        for each in expected:
-            _check_finite(each, "eager")
-        answers: dict[Backend, list[Answer]] = {"eager": [eager] * len(sizes)}
-        for backend in backends[1:]:
+        tried = self._observations(self.batch)
+        expected = self._prepared("eager", self.batch)(tried)
+        _check_finite(expected, "eager")
+        for backend in reversed(backends[1:]):
             try:
-                of_sizes = self._prepared_for(backend, sizes)
-                error = max(
-                    float(np.abs(answer(batch)[1] - values).max())
-                    for answer, batch, (_, values) in zip(
-                        of_sizes, observations, expected, strict=True
-                    )
-                )
+                _, values = self._prepared(backend, self.batch)(tried)
+                error = float(np.abs(values - expected[1]).max())
             except Exception as failure:  # an unsuitable library may raise anything
                 problem = str(failure)[:300]
             else:
                 if error < _WRONG:  # false for NaN
-                    answers[backend] = of_sizes
-                    continue
+                    return backend
                 problem = f"values are wrong by {error:.2g}"
             warnings.warn(
-                f"inference goes on without the backend {backend}: {problem}", stacklevel=2
+                f"inference goes on without the backend {backend}: {problem}", stacklevel=3
             )
-        return answers
+        return "eager"
 
     def __call__(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate float32[n, *observation_shape]: logits float32[n, A], values float32[n]."""
@@ -250,23 +194,6 @@ class InferenceEngine:
             observations = filled
         logits, values = self._answer_for(size)(observations)
         return logits[:count], values[:count]
-
-
-def choose(seconds: Mapping[Backend, Sequence[float]]) -> Backend:
-    """Choose a backend from the seconds per batch of each backend and batch size.
-
-    Every batch size has the same weight. An earlier backend is preferred unless a later one is
-    clearly faster.
-    """
-    first, *others = seconds
-    chosen = first
-    for backend in others:
-        ratios = [
-            before / now for before, now in zip(seconds[chosen], seconds[backend], strict=True)
-        ]
-        if prod(ratios) ** (1 / len(ratios)) > _CLEARLY:
-            chosen = backend
-    return chosen
 
 
 def _check_finite(answers: tuple[np.ndarray, np.ndarray], backend: Backend) -> None:

@@ -13,7 +13,6 @@ from ludarium.envs import make_game
 from ludarium.models import InferenceEngine, backends, build_network, inference
 from ludarium.models.architecture import OwnNetwork
 from ludarium.models.backends import _TRUNK, answers_model, prepare, quantised, write_onnx
-from ludarium.models.inference import choose
 from ludarium.training.networks import network_shape
 from ludarium.training.random_positions import random_observations
 
@@ -144,10 +143,9 @@ def test_auto_leaves_out_what_does_not_work_here(monkeypatch, fault):
         return lambda observations: (answer(observations)[0], answer(observations)[1] + np.nan)
 
     monkeypatch.setattr(inference, "prepare", prepare_badly)
-    monkeypatch.setattr(inference, "_measured", {})
     with pytest.warns(UserWarning, match="goes on without the backend onnx: (no such|values are)"):
         engine = InferenceEngine(network, observations.shape[1:], 32)
-    assert engine.backend not in ("auto", "onnx")
+    assert engine.backend == "eager"
     assert np.isfinite(engine(observations)[1]).all()
 
 
@@ -173,58 +171,16 @@ def test_graphs_on_a_gpu_are_close_to_the_network_as_written(name):
     assert deviation.value < 0.002
 
 
-def test_auto_takes_integers_only_with_examples(monkeypatch):
+def test_auto_takes_integers_only_with_examples():
     network, observations = network_and_observations("corso")
     shape = observations.shape[1:]
-    speed = {"onnx-int8": 1.0, "onnx": 2.0}
-    monkeypatch.setattr(inference, "_measured", {})
-    monkeypatch.setattr(
-        InferenceEngine,
-        "_seconds",
-        lambda self, backends, sizes: {each: [speed.get(each, 3.0)] for each in backends},
-    )
     assert InferenceEngine(network, shape, 7, examples=observations).backend == "onnx-int8"
     assert InferenceEngine(network, shape, 7).backend == "onnx"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "chosen"),
-    [
-        ({"eager": [1.0], "onnx": [0.95]}, "eager"),  # not clearly faster
-        ({"eager": [1.0], "onnx": [0.5]}, "onnx"),
-        ({"eager": [1.0], "onnx": [0.5], "onnx-int8": [0.48]}, "onnx"),
-        # What is fast for many and slow for one: the ratios count, not the seconds.
-        ({"eager": [0.001, 0.02], "onnx": [0.004, 0.01]}, "eager"),
-        ({"eager": [0.001, 0.02], "onnx": [0.0002, 0.02]}, "onnx"),
-    ],
-)
-def test_auto_takes_what_is_clearly_faster_for_all_sizes(seconds, chosen):
-    assert choose(seconds) == chosen
-
-
-def test_auto_measures_the_sizes_that_will_be_asked(monkeypatch):
-    network, observations = network_and_observations("corso")
-    asked = set()
-
-    def prepare_and_note(*arguments):
-        answer = prepare(*arguments)
-
-        def noting(observations):
-            asked.add(len(observations))
-            return answer(observations)
-
-        return noting
-
-    monkeypatch.setattr(inference, "prepare", prepare_and_note)
-    monkeypatch.setattr(inference, "_measured", {})
-    InferenceEngine(network, observations.shape[1:], 16, sizes=(1, 16))
-    assert {1, 16} <= asked
-
-
 @pytest.mark.parametrize("backend", ["auto", "eager", "onnx", "onnx-int8"])
-def test_a_network_without_finite_answers_is_refused_by_name(backend, monkeypatch):
+def test_a_network_without_finite_answers_is_refused_by_name(backend):
     network, observations = network_and_observations("corso")
-    monkeypatch.setattr(inference, "_measured", {})
     engine = InferenceEngine(network, observations.shape[1:], 16, backend, examples=observations)
     with torch.no_grad():
         network.policy.planes.weight.fill_(3e38)

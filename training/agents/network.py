@@ -77,9 +77,7 @@ class NetworkAgent(Agent):
         if score:
             network = with_score(game, network, score)
         if isinstance(network, PolicyValueNetwork):
-            engine = InferenceEngine(
-                network, game.observation_shape, self._batch, backend, sizes=(1, self._batch)
-            )
+            engine = InferenceEngine(network, game.observation_shape, self._batch, backend)
             cache = _CACHE_MEGABYTES if engine.backend in BATCH_INVARIANT else 0.0
             self._evaluator: Evaluator = engine
         else:

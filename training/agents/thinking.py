@@ -202,9 +202,7 @@ def evaluator_with_draws(
     """
     if isinstance(network, PolicyValueNetwork):
         with torch_threads(1):
-            return InferenceEngine(
-                WithDraws(network), game.observation_shape, BATCH, backend, sizes=(1, BATCH)
-            )
+            return InferenceEngine(WithDraws(network), game.observation_shape, BATCH, backend)
 
     lock = threading.Lock()
 
