@@ -304,6 +304,7 @@ class _Parts:
         return {
             "id": variant.id,
             "title": variant.title,
+            "diagram": _describe_diagram(variant),
             "options": game.options,
             "clock": None if game.clock is None else asdict(game.clock),
             "module": self._add_module(variant),
@@ -373,6 +374,15 @@ class _Parts:
                 return address
         make(path)
         return address
+
+
+def _describe_diagram(variant: Variant) -> dict[str, Any] | None:
+    """What the list says of a start that people may agree on."""
+    diagram = variant.diagram
+    if diagram is None:
+        return None
+    about = {"option": diagram.option, "letters": diagram.letters, "places": len(diagram.spots)}
+    return {**about, "start": diagram.start, "is_own": variant.is_own}
 
 
 def _exact_parts(game: Game) -> dict[str, str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
-from ludarium.envs import Game
+from ludarium.envs import GAMES, Game
+from ludarium.envs.board.scene import Diagram
 from ludarium.envs.registry import make_game, make_stored_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import fitting_agent, shipped_agents
@@ -27,11 +29,14 @@ class Variant:
         game: the rules.
         agent: the checkpoint of its opponent; None where no network fits.
         label: name of an agent that does not ship; empty for the shipped one.
+        is_own: people set up the start themselves; ``game`` has some diagram, and the agent is one
+            for any.
     """
 
     game: Game
     agent: Path | None
     label: str = ""
+    is_own: bool = False
 
     @classmethod
     def of(cls, game: Game) -> Variant:
@@ -51,28 +56,37 @@ class Variant:
     def id(self) -> str:
         """Its name, which no other variant has."""
         word = re.sub(r"[^\w.-]", "_", self.label)[:_MOST_TEXT]
-        return module_name(self.game) + (f"@{word}" if word else "")
+        own = "-own" if self.is_own else ""
+        return module_name(self.game) + own + (f"@{word}" if word else "")
 
     @property
     def title(self) -> str:
         """Its name for people: the first option, those that are not the default, the label."""
         first, *_ = self.game.option_list or (None,)
         clock = self.game.running_clock
+        own = self.diagram.option if self.is_own and self.diagram else None
         told = [
             f"{option.name} {_as_text(value)}"
             for option in self.game.option_list
             if (value := self.game.options[option.name]) != option.default or option is first
-            if clock is None or option.name != clock.option
+            if (clock is None or option.name != clock.option) and option.name != own
         ]
+        if own:
+            told.insert(0, f"your own {own}")
         if clock is not None:
             told.append(clock.name)
         options = ", ".join(told) or "default"
         return f"{options} ({self.label})" if self.label else options
 
     @property
+    def diagram(self) -> Diagram | None:
+        """How people set up a start of their own, in games that have that."""
+        return self.game.drawn_scene.diagram
+
+    @property
     def ladder(self) -> Path | None:
         """The levels of its agent in this game, where they were measured; without a clock."""
-        if self.agent is None or self.label:
+        if self.agent is None or self.label or self.is_own:
             return None
         path = ladder_beside(self.agent)
         if not path.is_file():
@@ -83,14 +97,39 @@ class Variant:
 
 
 def usual_variants(name: str) -> list[Variant]:
-    """Of a game: the default options, then those of each shipped agent; each with its clock too."""
+    """What the page offers of a game.
+
+    These are the default options, its boards, and the options of each shipped agent, each with its
+    clock too; then starts of one's own.
+    """
     trained = [load_header(path).options for path in shipped_agents(name)]
-    games = [make_game(name), *(make_stored_game(name, options) for options in trained)]
+    games = [make_game(name), *(make_game(name, **options) for options in GAMES[name].boards)]
+    games += [make_stored_game(name, options) for options in trained]
     clock = games[0].clock
     if clock is not None:
         clocked = {clock.option: True}
         games += [make_stored_game(name, game.options, **clocked) for game in games]
-    return [Variant.of(game) for game in {module_name(game): game for game in games}.values()]
+    variants = [Variant.of(game) for game in {module_name(game): game for game in games}.values()]
+    return [*variants, *_own_starts(variants)]
+
+
+def _own_starts(variants: Sequence[Variant]) -> list[Variant]:
+    """A variant for each set of the other options, where a start may be a diagram."""
+    own: dict[str, Variant] = {}
+    for variant in variants:
+        diagram, game = variant.diagram, variant.game
+        if diagram is not None and diagram.start:
+            others = {**game.options, diagram.option: None}
+            any_start = make_stored_game(game.name, {**others, diagram.option: _mixed(diagram)})
+            own.setdefault(str(others), Variant(game, fitting_agent(any_start), is_own=True))
+    return list(own.values())
+
+
+def _mixed(diagram: Diagram) -> str:
+    """A diagram without a name: it begins with one letter, and alternates after the next two."""
+    half = len(diagram.spots) // 2
+    first, second = diagram.letters
+    return first + second + second + first + (first + second) * (half - 2)
 
 
 def _as_text(value: Any) -> str:

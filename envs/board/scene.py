@@ -65,6 +65,30 @@ class Handling:
 
 
 @dataclass(frozen=True)
+class Diagram:
+    """A start that people agree on: an option whose value has a letter for each place.
+
+    The table ``start`` of the game's rules is the set of the places with the first letter, as an
+    integer with a bit for each. A program that has a game with some diagram can so play others.
+
+    Attributes:
+        option: name of the option.
+        letters: two, as many places having each.
+        names: what a place has that has the letter, such as ``light``.
+        places: what each place is called.
+        spots: float[places, 2], x and y of the places in the picture, in order.
+        start: the letters at the start of the game with its options; empty if there is none yet.
+    """
+
+    option: str
+    letters: str
+    names: tuple[str, str]
+    places: Sequence[str]
+    spots: np.ndarray
+    start: str
+
+
+@dataclass(frozen=True)
 class Scene:
     """What the picture of a game is made of.
 
@@ -78,6 +102,7 @@ class Scene:
             pieces that it exchanges, for programs in which a person points at one and then at
             the other; or None.
         handling: how pieces are taken in hand and put down, for such programs; or None.
+        diagram: how people set up a start of their own, in games that have that; or None.
     """
 
     bottom: float
@@ -87,6 +112,7 @@ class Scene:
     note: str = ""
     ends: np.ndarray | None = None
     handling: Handling | None = None
+    diagram: Diagram | None = None
 
 
 def scene_document(
@@ -122,6 +148,7 @@ def describe_scene(game: Game) -> dict[str, Any]:
             the number of its ``action``; or null;
         - ``handling``: a `Handling`, or null; the slots are runs, first and last; drawings are
             lists of slot, x and y.
+        - ``diagram``: a `Diagram`, or null;
         - ``cells``: x and y of each cell of the board, null where it has no place; ``has_owners``;
         - ``symbols``: marks of layers, see `layers.SYMBOLS`.
     """
@@ -143,6 +170,7 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "ends": None if scene.ends is None else scene.ends.round(1).tolist(),
         "clock": _describe_clock(game),
         "handling": None if scene.handling is None else _describe_handling(scene.handling),
+        "diagram": None if scene.diagram is None else _describe_diagram(scene.diagram),
         "cells": _spots(cell_spots(game)),
         "has_owners": game.has_owners,
         "symbols": SYMBOLS,
@@ -159,6 +187,17 @@ def _describe_clock(game: Game) -> dict[str, Any] | None:
         "seconds": clock.seconds,
         "task": clock.task,
         "action": action,
+    }
+
+
+def _describe_diagram(diagram: Diagram) -> dict[str, Any]:
+    return {
+        "option": diagram.option,
+        "letters": diagram.letters,
+        "names": list(diagram.names),
+        "places": list(diagram.places),
+        "spots": diagram.spots.round(1).tolist(),
+        "start": diagram.start,
     }
 
 

@@ -127,6 +127,7 @@ class Game(GameText):
             over, if it is a plane) where the player's canonical view is the board's own, and 0
             where it is turned.
         clock: the `Clock` that an option brings into the game, if one does.
+        boards: sets of options, besides the defaults, that a page with games offers.
         rules: module with the rule functions (all decorated with ``engine.rule.rule``):
             ``init(tables, state, rng)`` writes the start into every field of ``state``;
             ``is_legal(tables, state, action) -> bool`` for an unfinished game;
@@ -203,6 +204,7 @@ class Game(GameText):
     notation: ClassVar[str] = ""
     upright: ClassVar[str | None] = None
     clock: ClassVar[Clock | None] = None
+    boards: ClassVar[tuple[dict[str, Any], ...]] = ()
     rules: ClassVar[ModuleType]
     view: ClassVar[ModuleType | None] = None
 

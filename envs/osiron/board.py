@@ -26,7 +26,7 @@ from ..board.picture import (
     svg_gradients,
     svg_text,
 )
-from ..board.scene import Role, Scene
+from ..board.scene import Diagram, Role, Scene
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
@@ -228,6 +228,11 @@ class Osiron(Game):
             accepted=f"0 (never) or an integer from 2 to {_MOST_REPETITIONS}",
         ),
     )
+    boards = tuple(
+        {"setup": setup, "movement": movement}
+        for movement in ("basic", "advanced")
+        for setup in _SETUPS
+    )
     notation = "with the mover's own space first"
     upright = "is light"
     rules: ClassVar = rules
@@ -240,7 +245,7 @@ class Osiron(Game):
         self.random_start = setup == "random"
         is_advanced = self.options["movement"] == "advanced"
         placements = SPACES if setup == "empty" else 0
-        letters = _DIAGRAMS.get(setup, setup if len(setup) == SPACES else "")
+        letters = self.diagram = _DIAGRAMS.get(setup, setup if len(setup) == SPACES else "")
         #: For each player the circles that do not count from the start on: those that they hold.
         self.excluded_circles = [_circles_of(letters, letter) for letter in "LD"]
         self.state_dtype = rules.state_dtype(
@@ -419,11 +424,19 @@ class Osiron(Game):
         return repeated
 
     def action_spots(self) -> np.ndarray:
-        return self._ends().mean(axis=1)
+        """Between the two spaces; where they point, nearer to the lower one.
+
+        For three pairs have the same middle.
+        """
+        ends = self._ends()
+        spots: np.ndarray = ends.mean(axis=1)
+        pointing = slice(BORDERING_PAIRS, self.num_pairs)
+        spots[pointing] = (ends[pointing, 0] + spots[pointing]) / 2
+        return spots
 
     def _ends(self) -> np.ndarray:
         """The middles of the two spaces of each action, float[num_actions, 2, 2]."""
-        middles = np.array([_middle(space) for space in range(SPACES)])
+        middles = _middles()
         alone = [(space, space) for space in range(self.num_actions - self.num_pairs)]
         ends: np.ndarray = middles[np.array([*PAIR_ENDS[: self.num_pairs], *alone])]
         return ends
@@ -445,6 +458,7 @@ class Osiron(Game):
             roles=[Role(name, _sample(player)) for player, name in enumerate(("light", "dark"))],
             note="crossed: circle does not count" if may_exclude else "",
             ends=self._ends(),
+            diagram=Diagram("setup", "LD", ("light", "dark"), NAMES, _middles(), self.diagram),
         )
 
 
@@ -568,6 +582,11 @@ def _arcs(corners: list[tuple[float, float]], radius: float, sweep: int) -> str:
 def _middle(space: int) -> tuple[float, float]:
     xs, ys = zip(*map(_place, CORNERS[space]), strict=True)
     return sum(xs) / 3, sum(ys) / 3
+
+
+def _middles() -> np.ndarray:
+    """The middle of each space in the picture, float[24, 2]."""
+    return np.array([_middle(space) for space in range(SPACES)])
 
 
 def _triangle(space: int, size: float) -> str:

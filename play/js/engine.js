@@ -69,9 +69,9 @@ export class Engine {
     return new Engine(await compiled(source));
   }
 
-  /** A game with a memory of its own, at the start; see `Game.start` for the seed. */
-  newGame(seed = 0) {
-    return new Game(this, seed);
+  /** A game with a memory of its own, at the start; see `Game.start` for seed and diagram. */
+  newGame(seed = 0, diagram = null) {
+    return new Game(this, seed, diagram);
   }
 }
 
@@ -86,7 +86,7 @@ export class Game {
   #seed = 0;
 
   /** Called by `Engine.newGame`. */
-  constructor(engine, seed = 0) {
+  constructor(engine, seed = 0, diagram = null) {
     this.engine = engine;
     this.manifest = engine.manifest;
     const { exports } = new WebAssembly.Instance(engine.module);
@@ -94,7 +94,7 @@ export class Game {
     this.#memory = new Memory(exports, this.manifest.arrays);
     this.#state = this.#memory.bytes("game_states");
     this.search = new Search(this, this.#memory, exports);
-    this.start(seed);
+    this.start(seed, diagram);
   }
 
   /** Number of actions. */
@@ -110,9 +110,15 @@ export class Game {
   /**
    * Start anew. The seed, a whole number from 0 to 2**53 - 1, matters where the start is random,
    * and then gives the start that it gives in Python; it seeds `randomAction` and `playout` too.
+   * A diagram is another start of a game that begins with one: an array that tells for each place
+   * whether it has the first letter, see `Diagram` of Python's scenes.
    */
-  start(seed = 0) {
+  start(seed = 0, diagram = null) {
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
+    if (diagram !== null) {
+      const set = diagram.reduceRight((bits, isFirst) => 2 * bits + Number(isFirst), 0);
+      this.#memory.view("game_tables", "start")[0] = BigInt(set);
+    }
     this.#functions.game_seed(seed);
     this.#functions.game_start();
     this.#seed = seed;

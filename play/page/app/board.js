@@ -198,15 +198,23 @@ export class BoardView {
     for (const each of this.#legal) {
       const away = distance(this.#spot(each.action), point);
       if (nearest === null || away < nearest.away)
-        nearest = { away, spot: this.#spot(each.action) };
+        nearest = { away, spot: this.#spot(each.action), action: each.action };
     }
     if (nearest === null || nearest.away > this.#reach) return [];
-    // A place beside it that is not legal now; those that overlap with it do not count.
-    const isOther = (spot) =>
+    // A place beside it that is not legal now; those that overlap with it do not count, nor what lies
+    // between two places where a place itself is meant.
+    const joinsTwo = this.#joinsTwo(nearest.action);
+    const isOther = (spot, action) =>
       spot !== null &&
+      (joinsTwo || !this.#joinsTwo(action)) &&
       distance(spot, point) < nearest.away &&
       distance(spot, nearest.spot) > OVERLAP * this.#reach;
     return this.#scene.spots.some(isOther) ? [] : this.#at(nearest.spot);
+  }
+
+  #joinsTwo(action) {
+    const ends = this.#scene.ends?.[action];
+    return ends !== undefined && distance(...ends) > SAME;
   }
 
   #at(spot) {
@@ -295,9 +303,30 @@ export class BoardView {
     if (found) this.#onPlay(found.action);
   }
 
+  /** Mark a place that is picked, and the places that legal actions join to it; or none. */
   #pick(place) {
     this.#picked = place;
-    this.#parts?.pick.replaceChildren(...(place ? rings(place, 30) : []));
+    if (!place) {
+      this.#parts?.pick.replaceChildren();
+      return;
+    }
+    const joined = this.#legal.flatMap(({ action }) => {
+      const [one, other] = this.#scene.ends[action];
+      if (distance(one, place) <= SAME) return [other];
+      return distance(other, place) <= SAME ? [one] : [];
+    });
+    const others = joined.flatMap((other) => [
+      ...[DARK, LIGHT].map((stroke, number) =>
+        el("svg:path", {
+          d: `M${place.join(" ")}L${other.join(" ")}`,
+          stroke,
+          "stroke-width": 9 - 4 * number,
+          "stroke-dasharray": "12 8",
+        }),
+      ),
+      ...rings(other, 22),
+    ]);
+    this.#parts.pick.replaceChildren(...others, ...rings(place, 30));
   }
 
   #press(event) {

@@ -86,12 +86,32 @@ export class Catalog {
     return this.withOptions(game.name, options)?.variant ?? null;
   }
 
-  /** The variant of a game with these options, as records name them, or null. */
+  /**
+   * The variant of a game with these options, as records name them, or null; with a `diagram` where
+   * the start is one of the players' own.
+   */
   withOptions(name, options) {
-    const plain = (all) => JSON.stringify(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
     const game = this.game(name);
-    const variant = game?.variants.find((each) => plain(each.options) === plain(options)) ?? null;
-    return variant && { game, variant };
+    const isIt = (each) => !each.diagram?.is_own && plain(each.options) === plain(options);
+    const variant = game?.variants.find(isIt) ?? null;
+    if (variant) return { game, variant, diagram: null };
+    const own = game?.variants.find(
+      (each) =>
+        each.diagram?.is_own &&
+        whyNoDiagram(options[each.diagram.option], each.diagram) === "" &&
+        plain(withoutStart(each.options, each)) === plain(withoutStart(options, each)),
+    );
+    return own ? this.withDiagram(game, own, options[own.diagram.option]) : null;
+  }
+
+  /** The variant whose start is a diagram: one that has a name, or else a start of one's own. */
+  withDiagram(game, own, diagram) {
+    const isIt = (each) =>
+      !each.diagram.is_own &&
+      each.diagram.start === diagram &&
+      plain(withoutStart(each.options, each)) === plain(withoutStart(own.options, own));
+    const named = game.variants.find(isIt);
+    return named ? { game, variant: named, diagram: null } : { game, variant: own, diagram };
   }
 
   /** Engine and scene of a variant. */
@@ -112,6 +132,26 @@ export class Catalog {
       return readLevels(await (await load(variant.levels, "The levels of the game")).text());
     });
   }
+}
+
+const plain = (all) => JSON.stringify(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** Options without the one that a variant's diagram is of. */
+const withoutStart = (options, { diagram }) => ({ ...options, [diagram.option]: null });
+
+/**
+ * Why a text is no diagram of a variant, or nothing if it is one.
+ * @param {unknown} text
+ * @param {{letters: string, places: number}} about of the variant.
+ */
+export function whyNoDiagram(text, { letters, places }) {
+  if (typeof text !== "string") return `it is ${JSON.stringify(text)}, no text`;
+  if (text.length !== places) return `it has ${text.length} letters, not ${places}`;
+  const wrong = [...text].find((letter) => !letters.includes(letter));
+  if (wrong !== undefined) return `it has the letter “${wrong}”, not ${[...letters].join(" or ")}`;
+  const [one, other] = [...letters].map((letter) => text.split(letter).length - 1);
+  if (one === other) return "";
+  return `it has ${one} ${letters[0]} and ${other} ${letters[1]}, not ${places / 2} of each`;
 }
 
 /** Whether a variant is played with its clock. */

@@ -292,12 +292,12 @@ async function showRules() {
 // Beginning.
 
 /** A board of a variant, with its pieces at the start. */
-async function setUp({ game, variant, seed = 0 }) {
+async function setUp({ game, variant, seed = 0, diagram = null }) {
   const [{ engine, scene }, levels] = await Promise.all([
     catalog.board(variant),
     catalog.levels(variant),
   ]);
-  const table = new Table(engine, scene, seed);
+  const table = new Table(engine, scene, seed, diagram);
   return { game, variant, table, levels };
 }
 
@@ -319,12 +319,12 @@ function randomSeed(engine) {
   return engine.manifest.random_start ? Math.floor(Math.random() * 2 ** 32) : 0;
 }
 
-async function start({ game, variant, seats, goOn }) {
+async function start({ game, variant, diagram, seats, goOn }) {
   if (goOn) {
     begin(session.board, { seats, node: session.view });
   } else {
     const { engine } = await catalog.board(variant);
-    begin(await setUp({ game, variant, seed: randomSeed(engine) }), { seats });
+    begin(await setUp({ game, variant, diagram, seed: randomSeed(engine) }), { seats });
   }
   const names = seats.map((seat) => seatName(seat, session.board.levels));
   say(`A new game of ${game.title}: ${names[0]} against ${names[1]}.`);
@@ -337,6 +337,7 @@ function askNew() {
     const { game, variant } = session.board;
     chosen.variant = (catalog.withClock(game, variant, false) ?? variant).id;
     if (variant.clock) chosen.clock = hasClock(variant);
+    chosen.diagram = session.table.diagram ?? chosen.diagram;
   }
   const canGoOn = session.board && session.view.ply > 0 && !session.view.isOver;
   setupDialog(
@@ -378,8 +379,8 @@ async function follow(fragment) {
 }
 
 async function readGame(text) {
-  const { game, variant, record } = readText(text, catalog, session.board);
-  const board = await setUp({ game, variant, seed: record.seed });
+  const { game, variant, diagram, record } = readText(text, catalog, session.board);
+  const board = await setUp({ game, variant, diagram, seed: record.seed });
   playRecord(board.table, record);
   begin(board, { seats: [PERSON, PERSON], node: board.table.root.end, studying: true });
 }

@@ -8,7 +8,9 @@ const REWARDS = [null, [1, -1], [-1, 1], [0, 0], [0, 0]]; // by outcome
 /** The game as text; its date is of today. */
 export function recordText(session) {
   const { table, game, levels } = session.board;
-  const { version, options } = table.engine.manifest.description;
+  const { version, options: usual } = table.engine.manifest.description;
+  const start = table.diagram && { [table.scene.diagram.option]: table.diagram };
+  const options = { ...usual, ...start };
   const players = session.seats.map((seat) => seatName(seat, levels));
   const result =
     session.resigned === null
@@ -67,7 +69,7 @@ export function readText(text, catalog, { game, variant, table }) {
     const { version } = table.engine.manifest.description;
     const moves = splitMoves(text, hasSpaces);
     if (!moves.length) throw new Error("there is no move in it");
-    return { game, variant, record: { version, seed: table.seed, moves } };
+    return { game, variant, diagram: table.diagram, record: { version, seed: table.seed, moves } };
   }
   const record = readRecord(text);
   const known = catalog.game(record.game);

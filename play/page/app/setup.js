@@ -1,5 +1,7 @@
 /** The dialog in which a game, a board and the players are chosen. */
 
+import { whyNoDiagram } from "./catalog.js";
+import { diagramField } from "./diagram.js";
 import { button, el } from "./dom.js";
 import { openDialog } from "./dialogs.js";
 import { capital } from "./panels.js";
@@ -53,17 +55,18 @@ function select(label, entries, value, onchange) {
 /**
  * Ask what to play.
  * @param {import("./catalog.js").Catalog} catalog
- * @param {object} chosen `{game, variant, side, opponents}`, names of the first two; it is kept
- *   up to date.
+ * @param {object} chosen `{game, variant, diagram, side, opponents}`, names of the first two, and the
+ *   letters of a start of one's own; it is kept up to date.
  * @param {object} may
  * @param {string | null} may.goOn id of the variant whose position can be played on, or null.
- * @param {(choice: {game, variant, seats, goOn: boolean}) => Promise<void>} start
+ * @param {(choice: {game, variant, diagram, seats, goOn: boolean}) => Promise<void>} start
  */
 export function setupDialog(catalog, chosen, { goOn }, start) {
   const body = el("div", { class: "setup" });
   const told = el("p", { class: "told", role: "alert" });
   let from = "start";
   let levels = [];
+  let board = null; // of a variant whose start people set up
 
   const entry = () => {
     const game = catalog.game(chosen.game) ?? catalog.games[0];
@@ -79,9 +82,11 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     chosen.variant = plain.id;
     try {
       levels = await catalog.levels(variant);
+      board = variant.diagram?.is_own ? await catalog.board(variant) : null;
       told.textContent = "";
     } catch (error) {
       levels = [];
+      board = null;
       told.textContent = error.message;
     }
     if (entry().variant !== variant) return;
@@ -95,6 +100,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
       ["game", radios("Game", games, game.name, change("game"), "cards")],
       ["summary", el("p", { class: "faint" }, `${sentence(game.summary)} ${game.credit}.`)],
       ["variant", variants(catalog.plainVariants(game), plain, change("variant"))],
+      ["diagram", board && diagramField(board, diagramOf(variant), (it) => (chosen.diagram = it))],
       ["clock", clocked && clockField(clocked.clock)],
       ["side", radios("My side", sides, chosen.side, change("side"))],
       ...(chosen.side === "watch" ? [0, 1] : [1]).map((seat) => [
@@ -111,6 +117,13 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     const part = body.querySelector(`[data-part="${focus}"]`);
     const fields = ["input:checked", "input[type=checkbox]", "select"];
     fields.map((field) => part?.querySelector(field)).find(Boolean)?.focus();
+  }
+
+  /** The letters of the start that is set up, those of the variant at first. */
+  function diagramOf({ diagram }) {
+    const { letters, places } = diagram;
+    const isOne = chosen.diagram?.length === places && [...chosen.diagram].every((each) => letters.includes(each));
+    return isOne ? chosen.diagram : diagram.start;
   }
 
   function clockField({ name, seconds, task }) {
@@ -243,12 +256,21 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     return side === 0 ? [PERSON, other] : [other, PERSON];
   }
 
+  /** The game with its start. */
+  function begun(game, variant) {
+    if (!variant.diagram?.is_own) return { game, variant, diagram: null };
+    const diagram = diagramOf(variant);
+    const why = whyNoDiagram(diagram, variant.diagram);
+    if (why) throw new Error(`This is no start: ${why}.`);
+    return catalog.withDiagram(game, variant, diagram);
+  }
+
   async function submit(event) {
     event.preventDefault();
     const { game, variant } = entry();
     try {
       const goesOn = from === "here" && goOn === variant.id;
-      await start({ game, variant, seats: seats(variant), goOn: goesOn });
+      await start({ ...begun(game, variant), seats: seats(variant), goOn: goesOn });
       dialog.close();
     } catch (error) {
       told.textContent = error.message;

@@ -1,10 +1,11 @@
 /**
  * A game as the fragment of an address: `#g=corso&o=corso&m=12.3.7&p=2`, with the game, its
  * variant, the actions as numbers (or texts), and the ply that is looked at, the last if left out;
- * `s` is the seed of the start, 0 if left out. With `opponent=level:3` (or `network:64`, `random`) a
+ * `s` is the seed of the start, 0 if left out, and `d` the diagram of a start of one's own. With `opponent=level:3` (or `network:64`, `random`) a
  * game begins at once, in which a person has the `seat` 0 or 1, drawn by lot if left out.
  */
 
+import { whyNoDiagram } from "./catalog.js";
 import { readSeat } from "./seats.js";
 
 const MOST_ACTIONS = 10_000;
@@ -15,13 +16,14 @@ export function writeFragment({ board, view }) {
   const { end } = view;
   const parts = [`g=${encodeURIComponent(game.name)}`, `o=${encodeURIComponent(variant.id)}`];
   if (table.seed) parts.push(`s=${table.seed}`);
+  if (table.diagram) parts.push(`d=${table.diagram}`);
   if (end.ply) parts.push(`m=${end.actions.join(".")}`);
   if (view !== end) parts.push(`p=${view.ply}`);
   return `#${parts.join("&")}`;
 }
 
 /**
- * What a fragment asks for, `{game, variant, seed, moves, ply, opponent, seat}`, or null if for
+ * What a fragment asks for, `{game, variant, diagram, seed, moves, ply, opponent, seat}`, or null if for
  * nothing; `opponent` is a seat, or null where nobody is to play.
  * @throws {Error} in a sentence for the page.
  */
@@ -41,6 +43,7 @@ export function readFragment(fragment, catalog) {
     const known = game.variants.map((each) => each.id).join(", ");
     throw new Error(`The link asks for “${id}” of ${game.title}; there are ${known}.`);
   }
+  const start = readDiagram(given.get("d"), found, catalog);
   const moves = (given.get("m") ?? "").split(".").filter((move) => move !== "");
   if (moves.length > MOST_ACTIONS) {
     throw new Error(`The link has ${moves.length} moves; the most are ${MOST_ACTIONS}.`);
@@ -49,7 +52,20 @@ export function readFragment(fragment, catalog) {
   const opponent = given.has("opponent") ? readSeat(given.get("opponent"), found.variant) : null;
   const seat = whole(given, "seat", 1) ?? Math.floor(2 * Math.random());
   const ply = whole(given, "p", moves.length) ?? moves.length;
-  return { ...found, seed, moves, ply, opponent, seat };
+  return { ...start, seed, moves, ply, opponent, seat };
+}
+
+function readDiagram(diagram, { game, variant }, catalog) {
+  const about = variant.diagram;
+  if (diagram === null) {
+    return about?.is_own
+      ? catalog.withDiagram(game, variant, about.start)
+      : { game, variant, diagram: null };
+  }
+  if (!about?.is_own) throw new Error(`The link has d=${diagram}, but “${variant.id}” has its own start.`);
+  const why = whyNoDiagram(diagram, about);
+  if (why) throw new Error(`The link has d=${diagram}: ${why}.`);
+  return catalog.withDiagram(game, variant, diagram);
 }
 
 function whole(given, key, most) {

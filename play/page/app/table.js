@@ -9,12 +9,16 @@ export class Table {
    * @param {import("../engine.js").Engine} engine
    * @param {object} scene NAME.scene.json
    * @param {number} seed of the start, where that is random.
+   * @param {string | null} diagram letters of a start of one's own, see the scene; null for the
+   *   variant's.
    */
-  constructor(engine, scene, seed = 0) {
+  constructor(engine, scene, seed = 0, diagram = null) {
     this.engine = engine;
     this.scene = scene;
     this.seed = seed;
-    this.#game = engine.newGame(seed);
+    this.diagram = diagram;
+    const first = scene.diagram?.letters[0];
+    this.#game = engine.newGame(seed, diagram && [...diagram].map((letter) => letter === first));
     this.root = new Node(null, -1, "", -1, this.#game);
   }
 
