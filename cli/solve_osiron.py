@@ -17,6 +17,7 @@ from ludarium.analysis.osiron import (
 )
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_game
+from ludarium.training.table import text_table
 
 from .common import add_json, add_options, print_json, read_options
 from .progress import status
@@ -42,6 +43,9 @@ empty start the placing decides which table holds.
 
 Tables are named by the circles that do not count, 1 to 7 from the bottom left, first those of
 the player who begins the rounds: 12-67 in the beginner's start, 0-0 where all count."""
+
+#: What `_cells` has.
+_COUNTED = ("won", "lost", "drawn", "longest win")
 
 
 def add_solve(games: argparse._SubParsersAction) -> None:
@@ -94,19 +98,17 @@ def _solve_all(game: Game, given: argparse.Namespace) -> int:
     """Solve for all circles that may not count."""
     if given.output:
         raise ValueError("--all makes many tables: leave out --output")
-    results = []
-    heads = ("won", "lost", "drawn", "longest win")
-    row = "  {:<18}" + "{:>13}" * 3 + "{:>12}" + "{:>14}" * 3 + "{:>12}" + "{:>9}"
-    if not given.json:
-        print(row.format("table", *heads, *(f"all {head}" for head in heads[:3]), heads[3], "s"))
+    results, rows = [], []
     for rules in all_rule_sets(game.options["movement"]):
         table, result = _solved(rules, given.threads)
         results.append(result)
-        if not given.json:
-            free, every = (_cells(counts.as_json()) for counts in table.totals)
-            print(row.format(str(rules), *free, *every, f"{result['seconds']:.1f}"), flush=True)
+        free, every = (_cells(counts.as_json()) for counts in table.totals)
+        rows.append([str(rules), *free, *every, f"{result['seconds']:.1f}"])
     if given.json:
         print_json({"game": game.name, "movement": game.options["movement"], "tables": results})
+    else:
+        heads = [*_COUNTED, *(f"all: {head}" for head in _COUNTED)]
+        print(text_table(["table", *heads, "seconds"], rows))
     return 0
 
 
@@ -152,16 +154,16 @@ def _solved(
 
 
 def _phases_text(phases: list[dict[str, Any]]) -> str:
-    heads = ("to move", "exchange", "forbidden pair", "won", "lost", "drawn", "longest win")
-    rows = [heads] + [
-        (phase["mover"], phase["exchange"], words, *_cells(phase[key]))
+    rows = [
+        [phase["mover"], phase["exchange"], words, *_cells(phase[key])]
         for phase in phases
         for key, words in (("free", "none"), ("forbidden", "each"))
         if phase[key] is not None
     ]
-    return "\n".join(("  " + "{:<16}" * 3 + "{:>14}" * 4).format(*row) for row in rows)
+    heads = ["to move", "exchange", "forbidden pair", *_COUNTED]
+    return text_table(heads, rows, left=range(3), names=3)
 
 
-def _cells(counts: dict[str, Any]) -> tuple[str, ...]:
+def _cells(counts: dict[str, Any]) -> list[str]:
     numbers = (counts["won"], counts["lost"], counts["drawn"] + counts["without_exchange"])
-    return *(f"{number:,}" for number in numbers), f"{counts['longest_win']} plies"
+    return [*(f"{number:,}" for number in numbers), f"{counts['longest_win']} plies"]

@@ -16,7 +16,7 @@ from ludarium.envs.osiron.rules import CIRCLES
 from ..answer import Value
 from ..solution import ILLEGAL, TableSolution
 from . import kernels as templates
-from .colourings import Excluded, RuleSet, view_of
+from .colourings import RuleSet, view_of
 from .kernels import WIN
 from .retrograde import SolvedTable
 
@@ -139,12 +139,12 @@ def has_placing(game: Game) -> bool:
 
 def view_of_state(game: Game, state: np.record) -> tuple[RuleSet, np.ndarray]:
     """The rule set of a position in which all pieces are placed, see `view_of`."""
-    excluded: Excluded = tuple(
+    first, second = (
         tuple(circle for circle in range(CIRCLES) if not counting >> (4 * circle + 3) & 1)
         for counting in state["counting"].tolist()
     )
     # Who has placed last exchanges first.
-    return view_of(game.options["movement"], excluded, opener=int(has_placing(game)))
+    return view_of(game.options["movement"], (first, second), opener=int(has_placing(game)))
 
 
 def view_of_game(game: Game) -> tuple[RuleSet, np.ndarray]:

@@ -524,7 +524,7 @@ def test_solve_and_probe(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(probe) == 0
     out = capsys.readouterr().out
     assert "for player_0, to move: win in 3" in out
-    assert f"  {result['actions'][0]['text']}  win in 3" in out
+    assert f"\n{result['actions'][0]['text']}  win in 3" in out
 
 
 def test_solve_prints_a_table_for_people(
@@ -536,7 +536,9 @@ def test_solve_prints_a_table_for_people(
     assert main(arguments) == 0
     out = capsys.readouterr().out
     assert "table basic-0-12, solved in" in out
-    assert "  player_1        bordering       none                   335,532 " in out
+    rows = [line.split() for line in out.splitlines()]
+    (row,) = (row for row in rows if row[:4] == ["player_1", "bordering", "none", "335,532"])
+    assert row[4:] == ["4,681", "2,153,624", "15", "plies"]
     assert "for player_0: " in out
 
 
