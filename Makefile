@@ -83,7 +83,7 @@ modules: $(VENV)/.dev
 	$(BIN)/python -m ludarium.play.build --output build/modules
 
 page: $(VENV)/.dev
-	$(BIN)/ludarium page play/built --vendor build/vendor
+	$(BIN)/ludarium page play/built
 
 pages: $(VENV)/.train
 	$(BIN)/python docs/tools/generate.py

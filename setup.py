@@ -47,6 +47,6 @@ setup(
         "ludarium.arena.report": ["page/*"],
         "ludarium.configs": ["*/*.yaml"],
         "ludarium.models": ["shipped/*"],
-        "ludarium.play": ["js/*", "page/**/*", "built/**/*"],
+        "ludarium.play": ["js/*", "npm/*", "page/**/*", "built/**/*"],
     },
 )

@@ -36,6 +36,7 @@ from pathlib import Path
 from statistics import median
 from threading import Thread
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from common import Row, new_parser, print_table
@@ -43,8 +44,9 @@ from common import Row, new_parser, print_table
 from ludarium.envs import GAMES, Game
 from ludarium.models import InferenceEngine, load_checkpoint
 from ludarium.models.inference import torch_threads
-from ludarium.play.server import PageServer
-from ludarium.play.site import BUILT, Site
+from ludarium.play.parts import BUILT
+from ludarium.play.server import Handler, PageServer
+from ludarium.play.site import Site
 from ludarium.play.wasm import Limits, module_name
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.search import Search, SearchSettings
@@ -99,26 +101,22 @@ SEARCH = """async ({ module, network, settings, positions }) => {
 }"""
 
 
-class _Served(dict[str, Path]):
-    """Files of a site that keep in mind which of them were asked for."""
-
-    def __init__(self, site: Site) -> None:
-        super().__init__(site.files)
-        self.asked: set[str] = set()
-
-    def get(self, address: str, default: Any = None) -> Any:
-        """As of any mapping."""
-        self.asked.add(address)
-        return super().get(address, default)
-
-
 @contextmanager
-def serving(site: Site) -> Iterator[tuple[str, _Served]]:
-    """The address of a site that is served, and its files."""
-    files = _Served(site)
-    with PageServer(files) as server:
+def serving(site: Site) -> Iterator[tuple[str, set[str]]]:
+    """The address of a site that is served, and what is asked for."""
+    asked: set[str] = set()
+
+    class Noting(Handler):
+        """Keeps in mind what was asked for."""
+
+        def log_request(self, code: Any = "-", size: Any = "-") -> None:
+            """Note it."""
+            asked.add(unquote(urlsplit(self.path).path).removeprefix("/") or "index.html")
+
+    with PageServer(site.folder) as server:
+        server.RequestHandlerClass = Noting
         Thread(target=server.serve_forever, daemon=True).start()
-        yield server.address, files
+        yield server.address, asked
         server.shutdown()
 
 
@@ -223,15 +221,13 @@ def _seconds_to_board(browser: Any, address: str) -> float:
 def bytes_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
     """What a visitor loads for a game, by kind: kB, and in brackets with gzip."""
     for game in games:
-        with serving(site) as (address, files), new_tab(browser) as page:
+        with serving(site) as (address, asked), new_tab(browser) as page:
             page.goto(f"{address}#g={game.name}&o={module_name(game)}&seat=0&opponent=network:1")
             wait_for_turn(page)
             play(page, 1)
-        asked = {address: site.files[address] for address in files.asked & set(site.files)}
-        asked["index.html"] = site.files["index.html"]
         sizes = {kind: [0, 0] for kind in ("all", "page", "vendor", "games", "networks")}
-        for name, path in asked.items():
-            content = path.read_bytes()
+        for name in asked & set(site.files):
+            content = (site.folder / name).read_bytes()
             for kind in ("all", _kind(name)):
                 sizes[kind][0] += len(content)
                 sizes[kind][1] += len(gzip.compress(content))

@@ -1,7 +1,7 @@
 """How large the WebAssembly modules are, and how fast beside numba's code on the same machine.
 
     python benchmarks/wasm.py                          # all games, several minutes
-    python benchmarks/wasm.py --games corso --modules build/modules
+    python benchmarks/wasm.py --games corso
 
 Needs Node and the package ziglang. For each game: the size of its module, rules and search
 together; plies/s of random games, played in one call; simulations/s of searches from the start, 256
@@ -16,6 +16,8 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,8 @@ from common import Row, new_parser, print_table
 from ludarium.envs import GAMES
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
-from ludarium.play import build
+from ludarium.play.build import read_game
+from ludarium.play.parts import module_part
 from ludarium.play.wasm import Limits, module_name
 from ludarium.training.search import Search, SearchSettings
 
@@ -98,12 +101,13 @@ def measure(game: Game, module: Path, seconds: float, repeats: int) -> dict[str,
     }
 
 
-def row(name: str, modules: Path, seconds: float, repeats: int) -> Row:
+def row(name: str, seconds: float, repeats: int) -> Row:
     """The row of a game, whose module is built if it has to be."""
-    game = build.read_game(name)
-    if not build.is_current(modules, game, Limits()):
-        build.main([name, "--output", str(modules)])
-    found = measure(game, modules / f"{module_name(game)}.wasm", seconds, repeats)
+    game = read_game(name)
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder, "game.wasm")
+        module.write_bytes(module_part(game).content(lambda line: print(line, file=sys.stderr)))
+        found = measure(game, module, seconds, repeats)
     plies, native = found["plies"] / 1e6, found["native plies"] / 1e6
     names = ("simulations", "native simulations, 1", "native simulations, 64")
     simulations, one, many = (found[each] / 1e3 for each in names)
@@ -119,15 +123,12 @@ def row(name: str, modules: Path, seconds: float, repeats: int) -> Row:
 
 def main() -> None:
     parser = new_parser(__doc__, list(GAMES))
-    parser.add_argument("--modules", type=Path, default=Path("build/modules"))
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     if given.quick:
         given.games, given.seconds, given.repeats = ["corso"], 0.05, 1
-    print_table(
-        (row(name, given.modules, given.seconds, given.repeats) for name in given.games), given.json
-    )
+    print_table((row(name, given.seconds, given.repeats) for name in given.games), given.json)
 
 
 if __name__ == "__main__":

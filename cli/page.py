@@ -24,10 +24,10 @@ Safari 16.4, or newer), and once it was open the page works without a connection
 site for anything. It has some 20 MB, of which 14 are the library that runs networks (4 to
 transfer, from a host that compresses); a visitor loads that and the game at hand.
 
-The page that came with the installation is copied. What that lacks is built: a module for each game
-and its options (ziglang: pip install "ludarium[wasm]"), and the library, by npm. The command may be
-repeated: it brings a folder up to date, and leaves files alone that it did not write. To look at
-the page here: ludarium play corso."""
+What the page that came with the installation has is taken from there. What that lacks is built: a
+module for each game and its options (ziglang: pip install "ludarium[wasm]"), and the library, by
+npm. A folder with a built page is replaced; one that holds anything else is refused. To look at the
+page here: ludarium play corso."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -39,19 +39,16 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "folder", metavar="FOLDER", type=Path, help="a new or empty one, or one with a page"
+        "folder",
+        metavar="FOLDER",
+        type=Path,
+        help="a new or empty one, or one with nothing but a page, which is replaced",
     )
     parser.add_argument(
         "games",
         nargs="*",
         metavar="GAME[?OPTION=VALUE&...]",
         help=f"default: all ({', '.join(GAMES)})",
-    )
-    parser.add_argument(
-        "--vendor",
-        metavar="FOLDER",
-        type=Path,
-        help="where the library is, or is put if npm has to fetch it",
     )
     parser.set_defaults(run=run)
 
@@ -67,12 +64,12 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _write(given: argparse.Namespace) -> int:
-    from ludarium.play.site import BUILT, write_site
+    from ludarium.play.site import write_site
 
     variants = {
         variant.id: variant for text in given.games or GAMES for variant in _variants_of(text)
     }
-    site = write_site(given.folder, list(variants.values()), [BUILT], given.vendor)
+    site = write_site(given.folder, list(variants.values()))
     print(f"{given.folder}: {len(site.files)} files, {site.bytes / 1e6:.1f} MB")
     return 0
 

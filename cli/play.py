@@ -14,7 +14,6 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from ludarium.analysis.table import default_folder
 from ludarium.arena.levels import AUTO, LevelFactory
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
@@ -253,13 +252,14 @@ def _site_with(variant: Variant, folder: Path) -> Site:
         _NoPageError: it is not built, or the variant cannot be made.
     """
     try:
-        from ludarium.play.site import BUILT, Site
+        from ludarium.play import parts
+        from ludarium.play.site import Site
 
-        site = Site.read(BUILT)
+        site = Site.read(parts.BUILT)
         if site.is_current(variant):
             return site
-        kept = default_folder() / "page"
-        return site.with_variant(variant, folder, kept, lambda line: print(line, file=sys.stderr))
+        say = lambda line: print(line, file=sys.stderr)  # noqa: E731
+        return site.with_variant(variant, folder / "page", say)
     except ModuleNotFoundError as error:
         raise _NoPageError(
             f'the page needs more packages ({error}): pip install "ludarium[wasm]"'
@@ -273,7 +273,7 @@ def _serve(site: Site, fragment: str, given: argparse.Namespace) -> int:
     from ludarium.play.server import PageServer
 
     # What a browser keeps would be played after the next installation, too.
-    with PageServer(site.files, given.port, is_kept=False) as server:
+    with PageServer(site.folder, given.port, is_kept=False) as server:
         address = f"{server.address}#{fragment}"
         print(f"{address}\nCtrl-C ends it", flush=True)
         if not given.no_browser:

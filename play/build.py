@@ -4,11 +4,11 @@
     python -m ludarium.play.build corso 'onyx?size=6'     # some, with options
     python -m ludarium.play.build --output page/modules --simulations 400 osiron
 
-writes NAME.wasm and NAME.json, the manifest, which the module holds too. A module that is there and
-is still that of the sources is left as it is. A game of your own that no installed package brings
-is taken from a module: --game-module MODULE. It takes up to a minute a game, and the package
-ziglang as a linker: pip install 'ludarium[wasm]'. docs/guide/wasm.md tells what to do with the
-files.
+writes NAME.wasm, NAME.scene.json, and NAME.json, the manifest, which the module holds too. What was
+compiled before, from the same sources, is taken from the user's cache folder. A game of your own
+that no installed package brings is taken from a module: --game-module MODULE. It takes up to a
+minute a game, and the package ziglang as a linker: pip install 'ludarium[wasm]'. docs/guide/wasm.md
+tells what to do with the files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,8 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_game
 from ludarium.training.runs.files import write_file
 
-from .wasm import Limits, Module, build_module, module_name, read_module, require_current
+from .parts import module_part
+from .wasm import Limits, Module, module_name, parse_module
 
 _KILOBYTE = 1000
 
@@ -70,23 +70,6 @@ def scene_content(game: Game) -> bytes:
     return f"{scene}\n".encode()
 
 
-def is_current(folder: Path, game: Game, limits: Limits) -> bool:
-    """Whether a folder has a game's module, made from these sources and for these limits."""
-    path = folder / f"{module_name(game)}.wasm"
-    is_told = all(path.with_suffix(end).is_file() for end in (".json", ".scene.json"))
-    return is_told and is_current_module(path, limits)
-
-
-def is_current_module(path: Path, limits: Limits) -> bool:
-    """Whether a file is a game's module, made from these sources and for these limits."""
-    try:
-        module = read_module(path)
-        require_current(module.manifest)
-    except (FileNotFoundError, ValueError):
-        return False
-    return bool(module.manifest["search"].get("limits") == asdict(limits))
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build modules; returns the exit status."""
     given = _parser().parse_args(arguments)
@@ -95,23 +78,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             import_module(name)
         limits = Limits(given.simulations, given.max_considered, given.cache)
         for game in [read_game(text) for text in given.games or GAMES]:
-            _build(given.output, game, limits, given.force)
+            _build(given.output, game, limits)
     except (ValueError, OSError) as error:
         print(f"ludarium: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _build(folder: Path, game: Game, limits: Limits, force: bool) -> None:
-    name = module_name(game)
-    if not force and is_current(folder, game, limits):
-        print(f"{name}: nothing has changed")
-        return
+def _build(folder: Path, game: Game, limits: Limits) -> None:
     began = time.monotonic()
-    print(f"{name}: compiling, up to a minute", flush=True)
-    module = build_module(game, limits)
-    path = write_module(folder, game, module)
-    sizes = [len(module.content), len(gzip.compress(module.content))]
+    content = module_part(game, limits).content(lambda line: print(line, flush=True))
+    path = write_module(folder, game, parse_module(content, module_name(game)))
+    sizes = [len(content), len(gzip.compress(content))]
     plain, packed = (f"{size / _KILOBYTE:.0f} KB" for size in sizes)
     print(f"{path}: {plain}, {packed} with gzip, in {time.monotonic() - began:.0f} s")
 
@@ -152,7 +130,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MEGABYTES",
         help=f"for the network's answers, which a search remembers (default {limits.cache:g})",
     )
-    parser.add_argument("--force", action="store_true", help="build what has not changed too")
     parser.add_argument(
         "--game-module",
         action="append",

@@ -1,41 +1,29 @@
-"""Serves a page's files on this machine, and to this machine alone."""
+"""Serves a page's folder on this machine, and to this machine alone."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path, PurePosixPath
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any, BinaryIO
 
 LOOPBACK = "127.0.0.1"
 
 #: What is tried first: a browser keeps games and settings by the address, this number included.
 USUAL_PORT = 8265
 
-_START = "index.html"
-_TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".mjs": "text/javascript; charset=utf-8",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".wasm": "application/wasm",
-    ".webmanifest": "application/manifest+json",
-}
-_OTHER_TYPE = "application/octet-stream"
+#: Connections that are served at a time; a browser has six.
+MOST_CONNECTIONS = 64
 
 
 class PageServer(ThreadingHTTPServer):
-    """Answers GET and HEAD for the files that it is given, and for nothing else.
+    """Answers GET and HEAD for the files in a folder.
 
     Args:
-        files: each file by its address within the page; ``/`` is ``index.html``.
+        folder: of the page; ``/`` is ``index.html``.
         port: 1 to 65535; None takes `USUAL_PORT`, or any that is free.
         is_kept: whether browsers may keep the page, for when there is no connection.
 
@@ -45,27 +33,49 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(
-        self, files: Mapping[str, Path], port: int | None = None, is_kept: bool = True
-    ) -> None:
-        self.files = files
+    def __init__(self, folder: Path, port: int | None = None, is_kept: bool = True) -> None:
+        self.folder = folder
         self.is_kept = is_kept
+        self._free = BoundedSemaphore(MOST_CONNECTIONS)
         if port is not None and not 1 <= port <= 65535:
             raise ValueError(f"--port is {port}; accepted: 1 to 65535")
         try:
-            super().__init__((LOOPBACK, USUAL_PORT if port is None else port), _Handler)
+            super().__init__((LOOPBACK, USUAL_PORT if port is None else port), Handler)
         except OSError as error:
             if port is not None:
                 raise ValueError(
                     f"port {port} of {LOOPBACK} cannot be had ({error.strerror}): give another "
                     "--port, or none"
                 ) from None
-            super().__init__((LOOPBACK, 0), _Handler)
+            super().__init__((LOOPBACK, 0), Handler)
 
     @property
     def address(self) -> str:
         """Where a browser on this machine finds the page."""
         return f"http://{LOOPBACK}:{self.server_port}/"
+
+    @property
+    def hosts(self) -> list[str]:
+        """What a browser on this machine may call the server."""
+        return [f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost")]
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Answer on one connection."""
+        self.RequestHandlerClass(request, client_address, self, directory=str(self.folder))
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Give a connection a thread, or close it where there are too many."""
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """What a connection's thread does."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that goes away in the middle is no error."""
@@ -73,46 +83,46 @@ class PageServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(SimpleHTTPRequestHandler):
+    """Answers requests that name this server, and lists no folder."""
+
     server: PageServer
     server_version = "ludarium"
     sys_version = ""
-    timeout = 30
+    timeout = 30  # seconds without a byte, in either direction
+    extensions_map = {  # those of systems differ
+        ".css": "text/css; charset=utf-8",
+        ".html": "text/html; charset=utf-8",
+        ".js": "text/javascript; charset=utf-8",
+        ".json": "application/json",
+        ".mjs": "text/javascript; charset=utf-8",
+        ".png": "image/png",
+        ".svg": "image/svg+xml",
+        ".txt": "text/plain; charset=utf-8",
+        ".wasm": "application/wasm",
+        ".webmanifest": "application/manifest+json",
+    }
 
-    def do_GET(self) -> None:
-        """Answer with a file."""
-        self._answer(has_content=True)
-
-    def do_HEAD(self) -> None:
-        """Answer as to GET, without the file."""
-        self._answer(has_content=False)
-
-    def _answer(self, has_content: bool) -> None:
-        if self.headers.get("Host") not in self._hosts():
-            # Another site's name that was made to lead here must not read what is here.
+    def send_head(self) -> BytesIO | BinaryIO | None:
+        """Refuse what asks for another site: its name may have been made to lead here."""
+        if self.headers.get("Host") not in self.server.hosts or not self.path.startswith("/"):
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
-            return
-        address = unquote(urlsplit(self.path).path).removeprefix("/") or _START
-        path = self.server.files.get(address)  # no address but these leads to a file
+            return None
         try:
-            content = None if path is None else path.read_bytes()
-        except OSError:
-            content = None
-        if content is None:
+            return super().send_head()
+        except ValueError:  # the path has a character that no file's name has
             self.send_error(HTTPStatus.NOT_FOUND)
-            return
-        kind = _TYPES.get(PurePosixPath(address).suffix, _OTHER_TYPE)
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
+            return None
+
+    def list_directory(self, path: Any) -> None:
+        """Refuse: a folder is no file of the page."""
+        self.send_error(HTTPStatus.NOT_FOUND)
+
+    def end_headers(self) -> None:
+        """Add what holds for every answer."""
         self.send_header("Cache-Control", "no-cache" if self.server.is_kept else "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
-        self.end_headers()
-        if has_content:
-            self.wfile.write(content)
-
-    def _hosts(self) -> list[str]:
-        return [f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")]
+        super().end_headers()
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Say nothing: what a browser asks for is of no interest."""

@@ -12,6 +12,7 @@ from .module import (
     build_module,
     digest_of,
     module_name,
+    parse_module,
     read_module,
     require_current,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "build_module",
     "digest_of",
     "module_name",
+    "parse_module",
     "read_module",
     "require_current",
 ]

@@ -208,9 +208,12 @@ def read_module(path: str | os.PathLike[str]) -> Module:
         FileNotFoundError: there is none.
         ValueError: it is no module of this package, or one of another format.
     """
-    what = "a WebAssembly module"
-    content = read_regular_file(path, _MOST_BYTES, what)
-    name = quoted(os.fspath(path), 100)
+    content = read_regular_file(path, _MOST_BYTES, "a WebAssembly module")
+    return parse_module(content, quoted(os.fspath(path), 100))
+
+
+def parse_module(content: bytes, name: str) -> Module:
+    """Read a module from its content; ``name`` is for errors, which are those of `read_module`."""
     if not content.startswith(_MAGIC):
         raise ValueError(f"{name} is no WebAssembly module")
     text = _find_section(content, SECTION)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import pytest
 from ludarium.cli import main
 from ludarium.cli import play as play_module
 from ludarium.envs import GAMES
-from ludarium.play import site as site_module
-from ludarium.play.site import INDEX, LIST, Site
+from ludarium.play import parts
+from ludarium.play.site import Site
 from ludarium.play.variants import Variant
 from ludarium.training.agents.checkpoints import shipped_agents
 from tests.tictactoe import TicTacToe
@@ -34,7 +33,7 @@ def keyboard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.stdin", Keyboard("quit\n"))
     monkeypatch.setattr("builtins.input", lambda: "quit")
     monkeypatch.setattr(play_module, "_check_browser", lambda: None)
-    monkeypatch.setattr(site_module, "BUILT", tmp_path / "nothing")
+    monkeypatch.setattr(parts, "BUILT", tmp_path / "nothing")
 
 
 @pytest.fixture
@@ -169,17 +168,13 @@ def test_what_a_person_can_put_right_is_one_line(served, capsys, arguments, mess
 
 
 def test_the_page_is_served_until_ctrl_c(monkeypatch, capsys, tmp_path):
-    for name in ("index.html", "sw.js", INDEX):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(json.dumps({"format": 1, "games": []}))
-    files = {name: tmp_path / name for name in ("index.html", "sw.js", INDEX, LIST)}
-    monkeypatch.setattr(play_module, "_site_with", lambda variant, folder: Site(files))
+    monkeypatch.setattr(play_module, "_site_with", lambda variant, folder: Site(tmp_path))
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    served: list[tuple[set[str], bool]] = []
+    served: list[tuple[Path, bool]] = []
 
     def serve(server: Any) -> None:
-        served.append((set(server.files), server.is_kept))
+        served.append((server.folder, server.is_kept))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ludarium.play.server.PageServer.serve_forever", serve)
@@ -189,4 +184,4 @@ def test_the_page_is_served_until_ctrl_c(monkeypatch, capsys, tmp_path):
     assert address.endswith("/#g=corso&o=corso&seat=0&opponent=network:64")
     assert rest == ["Ctrl-C ends it", "", "the page has ended"]
     assert opened == [address]
-    assert served == [(set(files), False)]  # a browser would keep an older page
+    assert served == [(tmp_path, False)]  # a browser would keep an older page

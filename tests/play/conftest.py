@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from ludarium.play.parts import BUILT
 from ludarium.play.server import PageServer
-from ludarium.play.site import BUILT, PAGE, SCRIPTS, Site
+from ludarium.play.site import Site, page_files
 from ludarium.play.variants import usual_variants
 
 from .page_driver import open_browser
@@ -23,7 +24,7 @@ def site() -> Iterator[str]:
     if address:
         yield address
         return
-    with PageServer(_built_page().files) as server:
+    with PageServer(_built_page().folder) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield server.address
@@ -52,13 +53,10 @@ def _built_page() -> Site:
 
 def _stale_parts(built: Site) -> list[str]:
     """Addresses of files, and names of variants, that a build would make anew."""
-    sources = {path.relative_to(PAGE).as_posix(): path for path in PAGE.rglob("*")}
-    sources |= {path.name: path for path in SCRIPTS.glob("*.js")}
     files = [
         address
-        for address, path in sources.items()
-        if path.is_file()
-        and not (address in built.files and built.files[address].read_bytes() == path.read_bytes())
+        for address, content in page_files().items()
+        if address not in built.files or (built.folder / address).read_bytes() != content
     ]
     names = [game["name"] for game in built.games]
     variants = [variant for name in names for variant in usual_variants(name)]

@@ -311,10 +311,10 @@ def test_reloading_goes_on_with_the_game(driver: PageDriver) -> None:
 
 
 def test_missing_game_is_told_and_others_can_be_played(driver: PageDriver) -> None:
-    driver.page.route("**/corso.wasm", lambda route: route.fulfill(status=404))
+    driver.page.route("**/games/corso-*.wasm", lambda route: route.fulfill(status=404))
     driver.page.goto(driver.address)
     driver.page.wait_for_selector("#message:has-text('rules of the game')")
-    driver.page.unroute("**/corso.wasm")
+    driver.page.unroute("**/games/corso-*.wasm")
     driver.new_game(opponent="random")
     driver.play()
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import json
+import os
 import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Thread
@@ -21,19 +22,26 @@ import pytest
 from ludarium.cli import main
 from ludarium.envs import GAMES, Game
 from ludarium.envs.registry import make_game
+from ludarium.play import build, parts, vendor
 from ludarium.play import site as site_module
-from ludarium.play import vendor as vendor_module
 from ludarium.play.rules_page import markdown_html, rules_html
-from ludarium.play.server import PageServer
-from ludarium.play.site import BUILT, INDEX, LIST, SCRIPTS, Site, write_site
+from ludarium.play.server import MOST_CONNECTIONS, PageServer
+from ludarium.play.site import INDEX, LIST, SCRIPTS, Site, write_site
 from ludarium.play.variants import Variant, usual_variants
-from ludarium.play.vendor import Library
-from ludarium.play.wasm import Limits, LinkerError, Module, digest_of, linker, module_name
+from ludarium.play.wasm import (
+    Limits,
+    LinkerError,
+    Module,
+    digest_of,
+    linker,
+    module_name,
+    read_module,
+)
 from ludarium.play.wasm.module import SECTION, custom_section
 from ludarium.training.agents.checkpoints import shipped_agents, telling_options
 from tests.tictactoe import TicTacToe
 
-LIBRARY = Library("lib", "1", {"a.mjs": hashlib.sha512(b"library").hexdigest()})
+LOCK = vendor.NPM / "package-lock.json"
 
 
 class Maker:
@@ -42,14 +50,14 @@ class Maker:
     def __init__(self) -> None:
         self.made: list[str] = []
 
-    def build_module(self, game: Game) -> Module:
+    def build_module(self, game: Game, limits: Limits) -> Module:
         self.made.append(module_name(game))
         manifest = {
             "format": 1,
             "name": module_name(game),
             "sources": digest_of(game),
             "description": {"game": game.name, "options": game.options},
-            "search": {"limits": asdict(Limits())},
+            "search": {"limits": asdict(limits)},
         }
         section = custom_section(SECTION, json.dumps(manifest).encode())
         return Module(b"\0asm\x01\0\0\0" + section, manifest)
@@ -58,14 +66,13 @@ class Maker:
         self.made.append(f"exact {module_name(game)}")
         return Module(b"\0asm\x01\0\0\0", {})
 
-    def export(self, variant: Variant, path: Path) -> None:
-        self.made.append(path.name)
-        path.write_bytes(b"network")
+    def export(self, variant: Variant) -> bytes:
+        self.made.append(variant.id)
+        return b"network"
 
-    def fetch(self, folder: Path) -> None:
+    def fetch(self) -> dict[str, bytes]:
         self.made.append("library")
-        folder.mkdir(exist_ok=True)
-        (folder / "a.mjs").write_bytes(b"library")
+        return dict.fromkeys(vendor._FILES, b"library")
 
 
 @pytest.fixture
@@ -77,11 +84,12 @@ def maker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Maker:
     (tmp_path / "page" / "app" / "main.js").write_text("1")
     monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
     monkeypatch.setattr(site_module, "PAGE", tmp_path / "page")
-    monkeypatch.setattr(site_module, "build_module", maker.build_module)
-    monkeypatch.setattr(site_module, "build_solver", maker.build_solver)
-    monkeypatch.setattr(site_module, "_export", maker.export)
-    monkeypatch.setattr(Library, "pinned", lambda: LIBRARY)
-    monkeypatch.setattr(Library, "fetch", lambda self, folder: maker.fetch(folder))
+    monkeypatch.setattr(parts, "BUILT", tmp_path / "built")
+    monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(parts, "build_module", maker.build_module)
+    monkeypatch.setattr(parts, "build_solver", maker.build_solver)
+    monkeypatch.setattr(parts, "_exported", maker.export)
+    monkeypatch.setattr(vendor, "_fetch", maker.fetch)
     return maker
 
 
@@ -89,8 +97,18 @@ def _quiet(line: str) -> None:
     pass
 
 
-def _build(folder: Path, *near: Path, variants: list[Variant] | None = None) -> Site:
-    return write_site(folder, variants or usual_variants("tictactoe"), near, say=_quiet)
+def _build(folder: Path, variants: list[Variant] | None = None) -> Site:
+    return write_site(folder, variants or usual_variants("tictactoe"), say=_quiet)
+
+
+def _version(site: Site) -> str:
+    version: str = json.loads((site.folder / LIST).read_text())["version"]
+    return version
+
+
+def _network(site: Site) -> str:
+    address: str = site.games[0]["variants"][0]["network"]
+    return address
 
 
 # What there is to play.
@@ -101,14 +119,14 @@ def test_torch_is_not_loaded_to_begin_a_game_or_to_list_what_there_is(
     maker: Maker, tmp_path: Path, command: list[str]
 ) -> None:
     """It takes longer to load than all the rest; a checkpoint's header tells what is needed."""
-    _build(tmp_path / "site", variants=usual_variants("onyx"))
+    _build(tmp_path / "site", usual_variants("onyx"))
     code = f"""
 import sys
 from pathlib import Path
 from ludarium.cli import main, play
-from ludarium.play import site
+from ludarium.play import parts
 served = []
-site.BUILT = Path({str(tmp_path / "site")!r})
+parts.BUILT = Path({str(tmp_path / "site")!r})
 play._serve = lambda site, fragment, given: served.append(fragment) or 0
 assert main({command!r}) == 0
 assert len(served) == {int(command[0] == "play")}, served
@@ -159,7 +177,7 @@ def test_a_game_with_a_clock_is_offered_with_it_and_with_the_same_agent() -> Non
 
 
 def test_a_variant_with_a_clock_shares_network_and_levels(maker: Maker, tmp_path: Path) -> None:
-    site = _build(tmp_path / "site", variants=usual_variants("obelisk"))
+    site = _build(tmp_path / "site", usual_variants("obelisk"))
     plain, clocked = site.games[0]["variants"]
     assert plain["clock"] == clocked["clock"]
     assert clocked["options"] == {**plain["options"], plain["clock"]["option"]: True}
@@ -167,7 +185,7 @@ def test_a_variant_with_a_clock_shares_network_and_levels(maker: Maker, tmp_path
         clocked[part] for part in ("network", "levels")
     ]
     assert plain["module"] != clocked["module"]
-    scenes = [json.loads(site.files[each["scene"]].read_text()) for each in (plain, clocked)]
+    scenes = [json.loads((site.folder / each["scene"]).read_text()) for each in (plain, clocked)]
     timeout = make_game("obelisk").action_names.index("timeout")
     assert [scene["clock"] and scene["clock"]["action"] for scene in scenes] == [None, timeout]
 
@@ -208,7 +226,7 @@ def test_links_of_unknown_schemes_are_no_links(scheme: str) -> None:
 
 
 def test_a_site_holds_the_page_the_games_and_a_list_of_all(maker: Maker, tmp_path: Path) -> None:
-    site = _build(tmp_path / "site", variants=[*usual_variants("corso"), Variant.of(TicTacToe())])
+    site = _build(tmp_path / "site", [*usual_variants("corso"), Variant.of(TicTacToe())])
     listed = json.loads((tmp_path / "site" / LIST).read_text())
     found = {
         path.relative_to(tmp_path / "site").as_posix()
@@ -230,145 +248,200 @@ def test_a_site_holds_the_page_the_games_and_a_list_of_all(maker: Maker, tmp_pat
     assert set(named) <= found
     assert tictactoe["variants"][0]["network"] is tictactoe["variants"][0]["levels"] is None
     assert json.loads((tmp_path / "site" / variant["scene"]).read_text())["ground"]
-    assert not (tmp_path / "site.partial").exists()
+    assert not list(tmp_path.glob("site.*"))
 
 
 def test_only_what_is_stale_is_made_anew(
     maker: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, variants = tmp_path / "site", usual_variants("corso")
-    first = _build(folder, variants=variants)
-    before = first.version
-    network = first.games[0]["variants"][0]["network"]
-    assert maker.made == ["library", "corso", Path(network).name, "exact corso"]
+    first = _build(folder, variants)
+    before, network = _version(first), _network(first)
+    assert sorted(maker.made) == ["corso", "corso", "exact corso", "library"]
     assert first.is_current(variants[0])
-    again = _build(folder, variants=variants)
-    assert again.version == before
-    _build(tmp_path / "other", folder, variants=variants)  # taken from the first
+    again = _build(folder, variants)
+    assert _version(again) == before
     assert len(maker.made) == 4
 
     changed = tmp_path / "changed.safetensors"
     changed.write_bytes(shipped_agents("corso")[0].read_bytes() + b" ")
     (variant,) = trained = [Variant(make_game("corso"), changed)]
     assert not again.is_current(variant)
-    third = _build(folder, variants=trained)
+    third = _build(folder, trained)
     assert len(maker.made) == 5
     assert not (folder / network).exists()
-    assert third.version != before
+    assert _version(third) != before
 
-    monkeypatch.setattr("ludarium.play.wasm.module.digest_of", lambda game: "other sources")
+    monkeypatch.setattr(parts, "digest_of", lambda game: "other sources")
     assert not third.is_current(variant)
-    _build(folder, variants=trained)
+    _build(folder, trained)
     assert maker.made[5:] == ["corso"]
-    monkeypatch.setattr(site_module, "solver_digest", lambda game: "other sources")
+    monkeypatch.setattr(parts, "solver_digest", lambda game: "other sources")
     assert not third.is_current(variant)
-    _build(folder, variants=trained)
-    assert maker.made[6:] == ["corso", "exact corso"]
+    _build(folder, trained)
+    assert maker.made[6:] == ["exact corso"]
 
 
-def test_a_damaged_module_or_library_is_made_anew(maker: Maker, tmp_path: Path) -> None:
-    folder = tmp_path / "site"
-    _build(folder)
-    (folder / "games/tictactoe.wasm").write_bytes(b"\0asm")
-    (folder / "vendor/onnxruntime-web/a.mjs").write_bytes(b"other")
-    _build(folder)
-    assert maker.made == ["library", "tictactoe", "exact tictactoe", "library", "tictactoe"]
+def test_a_module_is_compiled_once_for_the_same_sources_and_limits(
+    maker: Maker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = ["tictactoe", "--output", str(tmp_path / "modules")]
+    for more in ([], [], ["--simulations", "5"]):
+        assert build.main([*wanted, *more]) == 0
+    assert maker.made == ["tictactoe", "tictactoe"]
+    module = read_module(tmp_path / "modules" / "tictactoe.wasm")
+    assert module.manifest["search"]["limits"]["simulations"] == 5
+    assert capsys.readouterr().out.count("compiling") == 2
+
+
+def test_what_the_page_that_came_along_has_is_taken_from_it(
+    maker: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _build(tmp_path / "built")
+    monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "empty")
+    made = len(maker.made)
+    _build(tmp_path / "site")
+    assert len(maker.made) == made
+
+
+def test_a_part_that_cannot_be_kept_is_used_all_the_same(
+    maker: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "file" / "cache")
+    assert _build(tmp_path / "site").games
 
 
 def test_a_build_that_dies_leaves_the_old_site_and_loses_no_part(
     maker: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "site"
-    before = _build(folder).version
+    before = _version(_build(folder))
     corso = usual_variants("corso")
 
     def die(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as during:
-        during.setattr(site_module, "_export", die)
+        during.setattr(parts, "_exported", die)
+        for place in (folder, tmp_path / "new"):
+            with pytest.raises(KeyboardInterrupt):
+                _build(place, corso)
+    with monkeypatch.context() as during:
+        during.setattr(site_module, "rename", die)
         with pytest.raises(KeyboardInterrupt):
-            _build(folder, variants=corso)
-        with pytest.raises(KeyboardInterrupt):
-            _build(tmp_path / "new", variants=corso)
-    assert Site.read(folder).version == before
+            _build(folder, corso)
+    assert _version(Site.read(folder)) == before
     assert not (tmp_path / "new").exists()
-    made = len(maker.made)
-    _build(folder, variants=corso)
-    assert maker.made[made + 1 :] == ["exact corso"]  # the network, and not the module once more
+    assert not list(tmp_path.glob("*.partial"))
+    maker.made.clear()
+    _build(folder, corso)
+    assert maker.made == []
 
 
-def test_files_of_others_stay_and_a_folder_of_others_is_refused(
-    maker: Maker, tmp_path: Path
+def test_a_site_that_cannot_be_put_in_place_leaves_the_old_one(
+    maker: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "site"
-    _build(folder)
-    (folder / "CNAME").write_text("games.example")
-    _build(folder, variants=usual_variants("corso"))
-    assert (folder / "CNAME").read_text() == "games.example"
-    assert not (folder / "games/tictactoe.wasm").exists()
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    (mine / "thesis.txt").write_text("x")
-    with pytest.raises(ValueError, match="holds no page, but something else"):
-        _build(mine)
-    assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
+    before = _version(_build(folder))
 
+    def refuse(source: Path, target: Path) -> None:
+        if source.name == "new":
+            raise PermissionError("no")
+        os.rename(source, target)
 
-def test_two_builds_of_one_folder_do_not_meet(maker: Maker, tmp_path: Path) -> None:
-    folder = tmp_path / "site"
-    (tmp_path / "site.partial").mkdir()
-    with (
-        site_module._locked(tmp_path / "site.partial"),
-        pytest.raises(ValueError, match="is in use by process"),
-    ):
-        _build(folder)
-    _build(folder)
+    monkeypatch.setattr(site_module, "rename", refuse)
+    with pytest.raises(PermissionError):
+        _build(folder, usual_variants("corso"))
+    assert _version(Site.read(folder)) == before
 
 
 @pytest.mark.parametrize(
-    ("files", "message"),
+    ("name", "make"),
     [
-        (["../secret", INDEX], "names '../secret'"),
-        (["/etc/passwd", INDEX], "names '/etc/passwd'"),
-        (["a\\..\\b", INDEX], "which is no file of a page"),
-        (["index.html"], "is no list of a page"),
-        ("index.html", "is no list of a page"),
-        ([7, INDEX], "names 7"),
-        (["gone.html", INDEX], "lacks 'gone.html'"),
-        ([INDEX], "was changed after it was built"),
+        ("thesis.txt", lambda path: path.write_text("x")),
+        (".git/config", lambda path: path.write_text("x")),
+        ("app/more.js", lambda path: path.write_text("x")),
+        ("app/link", lambda path: path.symlink_to(path.parents[2])),
+        ("index.html", lambda path: (path.unlink(), path.symlink_to("/etc/hostname"))),
+        ("site.json", lambda path: (path.rename("list"), path.symlink_to(Path("list").absolute()))),
     ],
 )
-def test_a_folder_that_is_no_whole_page_is_refused(
-    tmp_path: Path, files: Any, message: str
+def test_a_folder_with_anything_but_a_page_is_refused(
+    maker: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, make: Any
 ) -> None:
-    (tmp_path / "games").mkdir()
-    (tmp_path / INDEX).write_text("{}")
-    (tmp_path / LIST).write_text(json.dumps({"version": "1", "files": files}))
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "site"
+    _build(folder)
+    (folder / name).parent.mkdir(exist_ok=True)
+    make(folder / name)
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(ValueError, match="which is no file of a built page"):
+        _build(folder, usual_variants("corso"))
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_folder_without_a_page_is_refused_and_an_empty_one_is_not(
+    maker: Maker, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("x")
+    with pytest.raises(ValueError, match=r"holds 'thesis\.txt', which is no file of a built page"):
+        _build(mine)
+    assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
+    with pytest.raises(ValueError, match=r"thesis\.txt' is no folder"):
+        _build(mine / "thesis.txt")
+    (mine / "thesis.txt").unlink()
+    (tmp_path / "link").symlink_to(mine)
+    with pytest.raises(ValueError, match="link' is a link"):
+        _build(tmp_path / "link")
+    _build(mine)
+    assert Site.read(mine).games
+
+
+def test_links_within_a_page_are_not_followed(maker: Maker, tmp_path: Path) -> None:
+    folder, outside = tmp_path / "site", tmp_path / "outside"
+    _build(folder)
+    shutil.move(folder / "app", outside)
+    (folder / "app").symlink_to(outside)
+    with pytest.raises(ValueError, match="holds 'app', which is no file of a built page"):
+        _build(folder, usual_variants("corso"))
+    assert [path.name for path in outside.iterdir()] == ["main.js"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [
+        ("[]", "is no list of a page"),
+        ('{"files": [7]}', "is no list of a page"),
+        ('{"files": ', "is not valid JSON"),
+        ('{"files": ["gone.html"]}', "lacks 'gone.html'"),
+    ],
+)
+def test_a_folder_that_is_no_whole_page_is_told(tmp_path: Path, listed: str, message: str) -> None:
+    (tmp_path / LIST).write_text(listed)
     with pytest.raises(ValueError, match=message):
         Site.read(tmp_path)
 
 
 def test_one_more_variant_leaves_the_site_as_it_is(maker: Maker, tmp_path: Path) -> None:
-    site = _build(tmp_path / "site", variants=usual_variants("corso"))
-    kept, overlay = tmp_path / "kept", tmp_path / "overlay"
+    site = _build(tmp_path / "site", usual_variants("corso"))
+    before = _version(site)
     run = Variant(make_game("corso"), shipped_agents("corso")[0], "mine")
     maker.made.clear()
-    both = site.with_variant(run, overlay, kept, _quiet)
-    assert [Path(name).suffix for name in maker.made] == [".onnx"]  # the module is there already
+    both = site.with_variant(run, tmp_path / "both", _quiet)
+    assert maker.made == ["corso@mine"]  # the network; the module is there already
     assert [each["id"] for each in both.games[0]["variants"]] == ["corso", "corso@mine"]
     assert both.is_current(run)
-    listed = json.loads(both.files[LIST].read_text())
-    assert listed["version"] == both.version != site.version
-    assert set(listed["files"]) | {LIST} == set(both.files)
-    assert all(path.is_file() for path in both.files.values())
-    assert Site.read(tmp_path / "site").version == site.version
+    assert Site.read(both.folder) == both
+    assert _version(Site.read(tmp_path / "site")) == before != _version(both)
 
     game = Variant.of(TicTacToe())
     for number in (1, 2):
-        both = site.with_variant(game, tmp_path / f"overlay{number}", kept, _quiet)
+        both = site.with_variant(game, tmp_path / f"more{number}", _quiet)
         assert [each["name"] for each in both.games] == ["corso", "tictactoe"]
-    assert maker.made[1:] == ["tictactoe", "exact tictactoe"]  # once: they are kept
+    assert sorted(maker.made[1:]) == ["exact tictactoe", "tictactoe"]  # once: they are kept
 
 
 def test_the_command_writes_a_folder(maker: Maker, tmp_path: Path, capsys: Any) -> None:
@@ -384,47 +457,67 @@ def test_the_command_writes_a_folder(maker: Maker, tmp_path: Path, capsys: Any) 
 # The library.
 
 
-def test_the_library_is_refused_without_npm_or_with_another_digest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def _npm(monkeypatch: pytest.MonkeyPatch, status: int, told: str = "") -> None:
+    """Let npm install a library of one word, or fail."""
+
+    def run(command: list[str], cwd: Path, **others: Any) -> Any:
+        assert command[1:3] == ["ci", "--ignore-scripts"]
+        assert Path(cwd, "package-lock.json").read_bytes() == LOCK.read_bytes()
+        dist = Path(cwd, "node_modules", "onnxruntime-web", "dist")
+        dist.mkdir(parents=True)
+        for name in vendor._FILES:
+            (dist / name).write_bytes(b"library")
+        return subprocess.CompletedProcess(command, status, "", told)
+
+    monkeypatch.setattr(vendor.subprocess, "run", run)
+    monkeypatch.setattr(vendor.shutil, "which", lambda name: name)
+
+
+def test_the_library_is_fetched_once_for_each_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import tarfile
+    monkeypatch.setattr(parts, "BUILT", tmp_path / "built")
+    monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "cache")
+    said: list[str] = []
+    _npm(monkeypatch, 0)
+    first = vendor.library_files(said.append)
+    assert b"Microsoft" in first["vendor/onnxruntime-web/LICENSE"]
+    assert first["vendor/onnxruntime-web/ort.wasm.min.mjs"] == b"library"
+    assert vendor.library_files(said.append) == first
+    assert said == ["fetching onnxruntime-web with npm"]
+    (tmp_path / "cache/vendor/onnxruntime-web/package-lock.json").write_text("{}")
+    vendor.library_files(said.append)
+    assert len(said) == 2
 
-    (tmp_path / "package" / "dist").mkdir(parents=True)
-    (tmp_path / "package" / "dist" / "a.mjs").write_bytes(b"library")
 
-    def pack(command: list[str], cwd: Path, **others: Any) -> Any:
-        assert command[1:3] == ["pack", "lib@1"]
-        with tarfile.open(cwd / "lib-1.tgz", "w:gz") as archive:
-            archive.add(tmp_path / "package", "package")
-        return subprocess.CompletedProcess(command, 0, "", "")
-
-    monkeypatch.setattr(vendor_module.subprocess, "run", pack)
-    monkeypatch.setattr(vendor_module.shutil, "which", lambda name: name)
-    LIBRARY.fetch(tmp_path / "vendor")
-    assert LIBRARY.is_whole(tmp_path / "vendor")
-    (tmp_path / "package" / "dist" / "a.mjs").write_bytes(b"malice")
-    with pytest.raises(ValueError, match=r"a\.mjs of lib 1 is not the file that .* names"):
-        LIBRARY.fetch(tmp_path / "other")
-    assert not (tmp_path / "other").exists()
-    missing = Library("lib", "1", {"b.mjs": ""})
-    with pytest.raises(ValueError, match=r"b\.mjs of lib 1 is not the file"):
-        missing.fetch(tmp_path / "other")
-    monkeypatch.setattr(vendor_module.shutil, "which", lambda name: None)
+def test_what_npm_refuses_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(parts, "BUILT", tmp_path / "built")
+    monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "cache")
+    _npm(monkeypatch, 1, "npm error code EINTEGRITY")
+    with pytest.raises(ValueError, match="npm ci failed: npm error code EINTEGRITY"):
+        vendor.library_files(_quiet)
+    monkeypatch.setattr(vendor.shutil, "which", lambda name: None)
     with pytest.raises(ValueError, match=r"install Node\.js, which brings npm"):
-        LIBRARY.fetch(tmp_path / "other")
+        vendor.library_files(_quiet)
+    assert not (tmp_path / "cache").exists()
 
 
-def test_the_library_comes_with_its_licence() -> None:
-    assert b"Microsoft" in vendor_module.licences()["LICENSE"]
-    assert {len(digest) for digest in Library.pinned().files.values()} == {128}
+def test_the_lock_has_a_digest_of_every_package_and_names_no_host() -> None:
+    text = LOCK.read_text()
+    packages = json.loads(text)["packages"]
+    wanted = json.loads(LOCK.with_name("package.json").read_text())["dependencies"]
+    assert packages.pop("")["dependencies"] == wanted
+    assert "node_modules/onnxruntime-web" in packages
+    assert all(each["integrity"].startswith("sha512-") for each in packages.values())
+    assert "://" not in text
 
 
 # Serving.
 
 
 @contextmanager
-def _serving(files: dict[str, Path]) -> Iterator[PageServer]:
-    with PageServer(files) as server:
+def _serving(folder: Path) -> Iterator[PageServer]:
+    with PageServer(folder) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
@@ -436,14 +529,12 @@ def _serving(files: dict[str, Path]) -> Iterator[PageServer]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[PageServer]:
-    files = {}
+    folder = tmp_path / "page"
     for name in ("index.html", "app/a.mjs", "games/a=1.wasm", "b.webmanifest", "c.onnx"):
-        files[name] = tmp_path / name
-        files[name].parent.mkdir(exist_ok=True)
-        files[name].write_bytes(name.encode())
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(name.encode())
     (tmp_path / "secret.txt").write_text("secret")
-    (tmp_path.parent / "outside.txt").write_text("secret")
-    with _serving(files) as server:
+    with _serving(folder) as server:
         yield server
 
 
@@ -483,14 +574,63 @@ def test_files_are_served_with_their_types(
 @pytest.mark.parametrize(
     "path",
     [
-        "/secret.txt", "/../outside.txt", "/%2e%2e/outside.txt", "/app/../secret.txt", "/app/",
-        "/app", "/games", "/etc/passwd", "/%00", "/index.html/", "/..%5csecret.txt",
+        "/secret.txt", "/../secret.txt", "/%2e%2e/secret.txt", "/app/../../secret.txt", "/app/",
+        "/games/", "/etc/passwd", "//etc/passwd", "/%00", "/%ed%a0%80", "/index.html/", "/[",
+        "/..%5csecret.txt", "//[",
     ],
 )  # fmt: skip
 def test_nothing_but_the_files_of_the_page_is_served(server: PageServer, path: str) -> None:
     status, _, content = _ask(server, path)
     assert status == 404
     assert b"secret" not in content.replace(path.encode(), b"")
+
+
+def test_a_folder_leads_to_no_list_of_it(server: PageServer) -> None:
+    status, headers, content = _ask(server, "/app")
+    assert (status, headers["Location"], content) == (301, "/app/", b"")
+
+
+def _raw(server: PageServer, request: str) -> bytes:
+    """The answer to a request that no library would send."""
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=120) as connection:
+        connection.sendall(request.encode())
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(4096), b""))
+
+
+@pytest.mark.parametrize(
+    "target", ["http://[", "http://[/../..", "http://evil.example/", "http://127.0.0.1/", "*"]
+)
+def test_what_names_another_site_is_refused(
+    server: PageServer, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = f"Host: 127.0.0.1:{server.server_port}"
+    status = _raw(server, f"GET {target} HTTP/1.1\r\n{host}\r\n\r\n").split()[1]
+    assert status in (b"421", b"400")
+    assert _ask(server, "/")[0] == 200
+    assert capsys.readouterr().err == ""
+
+
+def test_clients_that_do_not_read_are_few_and_take_no_memory(
+    server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (server.folder / "large.wasm").write_bytes(bytes(16 << 20))
+    request = f"GET /large.wasm HTTP/1.1\r\nHost: localhost:{server.server_port}\r\n\r\n"
+    with ExitStack() as clients:
+        for _ in range(MOST_CONNECTIONS):
+            address = ("127.0.0.1", server.server_port)
+            client = clients.enter_context(socket.create_connection(address, timeout=120))
+            client.sendall(request.encode())
+            assert client.recv(1)  # it is being answered
+        with pytest.raises(ConnectionError):
+            _ask(server, "/")
+    for _ in range(600):  # their threads notice soon that they are gone
+        with suppress(ConnectionError):
+            assert _ask(server, "/")[0] == 200
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the server does not serve any more")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"])
@@ -517,19 +657,19 @@ def test_only_this_machine_is_served(server: PageServer) -> None:
 
 
 def test_a_port_that_is_taken_is_told_or_another_is_found(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(ValueError, match=f"port {port} of 127.0.0.1 cannot be had"):
-            PageServer({}, port)
+            PageServer(tmp_path, port)
         monkeypatch.setattr("ludarium.play.server.USUAL_PORT", port)
-        with PageServer({}) as server:
+        with PageServer(tmp_path) as server:
             assert server.server_port != port
     with pytest.raises(ValueError, match="--port is 0; accepted: 1 to 65535"):
-        PageServer({}, 0)
+        PageServer(tmp_path, 0)
 
 
 # The real thing.
@@ -545,28 +685,24 @@ def test_tictactoe_is_built_and_corsos_network_exported(
     except LinkerError as error:
         pytest.skip(str(error))
     monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
-    monkeypatch.setattr(Library, "pinned", lambda: LIBRARY)
-    (tmp_path / "vendor").mkdir()
-    (tmp_path / "vendor" / "a.mjs").write_bytes(b"library")
+    monkeypatch.setattr(parts, "BUILT", tmp_path / "built")
+    monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(vendor, "_fetch", lambda: dict.fromkeys(vendor._FILES, b"library"))
     (tmp_path / "page").mkdir()
     (tmp_path / "page" / "index.html").write_text("<p>page</p>")
     monkeypatch.setattr(site_module, "PAGE", tmp_path / "page")
     variants = [Variant.of(TicTacToe()), *usual_variants("corso")]
-    site = write_site(tmp_path / "site", variants, vendor=tmp_path / "vendor", say=_quiet)
+    site = write_site(tmp_path / "site", variants, say=_quiet)
     assert all(site.is_current(variant) for variant in variants)
     from ludarium.models.export import load_exported
 
-    network = load_exported(site.files[site.games[1]["variants"][0]["network"]])
+    network = load_exported(site.folder / site.games[1]["variants"][0]["network"])
     assert network.metadata["game"] == "corso"
 
 
-@pytest.mark.skipif(not BUILT.is_dir(), reason="the page is not built: make page")
-def test_the_built_page_is_whole_and_current(tmp_path: Path) -> None:
-    site = Site.read(BUILT)
+@pytest.mark.skipif(not parts.BUILT.is_dir(), reason="the page is not built: make page")
+def test_the_built_page_is_whole_and_current() -> None:
+    site = Site.read(parts.BUILT)
     stale = [variant.id for name in GAMES for variant in usual_variants(name)
              if not site.is_current(variant)]  # fmt: skip
     assert not stale, "make page"
-    shutil.copytree(BUILT, tmp_path / "copy")
-    (tmp_path / "copy" / "index.html").write_text("<p>changed</p>")
-    with pytest.raises(ValueError, match="was changed after it was built"):
-        Site.read(tmp_path / "copy")

@@ -90,8 +90,6 @@ def test_the_manifest_beside_a_module_is_the_one_in_it(tictactoe: Path) -> None:
 def test_a_stale_module_is_told(tictactoe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game, module = TicTacToe(), read_module(tictactoe)
     require_current(module.manifest)
-    assert build.is_current(tictactoe.parent, game, Limits())
-    assert not build.is_current(tictactoe.parent, game, Limits(simulations=5))
     changed = TicTacToe()
     changed.tables = changed.tables.copy()
     changed.tables["lines"][0, 0, 0] += 1
@@ -99,7 +97,6 @@ def test_a_stale_module_is_told(tictactoe: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(kernels, "_LOW_32", 5)  # one of the numbers that the code is made of
     with pytest.raises(ValueError, match=r"'tictactoe' is stale: .*play\.build tictactoe"):
         require_current(module.manifest)
-    assert not build.is_current(tictactoe.parent, game, Limits())
 
 
 @pytest.mark.parametrize(
@@ -171,14 +168,6 @@ def test_a_missing_linker_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linker.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(LinkerError, match=r"pip install 'ludarium\[wasm\]'"):
         build_module(TicTacToe())
-
-
-@pytest.mark.slow
-def test_what_has_not_changed_is_left(tictactoe: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = tictactoe.stat().st_mtime_ns
-    assert build.main(["tictactoe", "--output", str(tictactoe.parent)]) == 0
-    assert capsys.readouterr().out == "tictactoe: nothing has changed\n"
-    assert tictactoe.stat().st_mtime_ns == before
 
 
 def test_a_module_is_written_with_its_manifest(tmp_path: Path) -> None:

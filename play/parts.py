@@ -1,0 +1,145 @@
+"""Parts of the page that take long to make: each is made once, and then kept.
+
+The address of a part has a digest of all that it is made of, so a file of that name is that part.
+It is taken from the page that came along or from the user's cache folder, or made and kept there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import ludarium.models
+from ludarium.analysis.table import default_folder
+from ludarium.arena.ladder import digest_of as digest_of_file
+from ludarium.envs import Game
+from ludarium.envs.engine.description import describe_game
+from ludarium.training.runs.files import StorageError, make_folders, write_file
+
+from .variants import Variant
+from .wasm import Limits, build_module, digest_of, module_name
+from .wasm.exact import build_solver, solver_digest
+
+#: The page that `make page` builds, which a wheel made after it holds.
+BUILT = Path(__file__).with_name("built")
+
+#: Where exact values are, which are loaded, and kept in the browser, only once somebody analyses.
+EXACT = "exact/"
+
+_EXPORTERS = ("export.py", "onnx_graph.py")  # what the content of a network depends on
+_POSITIONS = 1024  # on which an exported network is compared
+
+Say = Callable[[str], None]
+
+
+def cache_folder() -> Path:
+    """Where parts are kept; it may be removed at any time."""
+    return default_folder() / "page"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file that takes long to make.
+
+    Attributes:
+        address: within the page, with a digest of all that the content is made of.
+        make: makes the content.
+        told: what is said meanwhile.
+    """
+
+    address: str
+    make: Callable[[], bytes]
+    told: str
+
+    def content(self, say: Say) -> bytes:
+        """The content, which is made if it is not there yet.
+
+        Raises:
+            ValueError, ImportError, OSError: it cannot be made; the message has the remedy.
+        """
+        for folder in (BUILT, cache_folder()):
+            if (folder / self.address).is_file():
+                return (folder / self.address).read_bytes()
+        say(self.told)
+        content = self.make()
+        with suppress(StorageError):  # then it is made again the next time
+            keep(self.address, content)
+        return content
+
+
+def keep(address: str, content: bytes) -> None:
+    """Keep a file in the cache folder.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    path = cache_folder() / address
+    make_folders(path.parent)
+    write_file(path, content)
+
+
+def module_part(game: Game, limits: Limits | None = None) -> Part:
+    """Rules and search of a game."""
+    limits = limits or Limits()
+    return Part(
+        f"games/{module_name(game)}-{_short(digest_of(game), json.dumps(asdict(limits)))}.wasm",
+        lambda: build_module(game, limits).content,
+        f"compiling {game}, up to a minute",
+    )
+
+
+def solver_part(game: Game) -> Part:
+    """What finds exact values of a game's positions."""
+    return Part(
+        f"{EXACT}{module_name(game)}-{_short(solver_digest(game))}.wasm",
+        lambda: build_solver(game).content,
+        f"compiling what finds exact values of {game}",
+    )
+
+
+def network_part(variant: Variant) -> Part | None:
+    """The network of a variant's agent, if it has one."""
+    plain = variant.without_clock
+    if plain.agent is None:
+        return None
+    exporters = [Path(ludarium.models.__file__).with_name(name) for name in _EXPORTERS]
+    digest = _short(
+        digest_of_file(plain.agent),
+        json.dumps(describe_game(plain.game), ensure_ascii=False),
+        *(path.read_text(encoding="utf-8") for path in exporters),
+    )
+    return Part(
+        f"networks/{plain.id}-{digest}.onnx",
+        lambda: _exported(plain),
+        f"exporting the network of {plain.game}",
+    )
+
+
+def _exported(variant: Variant) -> bytes:
+    """A variant's network as ONNX; raises as `export_checkpoint` and `fitted` do."""
+    from ludarium.models import load_checkpoint
+    from ludarium.models.export import export_checkpoint
+    from ludarium.training.networks import fitted
+    from ludarium.training.random_positions import random_observations
+
+    game, source = variant.game, variant.agent
+    assert source is not None
+    checkpoint = fitted(load_checkpoint(source), game, str(source))
+    positions = random_observations(game, _POSITIONS, seed=1, canonical=False)
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, "network.onnx")
+        export_checkpoint(checkpoint, describe_game(game), path, positions)
+        return path.read_bytes()
+
+
+def _short(*texts: str) -> str:
+    """A digest, as it stands in addresses."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(hashlib.sha256(text.encode()).digest())
+    return digest.hexdigest()[:12]
