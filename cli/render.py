@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.board.film import contact_sheet, gif, mp4
+from ludarium.envs.board.film import contact_sheet, gif
 from ludarium.envs.board.layers import LAYERS
 from ludarium.envs.board.picture import png, size_of
 from ludarium.envs.engine.messages import quoted
@@ -18,14 +18,12 @@ from ludarium.training.runs.files import write_file
 from .common import AGENTS_HELP, add_options, game_and_agent, read_options, read_record
 from .progress import bars
 
-_SUFFIXES = (".svg", ".png", ".gif", ".mp4")
-_MOVING = (".gif", ".mp4")
+_SUFFIXES = (".svg", ".png", ".gif")
 _SEARCHED = ("policy", "visits", "values")
 _WIDEST = 4000  # pixels of one picture
 _MOST_PICTURES = 400
 _MOST_PIXELS_IN_ALL = 400_000_000
 _LAST_SECONDS = 3.0
-_LONGEST_FILM = 7200.0  # seconds
 
 _DESCRIPTION = f"""\
 Draw a recorded game.
@@ -33,7 +31,6 @@ Draw a recorded game.
   ludarium render game.json --output game.png             how it ended
   ludarium render game.json --output game.svg --ply 12    after 12 plies
   ludarium render game.json --output game.gif             an animation of all plies
-  ludarium render game.json --output game.mp4             a film (pip install "ludarium[video]")
   ludarium render game.json --output game.png --every 4   a contact sheet: every fourth ply
   ludarium render game.json --output game.png --ply 12 --layer legal
   ludarium render game.json --output game.gif --layer policy --layer values --agent corso
@@ -71,7 +68,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         nargs="?",
         const=1,
         metavar="K",
-        help="every K-th ply (default: every one) and the last: a contact sheet, or in what moves",
+        help="every K-th ply (default: every one) and the last: a contact sheet, or in an animation",
     )
     parser.add_argument("--width", type=int, default=800, help="pixels of one picture (800)")
     parser.add_argument("--columns", type=int, default=4, help="of a contact sheet (4)")
@@ -133,8 +130,8 @@ def _check(given: argparse.Namespace, output: Path) -> None:
         raise ValueError(f"--seconds is {given.seconds:g}; accepted: 0.02 to 600")
     if given.columns < 1 or (given.every is not None and given.every < 1):
         raise ValueError("--columns and --every take a positive number")
-    if given.ply is not None and (given.every is not None or output.suffix.lower() in _MOVING):
-        raise ValueError("--ply draws one position; leave it out for a GIF or MP4, or with --every")
+    if given.ply is not None and (given.every is not None or output.suffix.lower() == ".gif"):
+        raise ValueError("--ply draws one position; leave it out for a GIF, or with --every")
     searched = [name for name in given.layer if name in _SEARCHED]
     if searched and given.agent is None:
         raise ValueError(f"the layer {searched[0]} is of a search: say whose, with --agent")
@@ -142,7 +139,7 @@ def _check(given: argparse.Namespace, output: Path) -> None:
 
 def _plies(given: argparse.Namespace, output: Path, played: int) -> set[int]:
     """The plies after which the game is drawn."""
-    if output.suffix.lower() not in _MOVING and given.every is None:
+    if output.suffix.lower() != ".gif" and given.every is None:
         ply = played if given.ply is None else given.ply
         if not 0 <= ply <= played:
             raise ValueError(f"--ply is {ply}, but the game has {played} plies: 0 to {played}")
@@ -191,15 +188,9 @@ def _content(
                 f"{len(pictures)} pictures of {given.width} pixels in width are too much for one "
                 "file; write a smaller --width, or --every K for fewer of them"
             )
-    if suffix in _MOVING:
+    if suffix == ".gif":
         last = max(_LAST_SECONDS, given.seconds)
-        if suffix == ".mp4" and len(pictures) * given.seconds > _LONGEST_FILM:
-            raise ValueError(
-                f"{len(pictures)} plies of {given.seconds:g} s are a film of more than "
-                f"{_LONGEST_FILM / 3600:g} hours; write fewer --seconds, or --every K"
-            )
-        write = gif if suffix == ".gif" else mp4
-        return write(pictures, given.width, given.seconds, last, reach)
+        return gif(pictures, given.width, given.seconds, last, reach)
     svg, width = pictures[0], given.width
     if given.every is not None:
         svg = contact_sheet(pictures, given.columns, title)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import io
-import math
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from .picture import PAPER, RENDER_REMEDY, png, size_of, svg_document
 
 _GAP = 24.0
 _COLOURS = 128  # of an animation
-_FRAMES = 5  # of a film in a second, at least: some players stumble over fewer
-_FILM_REMEDY = 'a film needs the extra package: pip install "ludarium[video]"'
 
 
 def contact_sheet(pictures: Sequence[str], columns: int, title: str) -> str:
@@ -95,56 +90,6 @@ def gif(
     return file.getvalue()
 
 
-def mp4(
-    pictures: Sequence[str],
-    width: int,
-    seconds: float,
-    last_seconds: float,
-    show: Callable[[int], None] = lambda done: None,
-) -> bytes:
-    """A film (H.264) as an MP4 file.
-
-    Args: as for `gif`; an odd width or height gets one more pixel, as the format needs it.
-
-    Raises:
-        ImportError: imageio-ffmpeg or Pillow is missing; the message says how to get it.
-        OSError: the film cannot be written.
-    """
-    try:
-        from imageio_ffmpeg import write_frames
-    except ImportError as error:
-        raise ImportError(_FILM_REMEDY) from error
-    image = _pillow()
-    times = math.ceil(_FRAMES * seconds)
-    rate = times / seconds
-    size = _even(_drawn(pictures[0], width).size)
-    with tempfile.TemporaryDirectory(prefix="ludarium-") as folder:
-        path = Path(folder) / "film.mp4"
-        frames = write_frames(
-            *(str(path), size),
-            fps=rate,
-            codec="libx264",
-            quality=None,
-            macro_block_size=1,
-            ffmpeg_log_level="error",
-            output_params=["-crf", "18", "-tune", "animation", "-movflags", "+faststart"],
-        )
-        try:
-            frames.send(None)
-            for number, picture in enumerate(pictures, 1):
-                frame = image.new("RGB", size, PAPER)
-                frame.paste(_drawn(picture, width))
-                is_last = number == len(pictures)
-                for _ in range(math.ceil(rate * last_seconds) if is_last else times):
-                    frames.send(frame.tobytes())
-                show(number)
-            frames.close()
-            return path.read_bytes()
-        except (OSError, RuntimeError) as error:
-            reason = " ".join(str(error).split())[-200:]
-            raise OSError(f"the film cannot be written: {reason}") from error
-
-
 def _pillow() -> Any:
     """Pillow's module ``Image``."""
     try:
@@ -157,8 +102,3 @@ def _pillow() -> Any:
 def _drawn(picture: str, width: int) -> Any:
     """A picture as one of Pillow."""
     return _pillow().open(io.BytesIO(png(picture, width))).convert("RGB")
-
-
-def _even(size: tuple[int, int]) -> tuple[int, int]:
-    width, height = size
-    return width + width % 2, height + height % 2

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 from ludarium.cli import main
@@ -54,46 +52,6 @@ def test_an_animation_shows_every_ply(record: str) -> None:
     assert moving.info["duration"] == 1000
     few = image.open(io.BytesIO(render(record, "few.gif", "--width", "60", "--every", "3")))
     assert few.n_frames == 3  # plies 0, 3 and the last
-
-
-def test_a_film_shows_every_ply(record: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    films = pytest.importorskip("imageio_ffmpeg")
-    image = pytest.importorskip("PIL.Image")
-    pytest.importorskip("resvg_py")
-    render(record, "game.mp4", "--width", "61", "--seconds", "0.5")
-    frames = films.read_frames("game.mp4")
-    about = next(frames)
-    assert about["codec"] == "h264"
-    assert about["duration"] == pytest.approx(len(MOVES) * 0.5 + 3, abs=0.4)
-    width, height = about["size"]
-    assert (width % 2, height % 2) == (0, 0)
-    seen = [np.frombuffer(frame, np.uint8).reshape(height, width, 3) for frame in frames]
-    drawn = image.open(io.BytesIO(render(record, "end.png", "--width", "61"))).convert("RGB")
-    start = render(record, "start.png", "--width", "61", "--ply", "0")
-    first = image.open(io.BytesIO(start)).convert("RGB")
-    for frame, picture in ((seen[0], first), (seen[-1], drawn)):
-        whole = np.asarray(picture, int)
-        assert np.abs(frame[: whole.shape[0], : whole.shape[1]] - whole).mean() < 6
-    assert np.abs(seen[0].astype(int) - seen[-1]).mean() > 6
-
-
-def test_without_its_package_a_film_says_what_to_install(
-    record: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    assert main(["render", record, "--output", "game.mp4"]) == 2
-    assert 'a film needs the extra package: pip install "ludarium[video]"' in (
-        capsys.readouterr().err
-    )
-    assert not Path("game.mp4").exists()
-
-
-def test_a_film_of_days_is_refused(
-    monkeypatch: pytest.MonkeyPatch, record: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("ludarium.cli.render._LONGEST_FILM", 2.0)
-    assert main(["render", record, "--output", "long.mp4"]) == 2
-    assert "5 plies of 1 s are a film of more than" in capsys.readouterr().err
 
 
 def test_a_contact_sheet_shows_the_plies_side_by_side(record: str) -> None:
