@@ -5,7 +5,7 @@
 #   make test-all     all tests
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make test-page    builds the page, and tests it in a browser (Chromium or Chrome must be there)
-#   make test-cluster the tests that need Ray, which it installs (docs/guide/cluster.md)
+#   make test-cluster the tests that need Ray, which it installs
 #   make lint         formatting, lint and types
 #   make modules      the games as WebAssembly modules, in build/modules (docs/guide/wasm.md)
 #   make page         the page to play in a browser, in play/built (docs/guide/page.md); needs npm

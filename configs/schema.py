@@ -243,18 +243,17 @@ class Cluster(Section):
     without ``--cluster`` they have no effect.
 
     ``actors``: the most self-play actors; none: as many as there is room for. ``actor_cpus``: cores
-    of an actor. ``actor_gpus``: its share of a GPU; none: on nodes with GPUs an actor has one GPU
-    and its share of the cores, elsewhere actors have cores only. ``games``: games that an actor
-    plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most ``self_play.games``.
+    of an actor. ``actor_gpus``: its share of a GPU; 0: it has cores only. ``games``: games that an
+    actor plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most
+    ``self_play.games``.
 
-    ``staleness``: how many versions the weights that an actor played with may be older than those
-    that learn from its positions; older positions are dropped. With 1 the actors wait while the
-    learner learns; with n they play up to n - 1 iterations ahead.
+    ``staleness``: how many iterations' positions may be ordered or wait for the learner. With 1 the
+    actors wait while the learner learns; with n they play up to n - 1 iterations ahead.
     """
 
     actors: Annotated[int, Meta(ge=1, le=100_000)] | None = None
     actor_cpus: Annotated[int, Meta(ge=1, le=1024)] = 1
-    actor_gpus: Annotated[float, Meta(ge=0, le=64)] | None = None
+    actor_gpus: Annotated[float, Meta(ge=0, le=64)] = 0.0
     games: Games | None = None
     staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
 

@@ -22,7 +22,6 @@ import platform
 import re
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,7 @@ Backend = str
 BACKENDS: tuple[Backend, ...] = ("eager", "onnx", "graph-fp16", "onnx-int8")
 #: Backends that are prepared for one batch size; the others accept any batch size.
 FIXED_SIZE: tuple[Backend, ...] = ("graph-fp16",)
-#: Backends that run an `OnnxNetwork`.
+#: Backends of ONNX Runtime.
 ONNX: tuple[Backend, ...] = ("onnx", "onnx-int8")
 #: Backends whose output for an observation does not depend on the rest of the batch, bit for bit.
 BATCH_INVARIANT: tuple[Backend, ...] = ONNX
@@ -59,26 +58,6 @@ _OUTPUTS = ("logits", "values")
 
 #: float32 [n, *observation_shape] -> logits float32 [n, A], values float32 [n].
 Answer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
-@dataclass(frozen=True)
-class OnnxNetwork:
-    """A network as an ONNX backend runs it: written once, it runs in any process.
-
-    Attributes:
-        backend: one of the `ONNX`.
-        model: the serialised ONNX model.
-        reduced: whether integer weights have seven bits, for processors that would saturate.
-    """
-
-    backend: Backend
-    model: bytes
-    reduced: bool
-
-    @property
-    def runs_here(self) -> bool:
-        """Whether it is what this processor would write itself."""
-        return self.backend != "onnx-int8" or self.reduced == _may_saturate()
 
 
 def usable_backends(
@@ -126,7 +105,7 @@ def prepare(
     if backend not in usable_backends(network, device, with_examples=True):
         raise ValueError(_why_unusable(network, backend, device))
     if backend in ONNX:
-        return onnx_answer(write_onnx(network, backend, observations), threads)
+        return _onnx_answer(network, backend, observations, threads)
     network = copy.deepcopy(network).eval()
     if backend == "eager":
         return _eager_answer(network, device)
@@ -201,25 +180,19 @@ def _graph_answer(
     return CapturedNetwork(module, observations.shape, device)
 
 
-def write_onnx(
-    network: PolicyValueNetwork, backend: Backend, observations: np.ndarray
-) -> OnnxNetwork:
-    """Write a network for an ONNX backend; see `prepare` for the arguments."""
+def _onnx_answer(
+    network: PolicyValueNetwork, backend: Backend, observations: np.ndarray, threads: int
+) -> Answer:
+    import onnxruntime
+
     model = answers_model(copy.deepcopy(network), observations.shape[1:])
     if backend == "onnx-int8":
         model = quantised(model, observations)
-    return OnnxNetwork(backend, model.SerializeToString(), _may_saturate())
-
-
-def onnx_answer(written: OnnxNetwork, threads: int) -> Answer:
-    """Load a network that `write_onnx` has written; each call uses so many threads."""
-    import onnxruntime
-
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(
-        written.model, options, providers=["CPUExecutionProvider"]
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
 
     def answer(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

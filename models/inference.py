@@ -16,8 +16,6 @@ from .backends import (
     FIXED_SIZE,
     Answer,
     Backend,
-    OnnxNetwork,
-    onnx_answer,
     prepare,
     usable_backends,
 )
@@ -95,19 +93,12 @@ class InferenceEngine:
         self.backend = backend if backend != "auto" else self._first_that_works()
         self.update(network, examples)
 
-    def update(
-        self,
-        network: PolicyValueNetwork,
-        examples: np.ndarray | None = None,
-        written: OnnxNetwork | None = None,
-    ) -> None:
+    def update(self, network: PolicyValueNetwork, examples: np.ndarray | None = None) -> None:
         """Load the weights of ``network``; newer ``examples`` replace the old ones.
 
         Args:
             network: its weights are copied.
             examples: see the class.
-            written: the same network, as `write_onnx` wrote it with these examples somewhere. It
-                saves the work if it is for this engine's backend and runs here.
 
         Raises:
             ValueError: the network's answers are not finite.
@@ -116,8 +107,6 @@ class InferenceEngine:
         if examples is not None:
             self._examples = examples
         self._answers: dict[int, Answer] = {}
-        if written is not None and written.backend == self.backend and written.runs_here:
-            self._answers[self.batch] = onnx_answer(written, self._threads)
         tried = self._observations(min(_TRIED, self.batch))
         _check_finite(self._prepared("eager", len(tried))(tried), "eager")
         _check_finite(self(tried), self.backend)

@@ -7,9 +7,7 @@ waits for another: while one runs the network for a group, others run the search
 
 from __future__ import annotations
 
-import math
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
@@ -78,13 +76,10 @@ class GroupedPlay(Generic[Group]):
         self.torch_threads_each = torch_threads_each(threads)
 
     def take_turns(
-        self,
-        evaluate: Evaluator,
-        progress: Callable[[int], None] | None = None,
-        seconds: float = math.inf,
+        self, evaluate: Evaluator, progress: Callable[[int], None] | None = None
     ) -> None:
         """One round of play of all groups, which have begun a chunk; see `Turns`."""
-        Turns(self.groups, self.threads, evaluate, progress, seconds).run()
+        Turns(self.groups, self.threads, evaluate, progress).run()
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays of all groups, ``number.name`` for each."""
@@ -120,7 +115,6 @@ class Turns(Generic[Group]):
         threads: that advance groups at the same time; they divide torch's threads between them.
         evaluate: the network.
         progress: called from time to time with the number of new positions.
-        seconds: after which the round ends, however far it has come.
     """
 
     def __init__(
@@ -129,19 +123,17 @@ class Turns(Generic[Group]):
         threads: int,
         evaluate: Evaluator,
         progress: Callable[[int], None] | None = None,
-        seconds: float = math.inf,
     ) -> None:
         self.threads = threads
         self.torch_threads_each = torch_threads_each(threads)
         self._evaluate = evaluate
         self._progress = progress
         self._waiting = list(groups)
-        self._end = time.monotonic() + seconds
         self._lock = threading.Lock()
         self._has_failed = False
 
     def run(self) -> None:
-        """Play until every group is full, or the time is over."""
+        """Play until every group is full."""
         with torch_threads(self.torch_threads_each):
             split(lambda *_: self._take(), self.threads, self.threads)
 
@@ -164,7 +156,7 @@ class Turns(Generic[Group]):
         with self._lock:
             if group is not None and not group.is_full:
                 self._waiting.append(group)
-            if self._has_failed or not self._waiting or time.monotonic() >= self._end:
+            if self._has_failed or not self._waiting:
                 return None
             group = min(self._waiting, key=lambda each: each.positions)
             self._waiting.remove(group)

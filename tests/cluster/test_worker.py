@@ -1,31 +1,20 @@
-"""What runs in the process of an actor, in this one; and a Ray that does not start."""
+"""What runs in the process of an actor, in this one; room for actors; and a Ray that fails."""
 
 from __future__ import annotations
 
-import math
 import pickle
-from collections import deque
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ludarium.configs import apply_settings, load_config
-from ludarium.envs import make_game
-from ludarium.models import backends
+from ludarium.configs.schema import Cluster as ClusterConfig
 from ludarium.training.alphazero.actors import Weights, search_settings
-from ludarium.training.alphazero.samples import sample_dtype
-from ludarium.training.alphazero.self_play import SelfPlayResult
+from ludarium.training.alphazero.mixture import Mixture, games_of
 from ludarium.training.cluster import Cluster
-from ludarium.training.cluster.actors import ClusterActors, _Counts
-from ludarium.training.cluster.flow import Flow
-from ludarium.training.cluster.worker import (
-    Delivery,
-    Job,
-    Order,
-    PackedWeights,
-    Played,
-    SelfPlayer,
-)
+from ludarium.training.cluster.actors import part_of, room_in
+from ludarium.training.cluster.worker import Job, SelfPlayer, identity
 from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
 
@@ -33,54 +22,89 @@ SETTINGS = [
     "options={size: 3}",
     "network={channels: 8, blocks: 1}",
     "self_play={games: 16, positions: 64, simulations: 4}",
+    "bootstrap={positions: 64, playouts: 4}",
 ]
 
 
-@pytest.mark.parametrize("backend", ["eager", "onnx", "onnx-int8"])
-def test_an_actor_runs_the_network_that_the_driver_has_written(backend, monkeypatch):
+def new_player(number=0, backend="eager", **identified):
+    """An actor, as it is after a journey, the whole configuration, and two versions of weights."""
     config = apply_settings(load_config("corso/demo"), [*SETTINGS, f"backend={backend}"])
-    game = make_game(config.game, **config.options)
-    network = fresh_network(game, config.network)
+    games = games_of(config)
+    (game, _) = games[0]
+    mixture = Mixture([game], config.learner.search_value, False, 1.0)
+    job = Job(games, mixture, 0, identity(game) | identified)
     examples = random_observations(game, 64, 1)
-    versions = []
-    for version in (1, 2):
-        weights = Weights(version, network, examples)
-        packed = PackedWeights.pack(weights, {backend})
-        assert list(packed.written) == [backend] * (backend in backends.ONNX)
-        sent = pickle.loads(pickle.dumps(packed))
-        assert packed.size >= sum(array.nbytes for array in sent.arrays.values())
-        versions.append(sent)
-    played = Played(game, 1.0, sample_dtype(game), network)
-    player = SelfPlayer(Job((played,), config, 32, 0), 0, 1, "cpu")
-    order = Order(0, 0, 32, search_settings(config, 0.0), math.inf)
-    player.play(order, [versions[0]])  # which makes the engine
-
-    def refuse(*_):
-        raise AssertionError("it is written again")
-
-    monkeypatch.setattr(backends, "write_onnx", refuse)
-    delivery = player.play(order, [versions[1]])
-    assert (delivery.version, delivery.backend) == (2, backend)
-    assert delivery.result.positions == 32
-    assert np.isfinite(delivery.result.samples["search_value"]).all()
+    weights = []
+    for version in (3, 4):
+        own = Weights(version, fresh_network(game, config.network), examples)
+        weights.append(replace(own, of_games=(own,)))
+    job, weights = pickle.loads(pickle.dumps((job, weights)))
+    player = SelfPlayer(part_of(config, 2, 1), "cpu", number)
+    assert player.begin(job) > 0
+    return player, config, weights
 
 
-def test_stale_deliveries_are_dropped_wherever_they_wait():
-    dtype = sample_dtype(make_game("corso", size=3))
-    deliveries = [
-        Delivery(0, SelfPlayResult.of_playouts(np.zeros(count, dtype), 1), version, 0, 0, None, {})
-        for count, version in ((3, 5), (4, 1), (5, 1), (6, 3))
-    ]
-    actors = object.__new__(ClusterActors)  # without Ray
-    actors._version, actors._counts, actors._flow = 5, _Counts(), Flow(32, staleness=2)
-    actors._deliveries = deque(deliveries)
-    actors._flow.order(18)
-    for delivery in deliveries:
-        actors._flow.arrive(delivery.result.positions, delivery.result.positions)
-    actors._drop_stale()
-    assert list(map(id, actors._deliveries)) == [id(deliveries[0]), id(deliveries[3])]
-    assert actors._counts.dropped == 9
-    assert actors._flow.arrived == 9
+@pytest.mark.parametrize("backend", ["eager", "onnx", "onnx-int8"])
+def test_an_actor_plays_chunks_with_the_weights_that_come_with_them(backend):
+    player, config, (first, second) = new_player(backend=backend)
+    settings = search_settings(config, 0.0)
+    chunks = [player.play(weights, settings) for weights in (first, second, second)]
+    assert [chunk.version for chunk in chunks] == [3, 4, 4]
+    assert all(chunk.result.positions == 16 for chunk in chunks)
+    assert all(np.isfinite(chunk.result.samples["search_value"]).all() for chunk in chunks)
+    # The first actor tells what its backend makes of a version, once.
+    assert [chunk.metrics.get("backend") for chunk in chunks] == [backend, backend, None]
+    assert chunks[0].metrics["policy_deviation"] < 0.1
+    other, _, weights = new_player(number=1)
+    assert other.play(weights[0], settings).metrics == {}
+
+
+def test_an_actor_plays_other_games_of_the_bootstrap_each_time():
+    player, _, (weights, _) = new_player()
+    first, second = (player.play(weights, None).result for _ in range(2))
+    assert first.positions >= 16
+    assert first.samples.tobytes() != second.samples.tobytes()
+
+
+def test_a_node_with_another_version_or_other_rules_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"node .* has ludarium 0\..*, this run has 9\.9\.9: inst"):
+        new_player(ludarium="9.9.9")
+    with pytest.raises(ValueError, match=r"has rules of corso version 0 \(\w+\), this run has"):
+        new_player(**{"rules of corso": "version 0 (abc)"})
+
+
+@pytest.mark.parametrize(
+    ("cpus", "gpus", "settings", "room"),
+    [
+        (8, 0, {}, 8),
+        (8, 0, {"actor_cpus": 3}, 2),
+        (8, 2, {}, 8),
+        (8, 2, {"actor_gpus": 1}, 2),
+        (8, 1, {"actor_gpus": 0.25}, 4),
+        (8, 0, {"actor_gpus": 0.25}, 0),
+        (8, 0, {"actors": 5}, 5),
+        (0, 0, {}, 0),
+    ],
+)
+def test_room_is_counted_node_by_node(cpus, gpus, settings, room):
+    node = {"Alive": True, "Resources": {"CPU": cpus, "GPU": gpus}}
+    dead = {"Alive": False, "Resources": {"CPU": 64.0}}
+    config = ClusterConfig(**settings)
+    assert room_in([node, dead, {"Alive": True, "Resources": {}}], config) == room
+    assert room_in([node, node], config) == min(2 * room, config.actors or 100)
+
+
+def test_actors_share_the_positions_of_an_iteration_in_several_chunks():
+    config = apply_settings(
+        load_config("corso/demo"),
+        ["self_play={games: 256, positions: 1000, cache: 32}", "cluster={actor_cpus: 2}"],
+    )
+    part = part_of(config, 5, 1).self_play
+    assert (part.positions, part.games, part.workers, part.cache) == (100, 128, 2, 16.0)
+    assert part_of(config, 500, 1).self_play.positions == 16
+    on_gpu = apply_settings(config, ["cluster={actor_gpus: 1, games: 2000}"])
+    part = part_of(on_gpu, 5, 1).self_play
+    assert (part.games, part.workers) == (2000, None)
 
 
 def test_a_cluster_that_does_not_start_is_an_error_in_one_line(monkeypatch):
@@ -91,4 +115,4 @@ def test_a_cluster_that_does_not_start_is_an_error_in_one_line(monkeypatch):
 
     monkeypatch.setattr(ray, "init", fail)
     with pytest.raises(ValueError, match=r"cluster of this machine \(The current node timed out"):
-        Cluster(cores=1).join(make_game("corso", size=3), lambda _: None)
+        Cluster().join()

@@ -1,18 +1,16 @@
 """Backends of a network for inference, on networks and observations of real games."""
 
 import copy
-import pickle
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from ludarium.envs import make_game
-from ludarium.models import InferenceEngine, backends, build_network, inference
+from ludarium.models import InferenceEngine, build_network, inference
 from ludarium.models.architecture import OwnNetwork
-from ludarium.models.backends import _TRUNK, answers_model, prepare, quantised, write_onnx
+from ludarium.models.backends import _TRUNK, answers_model, prepare, quantised
 from ludarium.training.networks import network_shape
 from ludarium.training.random_positions import random_observations
 
@@ -84,32 +82,6 @@ def test_integer_networks_follow_new_weights():
     after, _ = engine(observations)
     assert np.abs(after - before).max() > 0.1
     assert engine.deviation(observations).value < 0.05
-
-
-@pytest.mark.parametrize("backend", ["onnx", "onnx-int8"])
-def test_a_network_written_elsewhere_is_run_as_it_is(backend, monkeypatch):
-    network, observations = network_and_observations("corso")
-    shape = observations.shape[1:]
-    engine = InferenceEngine(network, shape, 70, backend, examples=observations)
-    with torch.no_grad():
-        for weight in network.parameters():
-            weight.mul_(1.5)
-    written = pickle.loads(pickle.dumps(write_onnx(network, backend, observations)))
-    engine.update(network, observations)
-    expected, _ = engine(observations)
-
-    def refuse(*_):
-        raise AssertionError("it is written again")
-
-    monkeypatch.setattr(backends, "write_onnx", refuse)
-    engine.update(network, observations, written)
-    np.testing.assert_array_equal(engine(observations)[0], expected)
-    # What is for another backend, or another kind of processor, is not taken.
-    other = replace(written, backend="onnx" if backend == "onnx-int8" else "onnx-int8")
-    foreign = replace(written, reduced=not written.reduced)
-    for unfit in [other] + [foreign] * (backend == "onnx-int8"):
-        with pytest.raises(AssertionError, match="written again"):
-            engine.update(network, observations, unfit)
 
 
 def test_bad_backends_are_refused():

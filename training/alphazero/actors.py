@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy as np
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
 from ludarium.models import InferenceEngine, PolicyValueNetwork
-from ludarium.models.backends import Backend, OnnxNetwork
 from ludarium.models.inference import torch_threads
 from ludarium.training.search import SearchSettings
 from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
@@ -41,15 +40,12 @@ class Weights:
         examples: float32 [n, *observation_shape], typical observations, see `InferenceEngine`.
         of_games: where one network plays several games, the weights of each; the fields above are
             those of the first.
-        written: the network as ONNX backends run it, by backend, where somebody has written that
-            already; whoever plays with another backend does so itself.
     """
 
     version: int
     network: PolicyValueNetwork
     examples: np.ndarray
     of_games: tuple[Weights, ...] = ()
-    written: Mapping[Backend, OnnxNetwork] = field(default_factory=dict)
 
 
 class Actors(ABC):
@@ -149,8 +145,7 @@ class LocalActors(Actors):
 
     def load(self, weights: Weights) -> None:
         """Load the weights into the inference engine."""
-        written = weights.written.get(self.engine.backend)
-        self.engine.update(weights.network, weights.examples, written)
+        self.engine.update(weights.network, weights.examples)
 
     def deviation(self, examples: np.ndarray) -> dict[str, float]:
         """How far the backend's answers are from PyTorch's, for the log; see `Deviation`."""

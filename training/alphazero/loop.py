@@ -50,11 +50,12 @@ COLUMNS = (
     Column("score", 6, lambda m: f"{m['score_loss']:.3f}", 2),
     Column("replay", 8, lambda m: f"{m['replay']:,}", 4),
 )
-#: Further columns of a run on a cluster: actors, mean age of the weights that played, who waits.
+#: Further columns of a run on a cluster: actors, mean age of the weights that played, seconds that
+#: the learner waited for positions.
 CLUSTER_COLUMNS = (
     Column("actors", 6, lambda m: f"{m['actors']}", 5),
     Column("stale", 5, lambda m: f"{m['staleness']:.1f}", 6),
-    Column("waits", 7, lambda m: m["waiting"], 5),
+    Column("waits", 5, lambda m: f"{m['learner_waited']:.1f}", 5),
 )
 
 
@@ -108,7 +109,9 @@ class AlphaZeroTrainer(Trainer):
     ) -> Actors:
         """Threads of this process, or processes on a cluster."""
         if self.cluster is not None:
-            return self.cluster.actors(
+            from ludarium.training.cluster.actors import ClusterActors
+
+            return ClusterActors(
                 self._shares,
                 self.mixture,
                 self.config,

@@ -6,9 +6,8 @@ each waits for the network again. The games of a group depend on its seed only.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,8 +66,6 @@ class SelfPlayResult:
         hits: evaluations that came from the cache.
         ended_positions: positions of the games that ended.
         solved: of these, how many have exact targets, see `exact`.
-        versions: int64 [N], the version of the weights that searched each sample, where
-            self-play was told; else none.
         seconds: in which they were played, where that is not the time of the call.
     """
 
@@ -81,7 +78,6 @@ class SelfPlayResult:
     hits: int = 0
     ended_positions: int = 0
     solved: int = 0
-    versions: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     seconds: float | None = None
 
     @classmethod
@@ -130,11 +126,8 @@ class Group:
         )
         self.pending = np.zeros(0, self.dtype)
         self.pending_games = np.zeros(0, np.int64)
-        self.pending_versions = np.zeros(0, np.int64)
         self.settings = settings
         self.is_full = False
-        self._whole_log = self.games.log
-        self._version: int | None = None
         self.kernels.begin_games(game.tables, self.games)
 
     @property
@@ -142,28 +135,16 @@ class Group:
         """What the games have logged in this iteration."""
         return self.games.log
 
-    def begin(
-        self,
-        settings: SearchSettings,
-        positions: int | None = None,
-        version: int | None = None,
-    ) -> None:
+    def begin(self, settings: SearchSettings) -> None:
         """Begin a chunk; unfinished games continue.
 
         Args:
             settings: of the search.
-            positions: to search, at most as many as the log holds; default: so many.
-            version: of the network. The cache starts empty unless this is the version of the
-                chunk before; without a version the network may always be another one.
         """
         self.settings = settings
-        if positions is not None:
-            self.games = self.games._replace(log=_first_rows(self._whole_log, positions))
         write_considered_visits(settings, self.games.tree.considered_visits)
         self.log.counts[np.arange(len(self.log.counts)) != NEXT_GAME] = 0
-        if version is None or version != self._version:
-            empty(self.games.cache)
-        self._version = version
+        empty(self.games.cache)  # the network may be another one
         self.is_full = False
 
     def step(self, evaluate: Evaluator) -> None:
@@ -191,8 +172,6 @@ class Group:
         fresh["search_value"] = log.values[:positions]
         samples = join_samples([self.pending, fresh])
         games = np.concatenate([self.pending_games, log.games[:positions]])
-        version = 0 if self._version is None else self._version
-        versions = np.concatenate([self.pending_versions, np.full(positions, version)])
         ended = int(log.counts[ENDED])
         order = np.argsort(log.ended_games[:ended])
         serials = log.ended_games[:ended][order]
@@ -203,15 +182,13 @@ class Group:
         finished = samples[known]
         finished["outcome"] = log.ended_outcomes[rows]
         finished["score"] = log.ended_scores[rows]
-        versions_of_finished = versions[known]
         ended_positions, solved = len(finished), 0
         if self._exact is not None:
             seed = int(log.counts[NEXT_GAME])
             kept = self._exact.correct(finished, games[known], seed, threads)
             solved = int((finished["solved"] != UNSOLVED).sum())
-            finished, versions_of_finished = finished[kept], versions_of_finished[kept]
+            finished = finished[kept]
         self.pending, self.pending_games = samples[~known], games[~known]
-        self.pending_versions = versions[~known]
         return SelfPlayResult(
             samples=finished,
             games=ended,
@@ -222,7 +199,6 @@ class Group:
             hits=int(log.counts[HITS]),
             ended_positions=ended_positions,
             solved=solved,
-            versions=versions_of_finished[: None if self._version is not None else 0],
         )
 
     def state(self) -> dict[str, np.ndarray]:
@@ -253,7 +229,6 @@ class Group:
                 array[...] = arrays[name]
         self.pending = arrays["pending"]
         self.pending_games = arrays["pending_games"]
-        self.pending_versions = np.zeros(len(self.pending), np.int64)
         for search in range(len(self.games.serials)):
             set_request(self.games.cache, search)
 
@@ -270,12 +245,6 @@ def _new_log(game: Game, positions: int) -> Log:
         ended_scores=np.zeros(positions, np.int32),
         counts=np.zeros(7, np.int64),
     )
-
-
-def _first_rows(log: Log, positions: int) -> Log:
-    """A log that is full after so many positions; it shares the arrays' memory."""
-    rows = {name: array[:positions] for name, array in log._asdict().items() if name != "counts"}
-    return log._replace(**rows)
 
 
 class SelfPlay(GroupedPlay[Group]):
@@ -307,9 +276,6 @@ class SelfPlay(GroupedPlay[Group]):
         settings: SearchSettings,
         evaluate: Evaluator,
         progress: Callable[[int], None] | None = None,
-        positions: int | None = None,
-        seconds: float = math.inf,
-        version: int | None = None,
     ) -> SelfPlayResult:
         """Play a chunk in every group; their samples are in the groups' order.
 
@@ -317,12 +283,8 @@ class SelfPlay(GroupedPlay[Group]):
             settings: of the search.
             evaluate: the network.
             progress: called from time to time with the number of new positions.
-            version: see `Group.begin`.
-            positions: to search in all; default: those of the configuration.
-            seconds: after which the chunk ends, however far it has come.
         """
-        share = None if positions is None else max(1, positions // len(self.groups))
         for group in self.groups:
-            group.begin(settings, share, version)
-        self.take_turns(evaluate, progress, seconds)
+            group.begin(settings)
+        self.take_turns(evaluate, progress)
         return join_results([group.collect(self.threads) for group in self.groups])

@@ -1,262 +1,147 @@
-"""`ClusterActors`: self-play by processes on the nodes of a cluster.
+"""`ClusterActors`: self-play by actors of Ray, as many as the cluster has room for.
 
-A thread of the driver, the dispatcher, keeps the actors busy: it starts actors wherever a node
-has room, replaces those that die, and gives a free actor an order for a chunk (`Order`), as long
-as `Flow` has room for it. An order comes with the newest weights. Deliveries wait in a queue until
-the loop takes them.
+Ray places the actors by the cores and GPUs that they ask for, and starts those again that die. The
+driver orders chunks of self-play from them, each with the newest weights, and takes what arrives
+first. Only so many positions may be ordered or wait for the learner: actors that are faster than
+the learner wait for it. A chunk that was lost with its actor is ordered again.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
+from ludarium.configs.schema import Cluster as ClusterConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
-from ludarium.models.backends import Backend
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
 from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.search import SearchSettings, join_results
 
-from .flow import Flow, Turns
-from .nodes import Node, Nodes, Say, only_on, room_on
-from .worker import Delivery, Job, Order, PackedWeights, Played, SelfPlayer
+from .worker import Chunk, Job, SelfPlayer, identity
 
-_POLL = 0.1  # seconds that the dispatcher waits for a delivery at a time
-_REFRESH = 1.0  # seconds between two looks at the nodes
-_PATIENCE = 1800.0  # seconds for an order, before an actor counts as dead
-_FAILURES = 3  # of actors in a row, without a delivery in between, that end the run
-_LONGEST_PAUSE = 60.0  # seconds until a node on which actors died is tried again
-_SHARE_OF_AN_ITERATION = 0.5  # that a chunk may last
-_SHORTEST_CHUNK = 1.0  # seconds
-_SAY_NOTHING_FOR = 30.0  # seconds without any actor
+_CHUNKS = 2  # of an actor in an iteration; as many are ordered of it while the learner waits
+_LEAST = 16  # positions of a chunk, and games of each variant: fewer make small batches
+_GAMES_OF_A_CORE = 64
+_GAMES_OF_A_GPU = 1024
+_RESTARTS = 10  # of an actor by Ray; then another actor takes its place
+_LOOK = 1.0  # seconds between two looks at the cluster
+_SAY_AGAIN = 60.0  # seconds until people are told once more that there is no room
 
 
 @dataclass
-class _Player:
-    """An actor as the dispatcher sees it.
+class _Actor:
+    """An actor as the driver sees it.
 
     Attributes:
-        number: of the actor; no other has it.
-        node: where it runs.
         handle: Ray's.
-        task: reference to what it is doing; None if it is free.
-        order: that it plays; None while it starts, or if it is free.
-        since: when the task began, or when the actor became free.
-        process: its number; 0 until it has started.
-        backend: in which it runs the network; None until it has played with one.
+        config: of the run, with the actor's part of it.
+        process: its number; 0 until it has started for the first time.
+        is_ready: whether it plays; otherwise Ray is still to start it.
+        orders: how many chunks are ordered of it.
     """
 
-    number: int
-    node: Node
     handle: Any
-    task: Any
-    order: Order | None = None
-    since: float = field(default_factory=time.monotonic)
+    config: AlphaZeroConfig
     process: int = 0
-    backend: Backend | None = None
-
-
-@dataclass
-class _Counts:
-    """What happened since the last version, for the log."""
-
-    lost: int = 0
-    dropped: int = 0
-    chunks: int = 0
-    since: float = field(default_factory=time.monotonic)
-    idle: float = 0.0
-    loading: float = 0.0
-    playing: float = 0.0
-    positions: int = 0
-    waited: float = 0.0
-    stalest: int = 0
-    staleness: float = 0.0
-    samples: int = 0
-    deviation: dict[str, float] = field(default_factory=dict)
+    is_ready: bool = False
+    orders: int = 0
 
 
 class ClusterActors(Actors):
-    """Actors on the nodes of a cluster, as many as there is room for.
+    """Actors on a cluster that this process has joined.
 
     Args:
-        nodes: of the cluster.
         games: and the share of the positions of each.
         mixture: of their samples.
         config: of the run.
         device: of the learner.
         weights: of the first version.
         start: the iteration at which the run begins or goes on.
-        say: tells people; called from any thread.
+        say: tells people.
     """
 
     def __init__(
         self,
-        nodes: Nodes,
         games: Sequence[tuple[Game, float]],
         mixture: Mixture,
         config: AlphaZeroConfig,
         device: str,
         weights: Weights,
         start: int,
-        say: Say,
+        say: Callable[[str], None],
     ) -> None:
         import ray
 
         self.config = config
-        self.mixture = mixture
         self._device = device
-        self._nodes = nodes
         self._say = say
-        positions = config.self_play.positions
-        capacity = (positions + 1) // 2
-        played = tuple(
-            Played(game, share, dtype, copy.deepcopy(own.network).cpu())
-            for (game, share), dtype, own in zip(
-                games, mixture.dtypes, weights.of_games, strict=True
-            )
-        )
-        self._job = ray.put(Job(played, config, capacity, start))
-        self._turns = Turns([share for _, share in games])
-        self._least = min(capacity, max(1, (config.cluster.games or 64) // 4))
-        self._capacity = capacity
-        # All below is shared between the loop and the dispatcher.
-        self._changed = threading.Condition()
-        self._players: dict[int, _Player] = {}
-        self._names: dict[str, str] = {}
-        self._deliveries: deque[Delivery] = deque()
-        self._flow = Flow(positions, config.cluster.staleness)
-        self._settings: SearchSettings | None = None
-        self._is_playing = False
-        self._counts = _Counts()
-        self._next_player = self._next_order = 0
-        self._measured: int | None = None  # version for which a deviation was ordered
-        self._failures = 0
-        self._pauses: dict[str, tuple[float, float]] = {}  # until when a node is not used, and next
-        self._error: BaseException | None = None
-        self._backend: str | None = None
+        self._games = len(games)
+        self._job = ray.put(Job(games, mixture, start, identity(games[0][0])))
+        self._actors: list[_Actor] = []
+        self._started = 0
+        self._starting: dict[Any, _Actor] = {}  # by the reference to its answer
+        self._ordered: dict[Any, _Actor] = {}  # by the reference to the chunk
+        self._arrived: list[Chunk] = []
+        self._told: dict[str, Any] = {}  # by an actor, of its backend
+        self._lost, self._waited, self._staleness = 0, 0.0, 0.0  # since the last version
         self._taken_at: float | None = None
-        self._iteration_seconds: float | None = None
-        self._is_closed = False
+        self._looked_at = self._said_at = -math.inf
         self._publish(weights)
-        self._dispatcher = threading.Thread(target=self._dispatch, name="dispatcher", daemon=True)
-        self._dispatcher.start()
+        self._staff()
 
     # What the loop asks for.
 
     def publish(self, weights: Weights) -> dict[str, Any]:
-        """Put the weights where every node gets them once; free actors go on with them."""
-        began = time.perf_counter()
-        size = self._publish(weights)
-        took = time.perf_counter() - began
-        with self._changed:
-            for player in self._players.values():
-                self._count_idle(player)
-            counts, self._counts = self._counts, _Counts()
-            self._give_orders()
-            started = self._started()
-            ahead = self._flow.ordered + self._flow.arrived
-        actors_waited = counts.idle / max(1, len(started))
-        return {
+        """Put the weights where every node gets them once; orders from now on come with them."""
+        self._publish(weights)
+        metrics = {
             "backend": self.backend,
-            **counts.deviation,
-            "actors": len(started),
-            "nodes": len({player.node.id for player in started}),
-            "actors_lost": counts.lost,
-            "positions_per_actor_second": counts.positions / max(1e-9, counts.playing),
-            "staleness": counts.staleness / max(1, counts.samples),
-            "staleness_most": counts.stalest,
-            "stale_positions": counts.dropped,
-            "positions_ahead": ahead,
-            "learner_waited": counts.waited,
-            "actors_waited": actors_waited,
-            "waiting": "learner" if counts.waited >= actors_waited else "actors",
-            "weights_bytes": size,
-            "weights_seconds": took,
-            "weights_loading": counts.loading / max(1, counts.chunks),
+            **self._told,
+            "actors": sum(actor.is_ready for actor in self._actors),
+            "actors_lost": self._lost,
+            "staleness": self._staleness,
+            "learner_waited": self._waited,
         }
+        self._lost, self._waited, self._staleness = 0, 0.0, 0.0
+        return metrics
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
         """Have the games of the bootstrap played; every game that was begun is waited for."""
         wanted = self.config.bootstrap.positions
-        with self._changed:
-            play, self._flow = self._flow, Flow(wanted, 1, collecting=True)
-            self._settings = None
-            self._is_playing = True
-        taken = self._collect(
-            lambda: self._flow.arrived >= wanted and not self._flow.ordered, math.inf
-        )
-        with self._changed:
-            self._is_playing = False
-            self._flow = play
-        advance(sum(delivery.result.positions for delivery in taken))
-        return self._join(taken)
+        self._wait(wanted, wanted, None)
+        while self._ordered:
+            self._receive_some()
+        result = self._take(math.inf)
+        advance(result.positions)
+        return result
 
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
-        """Take the positions of an iteration; the actors play on."""
-        with self._changed:
-            self._settings = settings
-            self._is_playing = self._flow.collecting = True
+        """Take the positions of an iteration; the actors play ahead for the iterations after."""
+        wanted, ahead = self.config.self_play.positions, self.config.cluster.staleness
         began = time.perf_counter()
-        wanted = self._flow.iteration
-        taken = self._collect(lambda: self._flow.arrived >= wanted, wanted)
+        self._wait(wanted, ahead * wanted, settings)
+        result = self._take(wanted)
+        self._order((ahead - 1) * wanted, math.inf, settings)
         now = time.perf_counter()
-        with self._changed:
-            self._flow.collecting = False
-            if self._taken_at is not None:
-                self._iteration_seconds = now - self._taken_at
-        seconds = now - (self._taken_at or began)
-        self._taken_at = now
-        result = self._join(taken)
+        seconds, self._taken_at = now - (self._taken_at or began), now
         advance(result.positions)
         return replace(result, seconds=seconds)
-
-    def _join(self, taken: Sequence[Delivery]) -> SelfPlayResult:
-        """One result of deliveries of all games."""
-        return join_results(
-            [
-                replace(each.result, samples=self.mixture.pack(each.game, each.result.samples))
-                for each in taken
-            ]
-        )
-
-    def _collect(self, is_enough: Callable[[], bool], most: float) -> list[Delivery]:
-        """Wait for deliveries, and take them, the first that have come to ``most`` positions."""
-        began = time.perf_counter()
-        with self._changed:
-            self._give_orders()
-            while True:
-                if self._error is not None:
-                    raise self._error
-                self._drop_stale()
-                if is_enough():
-                    break
-                self._changed.wait(_POLL)
-            self._counts.waited += time.perf_counter() - began
-            taken: list[Delivery] = []
-            while self._deliveries and sum(each.result.positions for each in taken) < most:
-                delivery = self._deliveries.popleft()
-                self._flow.take(delivery.result.positions)
-                self._count(delivery)
-                taken.append(delivery)
-            return taken
 
     @property
     def backend(self) -> str:
         """That of an actor; before one has played, what the configuration says, or ``eager``."""
-        if self._backend is not None:
-            return self._backend
-        return "eager" if self.config.backend == "auto" else self.config.backend
+        usual = "eager" if self.config.backend == "auto" else self.config.backend
+        return self._told.get("backend", usual)
 
     @property
     def resources(self) -> str:
@@ -265,261 +150,189 @@ class ClusterActors(Actors):
 
     def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
         """Begin new games with the weights."""
-        if arrays:
-            self._say("the games in progress were played on one machine: new ones begin")
         self._publish(weights)
 
     def close(self) -> None:
         """Stop the actors."""
         import ray
 
-        with self._changed:
-            self._is_closed = True
-            self._changed.notify_all()
-        self._dispatcher.join()
-        for player in self._players.values():
-            ray.kill(player.handle)
-        self._players.clear()
-        self._deliveries.clear()
+        for actor in self._actors:
+            ray.kill(actor.handle)
+        for each in (self._actors, self._starting, self._ordered, self._arrived):
+            each.clear()
 
-    # What both do, with the lock held.
+    # Weights, actors and orders.
 
-    def _publish(self, weights: Weights) -> int:
-        """Put the weights; their size in bytes."""
+    def _publish(self, weights: Weights) -> None:
+        """Put the weights."""
         import ray
 
-        with self._changed:
-            backends = {each.backend for each in self._players.values() if each.backend}
-        packed = [PackedWeights.pack(own, backends) for own in weights.of_games]
-        reference = ray.put(packed)
-        with self._changed:
-            self._version, self._weights = weights.version, reference
-        return sum(own.size for own in packed)
+        packed = [
+            replace(own, network=copy.deepcopy(own.network).cpu()) for own in weights.of_games
+        ]
+        self._version = weights.version
+        self._weights = ray.put(replace(packed[0], of_games=tuple(packed)))
 
-    def _give_orders(self) -> None:
-        """An order for every actor that is free, while there is room."""
-        if not self._is_playing:
-            return
-        free = [player for player in self._players.values() if player.task is None]
-        shared_by = len(self._started()) * self._turns.games
-        for player in free:
-            positions = min(self._flow.chunk(shared_by, self._least), self._capacity)
-            if positions < 1:
-                break
-            measures = self._settings is not None and self._measured != self._version
-            if measures:
-                self._measured = self._version
-            order = Order(
-                number=self._next_order,
-                game=self._turns.take(positions),
-                positions=positions,
-                settings=self._settings,
-                seconds=self._longest_chunk(),
-                measures=measures,
-            )
-            self._next_order += 1
-            self._count_idle(player)
-            player.order, player.since = order, time.monotonic()
-            player.task = player.handle.play.remote(order, self._weights)
-            self._flow.order(positions)
-
-    def _started(self) -> list[_Player]:
-        """The actors that have started."""
-        return [player for player in self._players.values() if player.process]
-
-    def _count_idle(self, player: _Player) -> None:
-        """Count the time since the last version in which an actor has been free."""
-        if player.task is None:
-            self._counts.idle += time.monotonic() - max(player.since, self._counts.since)
-
-    def _longest_chunk(self) -> float:
-        """Seconds after which an actor shall deliver what it has."""
-        if self._iteration_seconds is None:
-            return math.inf
-        return max(_SHORTEST_CHUNK, _SHARE_OF_AN_ITERATION * self._iteration_seconds)
-
-    def _drop_stale(self) -> None:
-        """Throw away deliveries that are too old for the learner."""
-        kept: deque[Delivery] = deque()
-        for delivery in self._deliveries:
-            if self._flow.is_stale(delivery.version, self._version):
-                self._flow.take(delivery.result.positions)
-                self._counts.dropped += delivery.result.positions
-            else:
-                kept.append(delivery)
-        self._deliveries = kept
-
-    def _count(self, delivery: Delivery) -> None:
-        """Count what the learner takes."""
-        counts, ages = self._counts, self._version - delivery.result.versions
-        counts.staleness += float(ages.sum())
-        counts.samples += len(ages)
-        counts.stalest = max(counts.stalest, int(ages.max(initial=0)))
-
-    # The dispatcher.
-
-    def _dispatch(self) -> None:
-        """Until the end: look at the nodes, give orders, wait for deliveries."""
-        import ray
-
-        looked, alone_since = -math.inf, time.monotonic()
-        try:
-            while not self._is_closed:
-                now = time.monotonic()
-                if now - looked >= _REFRESH:
-                    looked = now
-                    self._lose_silent()
-                    self._staff(self._nodes.refresh())
-                    if self._started():
-                        alone_since = now
-                    elif now - alone_since >= _SAY_NOTHING_FOR:
-                        alone_since = now
-                        self._say(self._why_nobody_plays())
-                with self._changed:
-                    self._give_orders()
-                    tasks = {
-                        player.task: player
-                        for player in self._players.values()
-                        if player.task is not None
-                    }
-                if not tasks:
-                    time.sleep(_POLL)
-                    continue
-                if not ray.wait(list(tasks), num_returns=1, timeout=_POLL)[0]:
-                    continue
-                for task in ray.wait(list(tasks), num_returns=len(tasks), timeout=0)[0]:
-                    self._receive(tasks[task], task)
-        except BaseException as error:
-            problem: BaseException = error
-            if isinstance(error, ray.exceptions.RayError | ConnectionError):
-                problem = ConnectionError(
-                    f"the Ray cluster is gone ({shortened(str(error))}); the same command goes on "
-                    "when it is back"
-                )
-            with self._changed:
-                self._error = problem
-                self._changed.notify_all()
-
-    def _why_nobody_plays(self) -> str:
-        if self._players:
-            return f"no actor yet: {len(self._players)} are starting, or wait for free cores"
-        return "no actor yet: no node of the cluster has room for one"
-
-    def _staff(self, nodes: list[Node]) -> None:
-        """Start actors where there is room; forget those of nodes that are gone."""
-        alive = {node.id for node in nodes}
-        for player in list(self._players.values()):
-            # Ray says whether an order failed; a start on a dead node may wait for long.
-            if player.node.id not in alive and player.order is None:
-                self._lose(player, "its node is gone")
-        for node in nodes:
-            room = room_on(node, self.config.cluster)
-            there = [each for each in self._players.values() if each.node.id == node.id]
-            # The first one of a node compiles, if need be, and the others find it done.
-            wanted = room.actors if any(each.process for each in there) else min(1, room.actors)
-            until, _ = self._pauses.get(node.id, (0.0, 0.0))
-            if time.monotonic() < until:
-                continue
-            most = self.config.cluster.actors or math.inf
-            for _ in range(len(there), wanted):
-                if len(self._players) < most:
-                    self._start(node, room.cpus, room.gpus)
-
-    def _start(self, node: Node, cpus: int, gpus: float) -> None:
-        """Start an actor on a node."""
-        import ray
-
-        number = self._next_player
-        self._next_player += 1
-        handle: Any = (
-            ray.remote(SelfPlayer)
-            .options(
-                num_cpus=cpus,
-                num_gpus=gpus,
-                max_restarts=0,
-                scheduling_strategy=only_on(node.id),
-            )
-            .remote(self._job, number, cpus, "cuda" if gpus else "cpu")
-        )
-        with self._changed:
-            self._players[number] = _Player(number, node, handle, handle.ready.remote())
-
-    def _receive(self, player: _Player, task: Any) -> None:
-        """Take what a task has come to."""
-        import ray
-
-        try:
-            delivery = ray.get(task)
-        except ray.exceptions.RayTaskError as error:
-            self._fail(player, error)
-            return
-        except ray.exceptions.RayError as error:
-            self._lose(player, "it died")
-            if isinstance(error, ray.exceptions.RayActorError):
-                self._check_start(player, error)
-            return
-        with self._changed:
-            player.task, order, player.order = None, player.order, None
-            player.since = time.monotonic()
-            if order is None:
-                player.process = delivery
-            else:
-                self._failures = 0
-                self._pauses.pop(player.node.id, None)
-                self._flow.arrive(order.positions, delivery.result.positions)
-                self._turns.give_back(order.game, order.positions - delivery.result.positions)
-                self._deliveries.append(delivery)
-                player.backend = delivery.backend or player.backend
-                self._backend = player.backend or self._backend
-                counts = self._counts
-                counts.chunks += 1
-                counts.loading += delivery.loading
-                counts.playing += delivery.playing
-                counts.positions += delivery.result.positions
-                counts.deviation = delivery.deviation or counts.deviation
-            self._give_orders()
-            self._changed.notify_all()
-
-    def _lose_silent(self) -> None:
-        """Give up actors that take far too long."""
+    def _staff(self) -> None:
+        """Start actors until there are as many as the cluster has room for."""
         import ray
 
         now = time.monotonic()
-        for player in list(self._players.values()):
-            if player.order is not None and now - player.since > _PATIENCE:
-                ray.kill(player.handle)
-                self._lose(player, f"it has not answered for {_PATIENCE:.0f} s")
-
-    def _lose(self, player: _Player, why: str) -> None:
-        """Forget an actor; another will take its place."""
-        with self._changed:
-            self._players.pop(player.number, None)
-            if player.order is not None:
-                self._flow.lose(player.order.positions)
-                self._turns.give_back(player.order.game, player.order.positions)
-            self._counts.lost += 1
-            pause = self._pauses.get(player.node.id, (0.0, 0.0))[1]
-            self._pauses[player.node.id] = (
-                time.monotonic() + pause,
-                min(_LONGEST_PAUSE, max(1.0, 2 * pause)),
+        if now - self._looked_at < _LOOK:
+            return
+        self._looked_at, cluster = now, self.config.cluster
+        device = "cuda" if cluster.actor_gpus else "cpu"
+        room = room_in(ray.nodes(), cluster)
+        for _ in range(len(self._actors), room):
+            options = ray.remote(SelfPlayer).options(
+                num_cpus=cluster.actor_cpus,
+                num_gpus=cluster.actor_gpus,
+                max_restarts=_RESTARTS,
             )
-            self._give_orders()
-        if not self._is_closed:
-            self._say(f"lost actor {player.number} on node {player.node.name}: {why}; replacing it")
+            config = part_of(self.config, room, self._games)
+            actor = _Actor(options.remote(config, device, self._started), config)
+            self._actors.append(actor)
+            self._begin(actor)
+            self._started += 1
+        if not self._actors and now - self._said_at >= _SAY_AGAIN:
+            self._said_at = now
+            self._say(
+                "the cluster has no room for an actor, which takes "
+                f"{cluster.actor_cpus} cores and {cluster.actor_gpus:g} GPUs: waiting for a node"
+            )
 
-    def _check_start(self, player: _Player, error: Exception) -> None:
-        """If an actor could not even start, count it as a failure of the program."""
-        if not player.process and getattr(error, "actor_init_failed", False):
-            self._failures += 1
-            if self._failures >= _FAILURES:
-                raise ValueError(f"no self-play actor can start: {shortened(str(error), 1000)}")
+    def _begin(self, actor: _Actor) -> None:
+        """Have an actor begin as soon as Ray has started it.
 
-    def _fail(self, player: _Player, error: Any) -> None:
-        """An actor has raised an error: try another one, a few times."""
+        Only this is retried by Ray: an actor that has died may be long in coming back, and another
+        one can play what it was to play.
+        """
+        begin = actor.handle.begin.options(max_task_retries=-1)
+        self._starting[begin.remote(self._job)] = actor
+
+    def _order(self, limit: float, most: float, settings: SearchSettings | None) -> None:
+        """Order chunks while fewer positions than ``limit`` are ordered or have arrived.
+
+        Args:
+            limit: of positions.
+            most: chunks of an actor.
+            settings: see `SelfPlayer.play`.
+        """
+
+        def size(actor: _Actor) -> int:
+            config = actor.config
+            return (config.bootstrap if settings is None else config.self_play).positions
+
+        ready = [actor for actor in self._actors if actor.is_ready]
+        ahead = _positions(self._arrived) + sum(map(size, self._ordered.values()))
+        while ready and ahead < limit:
+            actor = min(ready, key=lambda each: each.orders)
+            if actor.orders >= most:
+                break
+            chunk = actor.handle.play.remote(self._weights, settings)
+            self._ordered[chunk] = actor
+            actor.orders += 1
+            ahead += size(actor)
+
+    def _wait(self, wanted: int, limit: int, settings: SearchSettings | None) -> None:
+        """Order chunks, and receive them until so many positions are there."""
+        began = time.perf_counter()
+        while _positions(self._arrived) < wanted:
+            self._staff()
+            self._order(limit, _CHUNKS, settings)
+            self._receive_some()
+        self._waited += time.perf_counter() - began
+
+    def _receive_some(self) -> None:
+        """Receive what comes next, if anything does soon."""
         import ray
 
-        ray.kill(player.handle)
-        self._lose(player, f"{type(error.cause).__name__}: {shortened(str(error.cause))}")
-        self._failures += 1
-        if self._failures >= _FAILURES:
-            raise error.cause
+        references = [*self._starting, *self._ordered]
+        if not references:
+            time.sleep(_LOOK)
+            return
+        for reference in ray.wait(references, timeout=_LOOK)[0]:
+            try:
+                answer = ray.get(reference)
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from None
+            except ray.exceptions.RayError as error:
+                self._lose(reference, error)
+                continue
+            if reference in self._starting:
+                actor = self._starting.pop(reference)
+                actor.process, actor.is_ready = answer, True
+            else:
+                self._ordered.pop(reference).orders -= 1
+                self._arrived.append(answer)
+                self._told = answer.metrics or self._told
+
+    def _lose(self, reference: Any, error: Exception) -> None:
+        """Forget what an actor that has died was asked for, and wait until Ray starts it again.
+
+        Raises:
+            ValueError: the actor has never started, and Ray has given it up.
+        """
+        if reference in self._starting:
+            actor = self._starting.pop(reference)
+            self._actors.remove(actor)
+            if not actor.process:
+                raise ValueError(f"no self-play actor can start: {shortened(str(error), 1000)}")
+            return
+        actor = self._ordered.pop(reference)
+        actor.orders -= 1
+        if actor.is_ready:
+            actor.is_ready = False
+            self._lost += 1
+            self._say(f"lost the actor of process {actor.process}: Ray starts it again")
+            self._begin(actor)
+
+    def _take(self, most: float) -> SelfPlayResult:
+        """The first chunks that have come to ``most`` positions, as one result."""
+        taken: list[Chunk] = []
+        while self._arrived and _positions(taken) < most:
+            taken.append(self._arrived.pop(0))
+        ages = [self._version - chunk.version for chunk in taken]
+        self._staleness = sum(ages) / len(ages)
+        return join_results([chunk.result for chunk in taken])
+
+
+def room_in(nodes: Sequence[Mapping[str, Any]], cluster: ClusterConfig) -> int:
+    """How many actors the nodes, as `ray.nodes` describes them, have room for in all."""
+    room = 0
+    for node in nodes:
+        has = node["Resources"] if node["Alive"] else {}
+        there = int(has.get("CPU", 0) // cluster.actor_cpus)
+        if cluster.actor_gpus:
+            there = min(there, int(has.get("GPU", 0) / cluster.actor_gpus + 1e-9))
+        room += there
+    return min(room, cluster.actors or room)
+
+
+def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig:
+    """The configuration of one of so many actors, which play so many games of a mixture.
+
+    Its positions, also those of the bootstrap, are those of a chunk.
+    """
+    play, bootstrap, cluster = config.self_play, config.bootstrap, config.cluster
+    usual = _GAMES_OF_A_GPU if cluster.actor_gpus else _GAMES_OF_A_CORE * cluster.actor_cpus
+    parallel = cluster.games or max(min(play.games, usual), _LEAST * games if games > 1 else 1)
+    share = 1 / (_CHUNKS * actors)
+    return msgspec.structs.replace(
+        config,
+        self_play=msgspec.structs.replace(
+            play,
+            games=parallel,
+            positions=max(_LEAST, math.ceil(play.positions * share)),
+            cache=play.cache * min(1.0, parallel / play.games),
+            workers=None if cluster.actor_gpus else cluster.actor_cpus,
+        ),
+        bootstrap=msgspec.structs.replace(
+            bootstrap, positions=max(_LEAST, math.ceil(bootstrap.positions * share))
+        ),
+    )
+
+
+def _positions(chunks: Sequence[Chunk]) -> int:
+    """Positions that were searched for these chunks."""
+    return sum(chunk.result.positions for chunk in chunks)

@@ -128,7 +128,10 @@ class Trainer(ABC):
         try:
             self.iteration = saved.iteration if saved else 0
             if cluster is not None:
-                self.evaluator = cluster.evaluator(self.game, reporter.say)
+                from ludarium.training.cluster.evaluator import ClusterEvaluator
+
+                cluster.join()
+                self.evaluator = ClusterEvaluator(reporter.say)
             self.build(saved.state if saved else None)
             if saved is not None:
                 self._go_on(saved)
