@@ -44,7 +44,7 @@ setup(
     package_data={
         "": ["*.json", "*.table", "README.md", "py.typed"],
         "ludarium.analysis": ["exact_tests/hard/*.jsonl"],
-        "ludarium.arena.report": ["page/*"],
+        "ludarium.arena.report": ["templates/*"],
         "ludarium.configs": ["*/*.yaml"],
         "ludarium.models": ["shipped/*"],
         "ludarium.play": ["js/*", "npm/*", "page/**/*", "built/**/*"],

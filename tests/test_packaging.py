@@ -105,6 +105,7 @@ def test_the_wheel_holds_the_data_files(wheel_names):
             "*.json",
             "*.js",
             "page/**/*.*",
+            "templates/*",
             "*.safetensors",
             "*.table",
             "*.jsonl",

@@ -1,7 +1,7 @@
 """The report as one HTML page that needs nothing else: no host, no font, no library.
 
-The templates, the style and the script are in the folder ``page``. Names come from games and agents
-that may be a stranger's: templates escape whatever is not `Markup`.
+The templates, the style and the script are in the folder ``templates``. Names come from games and
+agents that may be a stranger's: templates escape whatever is not `Markup`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _render(**variables: Any) -> str:
 @cache
 def _environment() -> Environment:
     """Templates with what they use: filters that write estimates, and the texts of files."""
-    loader = PackageLoader(__package__, "page")
+    loader = PackageLoader(__package__, "templates")
     environment = Environment(
         loader=loader,
         autoescape=True,
@@ -103,7 +103,7 @@ def _view(game: Game, report: dict[str, Any]) -> dict[str, Any]:
         "skill": _skill(report["skill"]["ladder"]),
         "mistakes": _mistakes(report["mistakes"]["by_strength"]),
     }
-    view = {
+    view: dict[str, Any] = {
         "report": report,
         "charts": charts,
         "decided": decided,
