@@ -117,9 +117,9 @@ def load_json(text: str | bytes, what: str, kind: Any = Any, depth: int = _MOST_
         _check_tokens(content, depth)
         return msgspec.json.decode(content, type=kind)
     except ValueError as error:
-        if isinstance(error, msgspec.ValidationError) and str(error) != "Number out of range":
+        reason, _, _ = str(error).removeprefix("JSON is malformed: ").partition(" - at ")
+        if isinstance(error, msgspec.ValidationError) and reason != "Number out of range":
             raise _misfit(what, error, msgspec.json.decode(content)) from None
-        reason = str(error).removeprefix("JSON is malformed: ")
         raise ValueError(f"{what} is not valid JSON: {shortened(reason, 120)}") from None
 
 

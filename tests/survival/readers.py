@@ -214,8 +214,8 @@ def _good_ratings() -> list[bytes]:
         "options": {},
         "date": "2026-01-01",
         "seed": 1,
-        "players": {"random": [0, -1.5, 1], "uct:1000": [1000.0, 1000.0, 1000.0]},
-        "matches": [["random", "uct:1000", 100, 0.5]],
+        "players": {"random": {"elo": 0, "low": -1.5, "high": 1}},
+        "matches": [{"first": "random", "second": "uct:1000", "games": 100, "points": 0.5}],
     }
     return [json.dumps([entry, entry | {"game": "corso"}]).encode()]
 

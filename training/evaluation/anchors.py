@@ -10,20 +10,20 @@ measures them when it starts (`measure_ratings`), and keeps them in a file of th
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
-from ludarium.envs.engine.files import MEGABYTE, load_json, read_regular_file
+from ludarium.envs.engine.files import MEGABYTE, load_json, read_json_file
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
 
 from ..agents import Agent, make_agent
 from ..runs.files import write_file
@@ -35,12 +35,8 @@ from .statistics import Match, Rating, expected_score, fit_rating
 REFERENCE = "uct:1000"
 REFERENCE_ELO = 1000.0
 
-#: Bounds of the values in a file, far beyond sensible ones.
 _LARGEST_FILE = 4 * MEGABYTE
-_MOST_ENTRIES = 10_000
-_MOST_ELO = 1e6
-_MOST_GAMES = 10**9
-_MOST_NAME = 1000
+_Name = Annotated[str, Meta(min_length=1, max_length=1000)]
 
 #: The games of an evaluation are split into this many parts; each part picks its opponent.
 _PARTS = 4
@@ -59,15 +55,23 @@ class Ratings:
         players: their ratings; intervals are those of the distance to the players that were
             known before.
         matches: the results.
+
+    Raises:
+        ValueError: a match has more points than games.
     """
 
-    game: str
+    game: _Name
     version: int
     options: dict[str, Any]
-    date: str
+    date: _Name
     seed: int
-    players: dict[str, Rating]
+    players: dict[_Name, Rating]
     matches: tuple[Match, ...]
+
+    def __post_init__(self) -> None:
+        for match in self.matches:
+            if not 0 <= match.points <= match.games:
+                raise ValueError(f"a match has {match.points:g} points of {match.games} games")
 
     @property
     def elo(self) -> dict[str, float]:
@@ -89,12 +93,14 @@ def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Rati
         ValueError: the file is damaged; the message names it.
     """
     if path is None:
-        text = files(__package__).joinpath("ratings.json").read_text(encoding="utf-8")
-        known = _parse(text, "the shipped ratings")
+        content = files(__package__).joinpath("ratings.json").read_bytes()
+        known = load_json(content, "the shipped ratings", list[Ratings])
     else:
-        known = _read(path)
-    fitting = [ratings for ratings in known if ratings.fits(game)]
-    return fitting[0] if fitting else None
+        try:
+            known = read_json_file(path, _LARGEST_FILE, "the ratings of players", list[Ratings])
+        except FileNotFoundError:
+            return None
+    return next((ratings for ratings in known if ratings.fits(game)), None)
 
 
 def save_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
@@ -103,7 +109,7 @@ def save_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
     Raises:
         StorageError: it cannot be written.
     """
-    write_file(Path(path), f"[\n{_as_json(ratings)}\n]\n".encode())
+    write_file(Path(path), msgspec.json.encode([ratings]) + b"\n")
 
 
 def pairs_to_rate(players: Sequence[str], known: Mapping[str, float]) -> list[tuple[str, str]]:
@@ -269,85 +275,3 @@ def _part_seed(seed: int, index: int) -> int:
 def _rounded(rating: Rating) -> Rating:
     """Round to a tenth of a point, as files do, so that a resumed run has the same ratings."""
     return Rating(round(rating.elo, 1), round(rating.low, 1), round(rating.high, 1))
-
-
-def _as_json(ratings: Ratings) -> str:
-    """One entry of a file: a line for each player and each match."""
-    data = asdict(ratings) | {
-        "players": {
-            name: [rating.elo, rating.low, rating.high] for name, rating in ratings.players.items()
-        },
-        "matches": [[m.first, m.second, m.games, m.points] for m in ratings.matches],
-    }
-    players, matches = data.pop("players"), data.pop("matches")
-    head = json.dumps(data)[1:-1]
-    body = ",\n".join(f"  {json.dumps(name)}: {json.dumps(p)}" for name, p in players.items())
-    games = ",\n".join(f"  {json.dumps(match)}" for match in matches)
-    return f'{{{head},\n "players": {{\n{body}\n }},\n "matches": [\n{games}\n ]}}'
-
-
-def _read(path: str | os.PathLike[str]) -> list[Ratings]:
-    """All entries of a file, none if there is no such file."""
-    try:
-        content = read_regular_file(path, _LARGEST_FILE, "a file of ratings")
-    except FileNotFoundError:
-        return []
-    return _parse(content, quoted(os.fspath(path), 100))
-
-
-def _parse(text: str | bytes, source: str) -> list[Ratings]:
-    """All entries of a text, which may come from a stranger; ``source`` is what errors call it."""
-    entries = load_json(text, source)
-    try:
-        return [_entry(data) for data in _list_of(entries, "the whole")]
-    except ValueError as error:
-        raise ValueError(f"{source} holds no ratings of players: {error}") from None
-
-
-def _entry(data: Any) -> Ratings:
-    keys = {"game": str, "version": int, "options": dict, "date": str, "seed": int}
-    if not isinstance(data, dict) or not keys.keys() | {"players", "matches"} <= data.keys():
-        raise ValueError(f"an entry is {quoted(data)}, and lacks a key")
-    for key, kind in keys.items():
-        if type(data[key]) is not kind:
-            raise ValueError(f"{key} is {quoted(data[key])}, not of type {kind.__name__}")
-    players = data["players"]
-    if not isinstance(players, dict) or len(players) > _MOST_ENTRIES:
-        raise ValueError(f"players are {quoted(players)}, not a mapping")
-    return Ratings(
-        **{key: data[key] for key in keys},
-        players={_name(name): _rating(values) for name, values in players.items()},
-        matches=tuple(_match(values) for values in _list_of(data["matches"], "matches")),
-    )
-
-
-def _list_of(value: Any, what: str) -> list[Any]:
-    if not isinstance(value, list) or len(value) > _MOST_ENTRIES:
-        raise ValueError(f"{what} is {quoted(value)}, not a list of up to {_MOST_ENTRIES:,}")
-    return value
-
-
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= _MOST_NAME:
-        raise ValueError(f"{quoted(value)} is no name of a player")
-    return value
-
-
-def _rating(values: Any) -> Rating:
-    numbers = values if isinstance(values, list) and len(values) == 3 else [None]
-    if not all(_is_number(each, -_MOST_ELO, _MOST_ELO) for each in numbers):
-        raise ValueError(f"{quoted(values)} is no rating [elo, low, high]")
-    return Rating(*values)
-
-
-def _match(values: Any) -> Match:
-    if not isinstance(values, list) or len(values) != 4:
-        raise ValueError(f"{quoted(values)} is no match [first, second, games, points]")
-    first, second, games, points = values
-    if type(games) is not int or not 1 <= games <= _MOST_GAMES or not _is_number(points, 0, games):
-        raise ValueError(f"{quoted(values)} is no match: its games or points are not possible")
-    return Match(_name(first), _name(second), games, points)
-
-
-def _is_number(value: Any, low: float, high: float) -> bool:
-    return type(value) in (int, float) and low <= value <= high

@@ -11,8 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
+
+#: Elo points, as a file may hold them.
+_Elo = Annotated[float, Meta(ge=-1e6, le=1e6)]
 
 Z_95 = 1.959963984540054  # two-sided 95 % point of the normal distribution
 
@@ -69,9 +74,9 @@ class Rating:
     games as independent.
     """
 
-    elo: float
-    low: float
-    high: float
+    elo: _Elo
+    low: _Elo
+    high: _Elo
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Match:
 
     first: str
     second: str
-    games: int
+    games: Annotated[int, Meta(ge=1)]
     points: float
 
 
