@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ludarium.envs.engine.files import convert
 from ludarium.envs.engine.game import Game
 from ludarium.training.evaluation import elo_difference
 from ludarium.training.evaluation.match import PlayedGame
@@ -28,9 +29,7 @@ from .folder import (
     Archive,
     ArenaFolder,
     FinishedGame,
-    checked,
     describe,
-    names_in,
     read_described,
 )
 from .sprt import SPRT, Verdict, elo_interval, mean_score
@@ -109,6 +108,39 @@ class Comparison:
         }
 
 
+@dataclass(frozen=True)
+class _Question:
+    """What the settings of a folder say, which may come from a stranger.
+
+    Raises:
+        ValueError: a name or a number is not possible.
+    """
+
+    agents: tuple[str, str]
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    games_limit: int
+    seed: int
+    opening_plies: int | None
+
+    def __post_init__(self) -> None:
+        check_names(self.agents)
+        if not 2 <= self.games_limit <= MOST_GAMES or self.games_limit % 2:
+            raise ValueError(
+                f"the limit of games is an even number from 2 to {MOST_GAMES:,}, not "
+                f"{self.games_limit}"
+            )
+        check_seed(self.seed, self.opening_plies)
+        _ = self.test  # refuses hypotheses and rates that make no sense
+
+    @property
+    def test(self) -> SPRT:
+        """What is tested."""
+        return SPRT(self.elo0, self.elo1, self.alpha, self.beta)
+
+
 def compare_agents(
     game: Game,
     first: str,
@@ -150,20 +182,16 @@ def compare_agents(
         StorageError: the folder cannot be written.
     """
     test = test or SPRT()
-    _check(first, second, games_limit, seed, opening_plies)
+    question = _Question(
+        (first, second),
+        **asdict(test),
+        games_limit=games_limit,
+        seed=seed,
+        opening_plies=opening_plies,
+    )
     named = {name: (players or {}).get(name, name) for name in (first, second)}
     entrants = enter(game, named, from_file)
-    settings = {
-        **describe(KIND, game, entrants.networks),
-        "agents": [first, second],
-        "elo0": test.elo0,
-        "elo1": test.elo1,
-        "alpha": test.alpha,
-        "beta": test.beta,
-        "games_limit": games_limit,
-        "seed": seed,
-        "opening_plies": opening_plies,
-    }
+    settings = {**describe(KIND, game, entrants.networks), **asdict(question)}
     schedule = Schedule([(first, second)], games_limit)
     counter = _Counter(first, second, test, games_limit)
     with Archive(game, settings, schedule, folder, warn) as archive:
@@ -231,30 +259,9 @@ def read_question(settings: dict[str, Any], path: Path) -> StoredComparison:
         ValueError: they are of no comparison; the message names the folder.
     """
     game = read_described(settings, KIND, path)
-    try:
-        first, second = names_in(settings, "agents")
-        limit = checked(settings, "games_limit", int, 2, MOST_GAMES)
-        seed, plies = settings.get("seed", 1), settings.get("opening_plies")
-        _check(first, second, limit, seed, plies)
-        test = SPRT(
-            elo0=checked(settings, "elo0", float, -1000, 1000),
-            elo1=checked(settings, "elo1", float, -1000, 1000),
-            alpha=checked(settings, "alpha", float, 0, 1),
-            beta=checked(settings, "beta", float, 0, 1),
-        )
-    except ValueError as error:
-        raise ValueError(f"{path} holds no comparison: {error}") from None
-    standing = _Counter(first, second, test, limit).standing
-    return StoredComparison(game, standing, seed, plies, None)
-
-
-def _check(first: str, second: str, games_limit: int, seed: int, opening_plies: int | None) -> None:
-    check_names([first, second])
-    if not 2 <= games_limit <= MOST_GAMES or games_limit % 2:
-        raise ValueError(
-            f"the limit of games is an even number from 2 to {MOST_GAMES:,}, not {games_limit}"
-        )
-    check_seed(seed, opening_plies)
+    question: _Question = convert(settings, f"{path} holds no comparison", _Question)
+    counter = _Counter(*question.agents, question.test, question.games_limit)
+    return StoredComparison(game, counter.standing, question.seed, question.opening_plies, None)
 
 
 class _Counter:

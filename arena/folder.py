@@ -20,10 +20,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from ludarium.envs.engine.files import (
     MEGABYTE,
+    convert,
     load_json,
     open_regular_file,
     read_json_file,
@@ -48,8 +51,6 @@ _LARGEST_SETTINGS = MEGABYTE
 _LARGEST_LINE = 4 * MEGABYTE
 _LARGEST_GAMES = 4096 * MEGABYTE
 _MOST_PLIES = 10**6
-
-_REWARDS = ([1, -1], [0, 0], [-1, 1])  # of player_0 and player_1
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,21 @@ class FinishedGame:
         return (1 + (-self.result if self.number % 2 else self.result)) / 2
 
 
+@dataclass(frozen=True)
+class _Line:
+    """What is read of a line, which may come from a stranger."""
+
+    players: tuple[str, str]
+    number: Annotated[int, Meta(ge=0)]
+    moves: Annotated[list[Any], Meta(max_length=_MOST_PLIES)]
+    result: tuple[Literal[-1, 0, 1], Literal[-1, 0, 1]]
+    seed: Any = None
+
+    def __post_init__(self) -> None:
+        if sum(self.result) != 0:
+            raise ValueError(f"the result is {self.result}, not two rewards")
+
+
 def record_of(game: Game, chunk: Chunk, number: int, played: PlayedGame) -> dict[str, Any]:
     """The line of a game: its record, with its number in the pairing."""
     return {"number": number, **played.to_record(game, chunk.first, chunk.second)}
@@ -98,29 +114,14 @@ def finished_game(record: Any) -> FinishedGame:
     Raises:
         ValueError: it is no record of a finished game between two players.
     """
-    if not isinstance(record, dict):
-        raise ValueError(f"{quoted(record)} is no game")
-    players, number, moves = (record.get(key) for key in ("players", "number", "moves"))
-    if not (
-        isinstance(players, list)
-        and len(players) == 2
-        and all(isinstance(name, str) for name in players)
-    ):
-        raise ValueError(f"players are {quoted(players)}, not two names")
-    if type(number) is not int or number < 0:
-        raise ValueError(f"the number is {quoted(number)}")
-    if not isinstance(moves, list) or len(moves) > _MOST_PLIES:
-        raise ValueError(f"moves are {quoted(moves)}")
-    rewards = record.get("result")
-    if rewards not in _REWARDS:
-        raise ValueError(f"the result is {quoted(rewards)}, not two rewards")
-    start = json.dumps([record.get("seed"), moves]).encode()
+    line: _Line = convert(record, "the game", _Line)
+    start = json.dumps([line.seed, line.moves]).encode()
     return FinishedGame(
-        first=players[number % 2],
-        second=players[1 - number % 2],
-        number=number,
-        result=int(rewards[0]),
-        plies=len(moves),
+        first=line.players[line.number % 2],
+        second=line.players[1 - line.number % 2],
+        number=line.number,
+        result=line.result[0],
+        plies=len(line.moves),
         digest=hashlib.sha256(start).digest()[:12],
     )
 
@@ -144,12 +145,12 @@ class ArenaFolder:
         """
         file = self.path / SETTINGS
         try:
-            settings = read_json_file(file, _LARGEST_SETTINGS, "the settings of a tournament")
+            settings: dict[str, Any] = read_json_file(
+                file, _LARGEST_SETTINGS, "the settings of a tournament", dict[str, Any]
+            )
         except FileNotFoundError:
             self._check_empty()
             return None
-        if not isinstance(settings, dict):
-            raise ValueError(f"{file} holds {quoted(settings)}, not the settings of a tournament")
         return settings
 
     def open(self, settings: dict[str, Any]) -> None:
@@ -425,28 +426,3 @@ def _read_line(line: bytes) -> FinishedGame | None:
         return finished_game(load_json(body, "a game"))
     except ValueError:
         return None
-
-
-def names_in(data: dict[str, Any], key: str) -> tuple[str, ...]:
-    """A list of names in a folder's settings.
-
-    Raises:
-        ValueError: it is missing, or something else.
-    """
-    names = data.get(key)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{key} are {quoted(names)}, not a list of names")
-    return tuple(names)
-
-
-def checked(settings: dict[str, Any], key: str, kind: type, low: float, high: float) -> Any:
-    """A number of a folder's settings.
-
-    Raises:
-        ValueError: it is missing, of another type, or out of range.
-    """
-    value = settings.get(key)
-    kinds = (int, float) if kind is float else (int,)
-    if value is None or type(value) not in kinds or not low <= value <= high:
-        raise ValueError(f"{key} is {shortened(quoted(value))}, not from {low:g} to {high:g}")
-    return kind(value)

@@ -17,13 +17,14 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
+from ludarium.envs.engine.files import convert
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.training.evaluation.match import Progress
 
 from .chunks import Schedule, check_seed, play_chunks
 from .entrants import check_names, enter
-from .folder import Archive, ArenaFolder, checked, describe, names_in, read_described
+from .folder import Archive, ArenaFolder, describe, read_described
 from .standings import Standings
 from .tables import standings_table
 
@@ -97,21 +98,6 @@ class Plan:
             "seed": self.seed,
             "opening_plies": self.opening_plies,
         }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Plan:
-        """The plan of a folder's settings, which may come from a stranger.
-
-        Raises:
-            ValueError: it is none; the message says what is wrong.
-        """
-        return cls(
-            agents=names_in(data, "agents"),
-            gauntlet=names_in(data, "gauntlet"),
-            games=checked(data, "games", int, 2, MOST_GAMES),
-            seed=data.get("seed", 1),
-            opening_plies=data.get("opening_plies"),
-        )
 
 
 def play_tournament(
@@ -226,10 +212,7 @@ def read_plan(settings: dict[str, Any], path: Path) -> tuple[Game, Plan]:
         ValueError: they are of no tournament; the message names the folder.
     """
     game = read_described(settings, KIND, path)
-    try:
-        return game, Plan.from_dict(settings)
-    except ValueError as error:
-        raise ValueError(f"{path} holds no tournament: {error}") from None
+    return game, convert(settings, f"{path} holds no tournament", Plan)
 
 
 def read_tournament(

@@ -299,11 +299,11 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
         ({"agents": ["random"]}, "two agents or more"),
         ({"agents": ["random", "random"]}, "'random' is named twice"),
         ({"agents": ["random", "a\x1b[2J"]}, "is no name of an agent"),
-        ({"agents": 7}, "agents are 7, not a list of names"),
-        ({"games": 10**9}, "games is 1000000000, not from 2 to"),
+        ({"agents": 7}, "holds no tournament: agents is 7: expected `array`"),
+        ({"games": 10**9}, "1,000,000,000 games of"),
         ({"games": 3}, "positive even number"),
         ({"seed": -1}, "a seed is from 0"),
-        ({"opening_plies": "2"}, "opening plies are from 0"),
+        ({"opening_plies": "2"}, "opening_plies is '2'"),
     ],
 )
 def test_settings_of_a_stranger_are_checked(whole, changes, message, tmp_path):
