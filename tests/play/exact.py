@@ -44,6 +44,8 @@ def decided_positions(
             played.append(position.copy())
         first = int(len(played) * draws.uniform(FIRST.get(prober.game.name, 0.9), 1.0))
         for late in played[min(first, len(played) - 2) : -1][:3]:
+            if prober.at(late).searches != prober.searches:
+                continue  # no table has it
             found = prober.actions(late, LIMIT)
             if count > 0 and all(answer.is_decided for answer in found.values()):
                 count -= 1
