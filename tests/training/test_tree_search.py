@@ -172,7 +172,8 @@ def test_the_tree_is_kept_when_a_move_is_played():
     tree.play(action)
     kept = tree.result()
     assert kept.simulations == before.visits[0] - 1 == kept.visits.sum()
-    assert kept.value == pytest.approx(-before.values[0], abs=1e-5)
+    root = tree._nodes[0]
+    assert root["sign"] * root["value"] == pytest.approx(-before.values[0], abs=1e-5)
     assert kept.draw == pytest.approx(before.draws[0], abs=1e-5)
     assert kept.actions[0] == following
     assert kept.nodes <= before.visits[0]

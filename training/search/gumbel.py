@@ -68,7 +68,7 @@ def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
 
 
 @compiled
-def list_visited(root, edges, node, at_root):
+def list_visited(root, nodes, edges, node, at_root):
     """List the open edges of a node that were visited in ``root.visited``; return how many.
 
     Of those not visited, ``root.unvisited_prior`` is the sum of the priors and
@@ -82,7 +82,8 @@ def list_visited(root, edges, node, at_root):
     for edge in range(node.first, node.end):
         if not edges[edge].open:
             continue
-        if edges[edge].child != NO_NODE:
+        child = edges[edge].child
+        if child != NO_NODE and nodes[child].visits > 0:  # a new leaf that waits has no value yet
             root.visited[visited] = edge
             visited += 1
             continue
@@ -98,15 +99,16 @@ def list_visited(root, edges, node, at_root):
 
 
 @compiled
-def value_visited(root, nodes, edges, settings, number, visited):
-    """Find sigma(completed Q) of a node's open edges; ``visited`` of them have visits.
+def complete_values(root, nodes, edges, settings, number, visited):
+    """Find the completed Q-values of a node's open edges; ``visited`` of them have visits.
 
     ``root.values`` gets those of the edges in ``root.visited``, place by place. The others have
-    that of the mixed value (equation 33): of the network's value and the policy-weighted mean of
-    the visited edges' Q-values.
+    the mixed value (equation 33): the mean of the network's value and the prior-weighted mean of
+    the visited edges' Q-values, weighted with 1 and with the visits.
 
     Returns:
-        sigma of the mixed value.
+        The mixed value; the lowest and the highest of the visited edges' Q-values; the most visits
+        of an edge.
     """
     node = nodes[number]
     visited_prior = np.float32(0)
@@ -131,11 +133,28 @@ def value_visited(root, nodes, edges, settings, number, visited):
     if visited > 0:
         mean = visited_value / visited_prior
         mixed = (mixed + sum_visits * mean) / np.float32(sum_visits + 1)
+    return mixed, low, high, max_visits
+
+
+@compiled
+def sigma_scale(settings, max_visits):
+    """The factor of sigma (equation 8), where the most visited edge has ``max_visits``."""
+    return np.float32((settings.maxvisit_init + max_visits) * settings.value_scale)
+
+
+@compiled
+def transform_values(root, nodes, edges, settings, number, visited):
+    """Find sigma(completed Q) of a node's open edges, as `complete_values` the completed Q.
+
+    Returns:
+        sigma of the mixed value.
+    """
+    mixed, low, high, max_visits = complete_values(root, nodes, edges, settings, number, visited)
     if visited < len(root.policy):
         # As in mctx, an illegal action counts as an unvisited one for the range of values.
         low = min(low, mixed)
         high = max(high, mixed)
-    scale = np.float32((settings.maxvisit_init + max_visits) * settings.value_scale)
+    scale = sigma_scale(settings, max_visits)
     base = np.float32(0)
     if settings.rescale_values:
         base = low
@@ -155,8 +174,8 @@ def improve(root, nodes, edges, settings, number):
     Returns:
         How many were visited, and the factor of the others' priors.
     """
-    visited = list_visited(root, edges, nodes[number], False)
-    mixed = value_visited(root, nodes, edges, settings, number, visited)
+    visited = list_visited(root, nodes, edges, nodes[number], False)
+    mixed = transform_values(root, nodes, edges, settings, number, visited)
     best = _NEVER if root.best_unvisited == NO_EDGE else mixed
     for index in range(visited):
         best = max(best, root.values[index])
@@ -194,7 +213,7 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
     When no edge has that many visits (some are closed, so the schedule runs ahead), the least
     visited ones count.
     """
-    visited = list_visited(root, edges, nodes[0], True)
+    visited = list_visited(root, nodes, edges, nodes[0], True)
     has_wanted = False
     least = -1
     for index in range(visited):
@@ -204,7 +223,7 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
             least = visits
     if root.best_unvisited != NO_EDGE and not has_wanted:  # those without a visit are wanted
         return root.best_unvisited  # they all have the same value
-    value_visited(root, nodes, edges, settings, 0, visited)
+    transform_values(root, nodes, edges, settings, 0, visited)
     best_edge = NO_EDGE
     best_score = _NEVER
     wanted = considered_visits if has_wanted else least

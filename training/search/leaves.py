@@ -17,6 +17,7 @@ from ludarium.envs.engine.compile import kernel, part
 from .cache import NO_SLOT, lookup, store
 from .simulate import expand, expand_leaf, show, simulate, start_search, write_logits
 from .tree import NO_NODE, is_proven, is_settled
+from .value import root_value
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
@@ -164,6 +165,12 @@ def keep_subtree(search, draws, child, numbers):
     root.size = size
     root.edges = next_edge
     root.simulation = max(0, nodes[0].visits - 1)
+
+
+@kernel
+def value(search, settings):
+    """Value of the root in its mover's view, see `root_value`."""
+    return root_value(search.roots[0], search.nodes, search.edges, settings)
 
 
 @kernel

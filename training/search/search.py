@@ -30,7 +30,8 @@ class SearchResult:
     Attributes:
         actions: int64[n], the action to play.
         policies: float32[n, A], the policy that a network should learn.
-        values: float32[n], value of the position for its player to move, in [-1, 1].
+        values: float32[n], value of the position for its player to move, in [-1, 1]; that of the
+            improved policy, see `value`.
         visits: int32[n, A], visits of each root action.
         action_values: float32[n, A], value of each root action for the player to move; NaN where
             the search did not try it.

@@ -18,9 +18,11 @@ class SearchSettings(NamedTuple):
         max_considered: Gumbel: root actions that sequential halving starts with.
         noise: Gumbel: scale of the root noise; PUCT: share of Dirichlet noise in the root
             prior. 0 for play at full strength.
-        value_scale, maxvisit_init: Gumbel: weight of Q-values against logits, sigma in
-            equation 8 of the paper: ``(maxvisit_init + max visits) * value_scale``.
-        rescale_values: Gumbel: rescale the Q-values of a node to [0, 1], as mctx does.
+        value_scale, maxvisit_init: weight of Q-values against logits, sigma in equation 8 of
+            Gumbel's paper: ``(maxvisit_init + max visits) * value_scale``. PUCT has it in
+            the root's value only.
+        rescale_values: Gumbel: rescale the Q-values of a node to [0, 1], as mctx does, for
+            choices and the policy target, not for the root's value.
         c_puct: PUCT: weight of the prior.
         dirichlet_alpha: PUCT: concentration of the root noise.
         temperature: PUCT: exponent 1/temperature on visit counts when the action is drawn;

@@ -27,6 +27,7 @@ from .tree import (
     node_value,
     search_of,
 )
+from .value import root_value
 
 rules: Any = None  # one game's rule module, filled in by `specialise`
 
@@ -364,16 +365,18 @@ def choose_root_edge(root, nodes, edges, settings, rng):
 def results(tree, settings, rngs, actions, values, visits, action_values, first, last):
     """Read finished searches: action, value, and visits and values of the root actions.
 
-    Values are in the mover's view. ``visits`` int32 [B, A] comes with zeros, ``action_values``
-    float32 [B, A] with what stands for actions that were not tried; policies stay in the roots.
+    Values are in the mover's view, see `root_value`. ``visits`` int32 [B, A] comes with zeros,
+    ``action_values`` float32 [B, A] with what stands for actions that were not tried; policies
+    stay in the roots.
     """
     for b in range(first, last):
         nodes, edges = tree.nodes[b], tree.edges[b]
         root = nodes[0]
         actions[b] = edges[choose_root_edge(tree.roots[b], nodes, edges, settings, rngs[b])].action
-        values[b] = root.sign * node_value(root, settings)
+        values[b] = root_value(tree.roots[b], nodes, edges, settings)
         for edge in range(root.first, root.end):
-            if edges[edge].child != NO_NODE:
-                child = nodes[edges[edge].child]
-                visits[b, edges[edge].action] = child.visits
-                action_values[b, edges[edge].action] = root.sign * node_value(child, settings)
+            child = edges[edge].child
+            if child != NO_NODE and nodes[child].visits > 0:
+                value = root.sign * node_value(nodes[child], settings)
+                visits[b, edges[edge].action] = nodes[child].visits
+                action_values[b, edges[edge].action] = value

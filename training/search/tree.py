@@ -158,15 +158,24 @@ def is_settled(node, settings):
 
 
 @compiled
-def node_value(node, settings):
-    """Best estimate of a node's value, player 0's view: the mean within the bounds.
+def within_bounds(node, value, settings):
+    """A node's ``value``, player 0's view, moved to the nearest that its bounds allow.
 
     The bounds are of the outcome; the score may be anything.
     """
     score = np.float32(settings.score)
     lower = (1 - score) * np.float32(node.lower) - score
     upper = (1 - score) * np.float32(node.upper) + score
-    return min(max(node.value, lower), upper)
+    return min(max(value, lower), upper)
+
+
+@compiled
+def node_value(node, settings):
+    """What the search goes by as a node's value, player 0's view: the mean within the bounds.
+
+    For a root's value, as it is reported and learnt, see `value.root_value`.
+    """
+    return within_bounds(node, node.value, settings)
 
 
 @compiled

@@ -53,7 +53,7 @@ class TreeResult:
         priors: float32 [k], the network's policy.
         exact: bool [k], whether the value is proven.
         variations: for each action, it and the best play that was found after it.
-        value: of the root for its mover.
+        value: of the root for its mover; that of the improved policy, see `value`.
         draw: probability of a draw.
         is_exact: whether the value is proven.
         simulations: of the tree, those that were kept from earlier positions included.
@@ -267,7 +267,7 @@ class TreeSearch:
             priors=chosen["prior"].copy(),
             exact=exact,
             variations=tuple(self._variation(int(edge)) for edge in order),
-            value=float(root["sign"] * self._clamped(self._nodes[:1])[0]),
+            value=float(self._kernels.value(self._search(), self._settings)),
             draw=float(draw),
             is_exact=is_exact,
             simulations=int(self._roots[0]["simulation"]),

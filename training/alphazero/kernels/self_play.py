@@ -24,7 +24,8 @@ from ludarium.training.search.simulate import (
     show,
     start_search,
 )
-from ludarium.training.search.tree import NO_NODE, PAUSED, Tree, node_value, search_of
+from ludarium.training.search.tree import NO_NODE, PAUSED, Tree, search_of
+from ludarium.training.search.value import root_value
 
 rules: Any = None
 
@@ -35,7 +36,7 @@ class Log(NamedTuple):
     Attributes:
         states: structured [C], positions as they were searched.
         policies: float32 [C, A], policy targets.
-        values: float32 [C], root values in the mover's view.
+        values: float32 [C], root values in the mover's view, see `root_value`.
         games: int64 [C], serial number of the position's game.
         ended_games: int64 [C], serial numbers of games that ended.
         ended_outcomes: int8 [C], their outcomes.
@@ -117,10 +118,10 @@ def end_game(table, games, b):
 @part
 def record(games, settings, b):
     """Log the root of search ``b``, its policy target and its value."""
-    log, root, nodes = games.log, games.tree.roots[b], games.tree.nodes[b]
+    log, tree, root = games.log, games.tree, games.tree.roots[b]
     row = log.counts[POSITIONS]
     log.states[row] = games.tree.states[b, 0]
-    log.values[row] = nodes[0].sign * node_value(nodes[0], settings)
+    log.values[row] = root_value(root, tree.nodes[b], tree.edges[b], settings)
     log.games[row] = games.serials[b]
     for action in range(len(root.policy)):
         log.policies[row, action] = root.policy[action]
