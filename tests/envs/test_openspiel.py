@@ -79,7 +79,11 @@ def test_every_position_is_the_same_as_ours(case):
 
 
 @pytest.mark.parametrize(
-    "game", ["corso(size=3)", "onyx(size=6)", "osiron(setup=random)", "obsidio(size=7)", "obelisk"]
+    "game",
+    [
+        *("corso(size=3)", "onyx(size=6)", "obsidio(size=7)", "obelisk", "osiron(setup=random)"),
+        "osiron(setup=empty,movement=advanced)",
+    ],
 )
 def test_a_playthrough_is_the_same_each_time(game):
     """A playthrough shows what every function says along a game, and checks that they agree."""

@@ -88,6 +88,27 @@ class PageDriver:
         """Click, or touch, an element."""
         element.tap() if self.is_touch else element.click()
 
+    def choose(self, game: str | None = None, board: str | None = None) -> Any:
+        """Open the dialog of a new game, unless it is open; choose a game and a board there.
+
+        A board without an agent may be named without saying that. Returns the dialog.
+        """
+        dialog = self.page.locator("dialog")
+        if not self.asks:
+            self.press(self.page.locator("#new"))
+        self.asks = True
+        if game is not None:
+            self.press(dialog.locator("label").filter(has_text=re.compile(f"^{game}$")))
+        if board is not None:
+            field = dialog.get_by_label("Board and rules")
+            alone = f"{board} (without an agent)"
+            there = field.locator("option").filter(
+                has_text=re.compile(f"^{re.escape(board)}( \\(|$)")
+            )
+            there.first.wait_for(state="attached")
+            field.select_option(label=alone if there.first.inner_text() == alone else board)
+        return dialog
+
     def new_game(
         self,
         side: str = "First",
@@ -107,14 +128,8 @@ class PageDriver:
             board: title of its board; None leaves the one that is proposed.
             hourglass: ask for it.
         """
-        dialog = self.page.locator("dialog")
-        if not self.asks:
-            self.press(self.page.locator("#new"))
+        dialog = self.choose(game, board)
         self.asks = False
-        if game is not None:
-            self.press(dialog.locator("label").filter(has_text=re.compile(f"^{game}$")))
-        if board is not None:
-            dialog.get_by_label("Board and rules").select_option(label=board)
         if hourglass:
             self.press(dialog.locator("label").filter(has_text="Hourglass"))
         self.press(dialog.locator("label").filter(has_text=re.compile(f"^{side}$")))

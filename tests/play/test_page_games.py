@@ -78,6 +78,99 @@ def test_game_against_an_agent_to_the_end(
     driver.close()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("setup", ["empty", "own"])
+@pytest.mark.parametrize("movement", ["basic", "advanced"])
+def test_osiron_with_other_starts_and_movements_to_the_end(
+    browser: Any, site: str, setup: str, movement: str, size: str
+) -> None:
+    """Against a random mover; pieces are placed by pressing, and a start is set up likewise."""
+    driver = PageDriver(browser, site, SIZES[size])
+    driver.open()
+    start = "your own setup" if setup == "own" else f"setup {setup}"
+    board = start + (", movement advanced" if movement == "advanced" else "")
+    if setup == "own":
+        driver.choose(game="Osiron", board=board)
+        for place in ("b6", "d5"):
+            driver.press(driver.page.locator(f'.diagram button[aria-label^="{place}:"]'))
+    driver.new_game(game="Osiron", board=board)
+    plies = driver.play_out()
+    record = json.loads(driver.record)
+    diagram = "LLLLLLLLLLDLDDDDDDDDDDDL"
+    assert record["options"]["setup"] == (diagram if setup == "own" else setup)
+    assert record["options"]["movement"] == movement
+    game, seed, actions = check_record(record, GAMES)
+    position = game.start(seed)
+    for action in actions:
+        position.play(action)
+    assert position.is_over
+    assert driver.result == list(position.rewards) == record["result"]
+    assert len(driver.moves) >= plies
+    # The link leads to the same game.
+    fragment, moves = driver.fragment, driver.moves
+    driver.open(fragment)
+    assert (driver.fragment, driver.moves) == (fragment, moves)
+    assert driver.errors == []
+    driver.close()
+
+
+def test_a_start_that_is_set_up_has_twelve_pieces_each(browser: Any, site: str) -> None:
+    driver = PageDriver(browser, site, DESKTOP)
+    driver.open()
+    driver.choose(game="Osiron", board="your own setup")
+    driver.press(driver.page.locator('.diagram button[aria-label^="a1:"]'))
+    told = driver.page.locator(".diagram output")
+    assert told.inner_text() == "11 light, 13 dark; there must be 12 of each."
+    driver.press(driver.page.get_by_role("button", name="Play", exact=True))
+    alert = driver.page.locator("dialog .told")
+    assert alert.inner_text() == "This is no start: it has 11 L and 13 D, not 12 of each."
+    driver.press(driver.page.locator('.diagram button[aria-label^="a1:"]'))
+    driver.press(driver.page.get_by_role("button", name="Play", exact=True))
+    driver.page.locator("dialog").wait_for(state="detached")
+    assert "o=osiron&" in f"{driver.fragment}&"  # what was set up has a name
+    driver.close()
+
+
+@pytest.mark.parametrize(
+    ("diagram", "message"),
+    [
+        ("LLLL", "it has 4 letters, not 24"),
+        ("LLLLLLLLLLLLLDDDDDDDDDDD", "it has 13 L and 11 D, not 12 of each"),
+        ("LLLLLLLLLLLLDDDDDDDDDDDX", "it has the letter “X”, not L or D"),
+    ],
+)
+def test_a_link_with_a_wrong_diagram_is_refused(
+    browser: Any, site: str, diagram: str, message: str
+) -> None:
+    driver = PageDriver(browser, site, DESKTOP)
+    driver.open(f"#g=osiron&o=osiron-own&d={diagram}")
+    assert driver.message == f"The link has d={diagram}: {message}."
+    driver.open("#g=osiron&o=osiron-own&d=DLDLDDLDLDLDLDLDLDLLDLDL")
+    assert "o=osiron-setup%3Dalternating" in driver.fragment
+    driver.close()
+
+
+def test_a_picked_piece_of_osiron_shows_what_it_can_be_exchanged_with(
+    browser: Any, site: str
+) -> None:
+    """In the second round, what it points at: b4 at c4, not what it borders."""
+    driver = PageDriver(browser, site, DESKTOP)
+    driver.open("#g=osiron&o=osiron-movement%3Dadvanced&m=b5-c5.c1-b1")
+    game = make_game("osiron", movement="advanced")
+    ends = describe_scene(game)["ends"]
+    of_b4 = ends[game.action_names.index("b4-c4")]
+    driver.press_at(*driver.on_screen(*of_b4[0]))
+    lines = driver.page.locator("#board .pick path").evaluate_all(
+        "paths => [...new Set(paths.map((path) => path.getAttribute('d')))]"
+    )
+    assert [line.count("L") for line in lines] == [1]
+    driver.press_at(*driver.on_screen(*of_b4[1]))
+    driver.wait_for("document.querySelectorAll('.move').length === 3")
+    assert driver.moves[-1] == "b4-c4"
+    driver.close()
+
+
 def _saved(driver: PageDriver, folder: Path) -> Path:
     """The file that the page saves a record as."""
     driver.press(driver.page.get_by_role("button", name="Share"))

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -174,6 +175,21 @@ def test_a_game_with_a_clock_is_offered_with_it_and_with_the_same_agent() -> Non
     assert clocked.without_clock == plain
     assert (clocked.agent, clocked.ladder) == (plain.agent, plain.ladder)
     assert clocked.ladder is not None
+
+
+def test_osiron_is_offered_with_every_named_start_and_with_ones_of_ones_own() -> None:
+    variants = usual_variants("osiron")
+    boards = [(each.game.options["setup"], each.game.options["movement"]) for each in variants]
+    named = [board for board, each in zip(boards, variants, strict=True) if not each.is_own]
+    setups, movements = ("beginner", "alternating", "random", "empty"), ("basic", "advanced")
+    assert sorted(named) == sorted(product(setups, movements))
+    own = [each for each in variants if each.is_own]
+    assert [each.title for each in own] == ["your own setup", "your own setup, movement advanced"]
+    assert [each.id for each in own] == ["osiron-own", "osiron-movement=advanced-own"]
+    for each in own:  # which share their module with a named start
+        assert each.game.options["setup"] == "beginner"
+        assert each.diagram is not None
+        assert each.diagram.start == 12 * "L" + 12 * "D"
 
 
 def test_a_variant_with_a_clock_shares_network_and_levels(maker: Maker, tmp_path: Path) -> None:
