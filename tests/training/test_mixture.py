@@ -13,6 +13,7 @@ from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.alphazero.mixture import Mixture, games_of
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.runs.resources import memory_of
+from tests.games import MORE_OPTIONS
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 VARIANTS = "variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]"
@@ -129,6 +130,6 @@ def test_every_set_of_options_has_an_agent_that_ships(name: str) -> None:
         for option in GAMES[name].option_list
         if isinstance(option.accepts, tuple | range) and len(option.accepts) < 20
     }
-    for values in product(*listed.values()):
-        options = dict(zip(listed, values, strict=True))
+    sets = [dict(zip(listed, values, strict=True)) for values in product(*listed.values())]
+    for options in [*sets, *MORE_OPTIONS.get(name, [])]:
         assert checkpoints.fitting_agent(make_game(name, **options)) is not None, options
