@@ -68,8 +68,8 @@ class Handling:
 class Diagram:
     """A start that people agree on: an option whose value has a letter for each place.
 
-    The table ``start`` of the game's rules is the set of the places with the first letter, as an
-    integer with a bit for each. A program that has a game with some diagram can so play others.
+    The function ``set_up`` of the game's rules writes it, so a program that has the game with some
+    diagram can play any other.
 
     Attributes:
         option: name of the option.

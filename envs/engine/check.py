@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: How many arguments the functions of a game's modules are called with.
 _RULES = {
     **dict.fromkeys(("score", "may_end"), 2),
-    **dict.fromkeys(("init", "is_legal", "step", "is_turned"), 3),
+    **dict.fromkeys(("init", "is_legal", "step", "is_turned", "set_up"), 3),
     "observe": 4,
 }
 _VIEW = {

@@ -101,7 +101,7 @@ def specialise(
     )
 
 
-_RULES = ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end")
+_RULES = ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end", "set_up")
 #: The functions of a game's view.
 VIEWS = (
     *("show", "word", "task", "role", "points", "next_pose"),

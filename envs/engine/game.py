@@ -142,8 +142,10 @@ class Game(GameText):
             direction there. The turn commutes with every symmetry;
             ``may_end(tables, state) -> bool``, false only where no legal action of an unfinished
             game ends it: searches then need not try each action for a win.
-            The last three may be left out: no score, a board that is never turned, and a game
-            that may end at any time.
+            ``set_up(tables, state, places)`` writes the start that people have agreed on, see
+            `board.scene.Diagram`: ``places`` has a bit for each place with the first letter.
+            The last four may be left out: no score, a board that is never turned, a game that may
+            end at any time, and no such start.
         view: module with the functions that tell what people see, written and compiled like rule
             functions, so that a page shows what Python shows:
             ``show(tables, view, before, state, action, shown)`` writes for each slot of `scene`

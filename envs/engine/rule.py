@@ -144,6 +144,11 @@ def _at_any_time(tables, state):
 
 
 @rule
+def _no_diagram(tables, state, places):
+    return None
+
+
+@rule
 def _show_nothing(tables, view, before, state, action, shown):
     return None
 
@@ -193,6 +198,7 @@ DEFAULTS = {
     "score": _no_score,
     "is_turned": _never_turned,
     "may_end": _at_any_time,
+    "set_up": _no_diagram,
     "show": _show_nothing,
     "word": _by_number,
     "task": _first_task,

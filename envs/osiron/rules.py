@@ -94,11 +94,18 @@ def state_dtype(turns_kept: int) -> np.dtype:
 @rule
 def init(tables, state, rng):
     """Write the start of the setup, or draw one."""
+    light = _random_start(tables, rng) if tables.is_random else int(tables.start)
+    set_up(tables, state, light)
+
+
+@rule
+def set_up(tables, state, light):
+    """Write the start with these light spaces; the others are dark, or empty in an empty setup."""
     state.ply = 0
     state.mover = 0
     state.outcome = engine.ONGOING
     state.forbidden = NO_PAIR
-    state.light = _random_start(tables, rng) if tables.is_random else tables.start
+    state.light = light
     state.empty = ALL_SPACES if tables.placements else 0
     for player in range(2):
         around = _pieces_around(tables, pieces(state, player))

@@ -115,12 +115,12 @@ export class Game {
    */
   start(seed = 0, diagram = null) {
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
-    if (diagram !== null) {
-      const set = diagram.reduceRight((bits, isFirst) => 2 * bits + Number(isFirst), 0);
-      this.#memory.view("game_tables", "start")[0] = BigInt(set);
-    }
     this.#functions.game_seed(seed);
     this.#functions.game_start();
+    if (diagram !== null) {
+      const places = diagram.reduceRight((bits, isFirst) => 2 * bits + Number(isFirst), 0);
+      this.#functions.game_set_up(places);
+    }
     this.#seed = seed;
     this.#past = [];
     this.#actions = [];

@@ -98,6 +98,16 @@ def game_start(game):
 
 
 @kernel
+def game_set_up(game, places):
+    """Start with another diagram, see ``board.scene.Diagram``, and show it.
+
+    ``places`` has a bit for each place with the first letter, of less than 53.
+    """
+    rules.set_up(game.tables[0], game.states[0], places)
+    show(game.tables[0], game.states[0], game.mask, game.planes, False)
+
+
+@kernel
 def game_play(game, action):
     """Play an action and show the next position; return ``2 * outcome + mover``.
 

@@ -984,15 +984,17 @@ def test_a_diagram_with_a_name_is_the_setup_of_that_name() -> None:
 
 
 @pytest.mark.parametrize("movement", MOVEMENTS)
-def test_the_table_start_alone_makes_another_diagram(movement: str) -> None:
-    """So a page that has the beginner's game plays every agreed start."""
+def test_the_beginners_game_can_be_set_up_with_any_diagram(movement: str) -> None:
+    """So a page that has it plays every agreed start."""
     own = make_game("osiron", setup=DIAGRAM, movement=movement)
     about = own.drawn_scene.diagram
     assert about.start == DIAGRAM
     places = zip(range(24), about.start, strict=True)
-    game = Osiron(movement=movement)  # of its own, for it is changed
-    game.tables["start"] = set_of(place for place, letter in places if letter == about.letters[0])
-    assert game.start().states == own.start().states
+    game = make_game("osiron", movement=movement)
+    states = game.start().states
+    first = set_of(place for place, letter in places if letter == about.letters[0])
+    rules.set_up(game.tables[0], states[0], first)
+    assert states == own.start().states
     assert list(about.places) == NAMES
     spots = {name: spot.tolist() for name, spot in zip(NAMES, about.spots, strict=True)}
     ends = own.drawn_scene.ends

@@ -146,8 +146,8 @@ def test_a_link_with_a_wrong_diagram_is_refused(
     driver = PageDriver(browser, site, DESKTOP)
     driver.open(f"#g=osiron&o=osiron-own&d={diagram}")
     assert driver.message == f"The link has d={diagram}: {message}."
-    driver.open("#g=osiron&o=osiron-own&d=DLDLDDLDLDLDLDLDLDLLDLDL")
-    assert "o=osiron-setup%3Dalternating" in driver.fragment
+    driver.open("#g=osiron&o=osiron-own&d=LLLLLLLLLLLLDDDDDDDDDDDD")
+    assert driver.fragment == "#g=osiron&o=osiron"
     driver.close()
 
 
@@ -156,7 +156,8 @@ def test_a_picked_piece_of_osiron_shows_what_it_can_be_exchanged_with(
 ) -> None:
     """In the second round, what it points at: b4 at c4, not what it borders."""
     driver = PageDriver(browser, site, DESKTOP)
-    driver.open("#g=osiron&o=osiron-movement%3Dadvanced&m=b5-c5.c1-b1")
+    start = "o=osiron-movement%3Dadvanced-own&d=LLLLLLLLLLDLDDDDDDDDDDDL"
+    driver.open(f"#g=osiron&{start}&m=b5-c5.c1-b1")
     game = make_game("osiron", movement="advanced")
     ends = describe_scene(game)["ends"]
     of_b4 = ends[game.action_names.index("b4-c4")]
