@@ -68,7 +68,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         nargs="?",
         const=1,
         metavar="K",
-        help="every K-th ply (default: every one) and the last: in a contact sheet or animation",
+        help="every K-th ply (default: every one) and the last: a contact sheet, or an animation",
     )
     parser.add_argument("--width", type=int, default=800, help="pixels of one picture (800)")
     parser.add_argument("--columns", type=int, default=4, help="of a contact sheet (4)")

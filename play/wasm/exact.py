@@ -14,7 +14,6 @@ from ludarium.analysis.osiron.kernels import WIN
 from ludarium.analysis.probing import source_of
 from ludarium.analysis.search import EndgameSolver
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
 
 from . import solve_corso, solve_late, solve_osiron
 from .module import Module, assemble, digest_of_parts, in_own_process
@@ -33,19 +32,6 @@ def solver_digest(game: Game) -> str:
     """Digest of what `build_solver` makes a module of."""
     known = solve_corso.shipped_known(game).tobytes() if _templates(game) is solve_corso else b""
     return digest_of_parts(game, _templates(game), known)
-
-
-def require_current_solver(manifest: dict[str, Any], game: Game) -> None:
-    """Check that a module with exact values is that of a game and of the sources that are here.
-
-    Raises:
-        ValueError: it is stale, or no such module.
-    """
-    if "solver" not in manifest or manifest["sources"] != solver_digest(game):
-        raise ValueError(
-            f"the module {quoted(manifest['name'])} is not the one with exact values of {game} "
-            "that the sources make; build it anew"
-        )
 
 
 def source_text(game: Game) -> str:

@@ -8,10 +8,8 @@ import pytest
 
 from ludarium.envs import GAMES, make_game
 from ludarium.play import build
-from ludarium.play.wasm import read_module
 from ludarium.play.wasm.exact import (
     build_solver,
-    require_current_solver,
     solver_digest,
 )
 from tests.play.exact import compare
@@ -68,14 +66,6 @@ def test_values_are_those_of_python(name: str, positions: int, tmp_path: Path) -
 @pytest.mark.slow
 def test_the_solver_in_javascript(tictactoe: Path) -> None:
     run_tests(SOLVER_TESTS, tictactoe)
-
-
-@pytest.mark.slow
-def test_a_module_of_other_rules_is_told(tictactoe: Path) -> None:
-    manifest = read_module(tictactoe).manifest
-    require_current_solver(manifest, TicTacToe())
-    with pytest.raises(ValueError, match="not the one with exact values of Corso"):
-        require_current_solver(manifest, make_game("corso"))
 
 
 def test_each_game_has_what_answers_best() -> None:
