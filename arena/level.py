@@ -66,9 +66,7 @@ class LevelAgent(Agent):
         most = max(most_simulations or 0, knobs.simulations)
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
-        self._engine = InferenceEngine(
-            network, game.observation_shape, batch, backend, sizes=(1, batch)
-        )
+        self._engine = InferenceEngine(network, game.observation_shape, batch, backend)
         # Cached outputs must equal fresh ones bit for bit, or the cache would change moves.
         cache = _CACHE_MEGABYTES if self._engine.backend in BATCH_INVARIANT else 0.0
         self._search = Search(game, SearchSettings(simulations=most), batch, seed=0, cache=cache)

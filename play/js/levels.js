@@ -13,7 +13,7 @@
 /** Words for levels, spread evenly from the weakest to the strongest. */
 export const WORDS = Object.freeze(["beginner", "easy", "medium", "hard", "expert", "strongest"]);
 
-const FORMAT = 1;
+const FORMAT = 2;
 const MOST_CHARACTERS = 2 ** 20;
 const MOST_LEVELS = 100;
 const MOST_ELO = 1e5;
@@ -114,7 +114,7 @@ export function readLevels(json) {
   if (data?.format !== FORMAT) {
     throw new Error(`this is no ladder of levels: format is ${data?.format}, not ${FORMAT}`);
   }
-  const { levels } = data;
+  const levels = data.ladder?.levels;
   if (!Array.isArray(levels) || levels.length < 2 || levels.length > MOST_LEVELS) {
     throw new Error(`a ladder has a list of 2 to ${MOST_LEVELS} levels`);
   }
@@ -123,7 +123,7 @@ export function readLevels(json) {
     number: index + 1,
     name: names[index],
     knobs: readKnobs(level, index + 1),
-    elo: inRange(`elo of level ${index + 1}`, level.elo?.[0], -MOST_ELO, MOST_ELO),
+    elo: inRange(`elo of level ${index + 1}`, level?.rating?.elo, -MOST_ELO, MOST_ELO),
   }));
   found.forEach(({ number, elo }, index) => {
     if (elo <= (index ? found[index - 1].elo : 0)) {
@@ -143,7 +143,7 @@ function parse(text) {
 function readKnobs(level, number) {
   const knobs = {};
   for (const [name, [least, most]] of Object.entries(RANGES)) {
-    knobs[name] = inRange(`${name} of level ${number}`, level?.[name], least, most);
+    knobs[name] = inRange(`${name} of level ${number}`, level?.knobs?.[name], least, most);
   }
   if (!Number.isInteger(knobs.simulations)) {
     throw new Error(`simulations of level ${number} is ${knobs.simulations}, not a whole number`);

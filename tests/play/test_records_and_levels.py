@@ -275,21 +275,26 @@ def test_ladders_are_those_of_python(file: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": 2}, "format is 2, not 1"),
+        ({"format": 1}, "format is 1, not 2"),
         ({"levels": 5}, "a list of 2 to 100 levels"),
         ({"levels": [{}, {}]}, "simulations of level 1 is undefined"),
-        ({"temperature": -1}, "temperature of level 1 is -1; accepted: a number from 0 to 1000"),
-        ({"sees_wins": "1"}, "sees_wins of level 1 is 1; accepted"),
-        ({"simulations": 16.5}, "simulations of level 1 is 16.5, not a whole number"),
-        ({"elo": 5}, "elo of level 1 is undefined"),
-        ({"elo": [1e4, 0, 0]}, "level 2 is not stronger than the one below"),
+        (
+            {"knobs": {"temperature": -1}},
+            "temperature of level 1 is -1; accepted: a number from 0 to 1000",
+        ),
+        ({"knobs": {"sees_wins": "1"}}, "sees_wins of level 1 is 1; accepted"),
+        ({"knobs": {"simulations": 16.5}}, "simulations of level 1 is 16.5, not a whole number"),
+        ({"rating": 5}, "elo of level 1 is undefined"),
+        ({"rating": {"elo": 1e4}}, "level 2 is not stronger than the one below"),
     ],
 )
 def test_what_is_no_ladder_is_told(change: dict[str, Any], said: str) -> None:
     ladder = json.loads(LADDERS[0].read_text())
-    if change.keys() <= {"format", "levels"}:
-        ladder |= change
-    else:
-        ladder["levels"][0] |= change
+    level = ladder["ladder"]["levels"][0]
+    for key, value in change.items():
+        if key == "knobs":
+            level[key] |= value
+        else:
+            {"format": ladder, "levels": ladder["ladder"]}.get(key, level)[key] = value
     (message,) = in_node("levels.mjs", {"choices": [], "ladders": [json.dumps(ladder)]})["levels"]
     assert said in message
