@@ -92,7 +92,7 @@ def test_a_run_plays_each_game_by_its_share_and_resumes_where_it_was(tmp_path):
     np.testing.assert_array_equal(records, parts.replay[np.arange(len(parts.replay))])
     counts = np.bincount(records["game"], minlength=3)
     assert (counts > 40).all()
-    assert len(memory_of(whole.config, whole.game, "cpu"))
+    assert len(memory_of(whole.config, whole.game))
 
 
 def test_the_agent_plays_every_board(tmp_path):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -58,18 +55,18 @@ def test_shipped_configurations_fit_into_four_gigabytes(monkeypatch, machine, na
         (
             "alphazero",
             ["self_play.games=65536", "self_play.simulations=10000"],
-            r"the run would take [\d,.]+ GB of memory \(search trees [\d,.]+ GB, .*\), there are "
-            r"24\.0 GB: lower self_play\.games or self_play\.simulations$",
+            r"the run would take [\d,.]+ GB of memory, [\d,.]+ GB of it for self_play\.games or "
+            r"self_play\.simulations, and 24\.0 GB are free: lower self_play\.games or "
+            r"self_play\.simulations$",
         ),
-        ("alphazero", ["replay.last=1000000000"], r"replay [\d.]+ GB.*lower replay\.last$"),
-        ("alphazero", ["replay.first=1000000000"], r"lower replay\.last$"),
-        ("alphazero", ["self_play.cache=100000"], r"97\.7 GB.*lower self_play\.cache$"),
-        ("alphazero", ["network={channels: 4096, blocks: 256}"], "lower network or learner"),
         (
             "alphazero",
-            ["network={channels: 512, blocks: 20}", "learner.batch=65536"],
-            "lower network or learner.batch",
+            ["replay.last=1000000000"],
+            r"GB of it for replay\.last.*lower replay\.last$",
         ),
+        ("alphazero", ["replay.first=1000000000"], r"lower replay\.last$"),
+        ("alphazero", ["self_play.cache=100000"], r"97\.7 GB.*lower self_play\.cache$"),
+        ("alphazero", ["network={channels: 4096, blocks: 256}"], "lower network$"),
         ("alphazero", ["self_play.workers=33"], r"workers is 33; 32 are the most on 4 cores"),
         ("alphazero", ["device=cuda"], "device is 'cuda', which is not on this machine.* cpu"),
         ("ppo", ["device='cuda:1'"], "device is 'cuda:1', which is not on"),
@@ -97,50 +94,15 @@ def test_trees_are_reckoned_as_they_are_made(game):
     config = config_of("alphazero", "self_play={games: 32, simulations: 50, workers: 1}")
     tree = new_tree(game, 32, search_settings(config, 0.0))
     made = sum(array.nbytes for array in tree)
-    (reckoned,) = (
-        part.size for part in memory_of(config, game, "cpu") if part.name == "search trees"
-    )
-    observations = 32 * 27 * 4
-    assert made <= reckoned <= made + 2 * observations + tree.considered_visits.nbytes
+    reckoned = memory_of(config, game)["self_play.games or self_play.simulations"]
+    assert 0.9 * made <= reckoned <= 1.1 * made
 
 
 def test_weights_are_reckoned_as_they_are_made(game):
-    settings = "network={channels: 24, blocks: 3}"
-    config = config_of("ppo", settings, "opponents.pool=1")
+    config = config_of("ppo", "network={channels: 24, blocks: 3}", "opponents.pool=1")
     network = make_network(network_shape(game), chosen_architecture(game, config.network))
     made = sum(weight.nbytes for weight in network.parameters())
-    (reckoned,) = (
-        part.size for part in memory_of(config, game, "cpu") if part.name == "past selves"
-    )
-    assert made == reckoned
-
-
-def test_a_network_must_fit_into_the_memory_of_the_gpu(monkeypatch, game, machine):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    card = SimpleNamespace(total_memory=2**30)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
-    check_resources(config_of("alphazero", "device=cuda"), game)
-    large = config_of("alphazero", "device='cuda:0'", "network={channels: 1000, blocks: 20}")
-    with pytest.raises(ValueError, match=r"GB of cuda:0, which has 1\.0 GB: lower network"):
-        check_resources(large, game)
-
-
-def test_the_least_limit_counts(tmp_path: Path):
-    process = tmp_path / "proc" / "self"
-    process.mkdir(parents=True)
-    (process / "cgroup").write_text("0::/jobs/mine\n1:name=systemd:/x\n4:cpu,memory:/old\n")
-    groups = tmp_path / "sys/fs/cgroup"
-    for folder, name, text in [
-        ("jobs/mine", "memory.max", "max"),
-        ("jobs", "memory.max", "3000"),
-        ("memory/old", "memory.limit_in_bytes", "2000"),
-        ("memory", "memory.limit_in_bytes", "9223372036854771712"),
-    ]:
-        (groups / folder).mkdir(parents=True, exist_ok=True)
-        (groups / folder / name).write_text(text + "\n")
-    found = sorted(resources._cgroup_limits(str(tmp_path)))
-    assert found == [2000, 3000, 9223372036854771712]
+    assert memory_of(config, game)["opponents.pool"] == made
 
 
 def test_memory_is_known_here():
