@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ludarium.configs import TrainingConfig
+from ludarium.training.table import text_table
 
 from .common import add_json, print_json, read_options, warn
 from .interrupt import stop_on_ctrl_c
@@ -17,10 +18,10 @@ from .modules import program
 from .train import add_configuration, check_run, choose_config, connect, train_run
 
 if TYPE_CHECKING:
+    import optuna
+
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.trainer import RunResult
-    from ludarium.training.tuning.standing import Standing
-    from ludarium.training.tuning.study import Study
 
 _STOPPED = 130  # exit status after Ctrl-C
 _STOPPING = "stopping after this iteration (Ctrl-C again: at once, losing it)"
@@ -42,7 +43,7 @@ folder of its own; what counts is a run's last evaluation: its Elo rating, or it
 The values of a key are a list (A,B,C) or a range (LOW..HIGH; with ,log ratios count and not
 differences). The first trial has the configuration's own values where these are in the space.
 Ctrl-C stops after the current iteration; the same command goes on, also after a crash, and with a
-larger --trials or --seeds it goes further.
+larger --trials it goes further. The best configuration is written as best.yaml into the folder.
 
 Evaluations of few games are noisy: take --set evaluation.games=200 or more where differences are
 small, and train the best settings again with --seeds. docs/guide/tuning.md has more."""
@@ -85,11 +86,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--folder", metavar="DIR", help="folder of the search; default: runs/tune-NAME_OF_CONFIG"
     )
-    parser.add_argument(
-        "--restart",
-        action="store_true",
-        help="delete the search that the folder holds, with its runs",
-    )
     parser.add_argument("--show", action="store_true", help="train nothing, show what there is")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -101,34 +97,28 @@ def run(given: argparse.Namespace) -> int:
     settings = [f"options.{option}" for option in given.options] + given.settings
     config, label = choose_config(given.game, given.config, settings, given.algorithm)
     check_run(config)
-    folder = given.folder or Path("runs") / f"tune-{label}"
-    try:
-        from ludarium.training.tuning.study import Plan, Study
-    except ImportError as error:
-        raise ImportError(f'a search needs more: pip install "ludarium[tune]" ({error})') from error
-    if given.show:
-        _print(given, Study.read(folder))
-        return 0
-    searches = bool(given.search) and not given.grid
+    folder = Path(given.folder or Path("runs") / f"tune-{label}")
     if given.grid and given.trials is not None:
         raise ValueError("--grid tries all combinations: leave out --trials")
+    try:
+        from ludarium.training.tuning.space import Space
+        from ludarium.training.tuning.study import Plan, load_study, tune
+    except ImportError as error:
+        raise ImportError(f'a search needs more: pip install "ludarium[tune]" ({error})') from error
     plan = Plan(
-        config=config,
-        search=tuple(given.search),
-        trials=given.trials or (_TRIALS if searches else 1),
+        space=Space(config, tuple(given.search)),
+        trials=_TRIALS if given.trials is None else given.trials,
         seeds=given.seeds,
         grid=given.grid,
-        stopping=given.stopping or ("median" if searches else "never"),
+        prunes=given.stopping == "median" or not (given.stopping or given.grid),
     )
-    study = Study.open(folder, plan, given.restart)
-    try:
+    is_done = True
+    if not given.show:
         with stop_on_ctrl_c(_STOPPING) as stop:
-            is_done = study.run(_trainer(given.cluster), _say, stop)
-    finally:
-        study.close()
-    if not is_done:
-        warn("stopped; the same command goes on")
-    _print(given, study)
+            is_done = tune(folder, plan, _trainer(given.cluster), _say, stop)
+        if not is_done:
+            warn("stopped; the same command goes on")
+    _print(given, folder, load_study(folder), config)
     return 0 if is_done else _STOPPED
 
 
@@ -147,36 +137,34 @@ def _trainer(
     return train
 
 
-def _print(given: argparse.Namespace, study: Study) -> None:
-    """The trials so far, the best first."""
-    from ludarium.training.tuning.standing import standing_table, standings
+def _print(
+    given: argparse.Namespace, folder: Path, study: optuna.Study, config: TrainingConfig
+) -> None:
+    """The trials so far, the best first, and the best configuration."""
+    from ludarium.training.tuning.study import BEST, described, run_folder, trials_of
 
-    rows = standings(study)
-    measure = "score" if isinstance(study.plan.config.evaluation.against, str) else "elo"
+    rows = trials_of(study)
+    measure = "score" if isinstance(config.evaluation.against, str) else "elo"
     if given.json:
         print_json(
-            {
-                "folder": str(study.folder),
-                "measure": measure,
-                "trials": [asdict(row) for row in rows],
-            }
+            {"folder": str(folder), "measure": measure, "trials": [asdict(row) for row in rows]}
         )
         return
-    print(standing_table(rows, measure))
-    for line in _next_steps(rows, study.plan.config.game):
-        print(line)
-
-
-def _next_steps(rows: list[Standing], game: str) -> list[str]:
-    """What to do with the table."""
-    best = [row for row in rows if row.fate == "finished"]
-    if not best:
-        return []
-    lines = [f"the best one: {program()} evaluate {best[0].folders[0]}"]
-    if len(best) > 1:
-        first, second = best[0].folders[0], best[1].folders[0]
-        lines.append(f"is it really better? {program()} compare {first} {second}")
-    elif len(best[0].folders) > 1:
-        names = " ".join(best[0].folders)
-        lines.append(f"against each other: {program()} tournament {game} {names}")
-    return lines
+    keys = list(rows[0].values) if rows else []
+    digits = 0 if measure == "elo" else 3
+    lines = [
+        [
+            str(row.number),
+            *(described({"": row.values[key]})[1:] for key in keys),
+            "" if row.value is None else f"{row.value:.{digits}f}",
+            row.state if row.reason is None else f"{row.state}: {row.reason}",
+        ]
+        for row in rows
+    ]
+    header = ["trial", *keys, "Elo" if measure == "elo" else "score", ""]
+    print(text_table(header, lines, left={len(header) - 1}))
+    if rows and rows[0].value is not None:
+        print(f"the best one: {described(rows[0].values)}")
+        run = run_folder(folder, rows[0].number, config.seed)
+        print(f"measure it: {program()} evaluate {run}")
+        print(f"train it longer: {program()} train {config.game} --config {folder / BEST}")

@@ -12,9 +12,10 @@ from ludarium.configs import apply_settings, load_config
 from ludarium.training.runs.log import encode_line
 from ludarium.training.runs.trainer import RunResult
 from ludarium.training.tuning.space import Choice, Range, Space, read_dimension
-from ludarium.training.tuning.standing import mean_interval, standings, student_t_95
-from ludarium.training.tuning.study import Plan, Study
+from ludarium.training.tuning.study import BEST, Plan, load_study, trials_of, tune
 from tests.tiny_runs import ARGUMENTS
+
+pytest.importorskip("optuna", reason='no Optuna: pip install "ludarium[tune]"')
 
 CONFIG = apply_settings(load_config("corso/demo"), ["evaluation={every: 1, against: random}"])
 RATE = "learner.learning_rate=0.0001..0.01,log"
@@ -54,18 +55,19 @@ class Training:
         return RunResult(done, done == 10, 6.0 * done)
 
 
-def never():
-    return False
+def plan_of(*texts, trials=1, **given):
+    return Plan(Space(CONFIG, texts), trials, **given)
 
 
 def search(folder, plan, training):
-    """Run a study to its end; the trials by number."""
-    study = Study.open(folder, plan)
-    try:
-        assert study.run(training, lambda _: None, never)
-    finally:
-        study.close()
-    return study
+    """Search to the end; the trials, the best first."""
+    assert tune(folder, plan, training, lambda _: None, lambda: False)
+    return trials_of(load_study(folder))
+
+
+def closeness(config):
+    """Best at a learning rate of 0.001."""
+    return 0.9 - 0.3 * abs(math.log10(config.learner.learning_rate) + 3)
 
 
 def test_values_of_a_key_are_a_list_or_a_range():
@@ -87,9 +89,9 @@ def test_values_of_a_key_are_a_list_or_a_range():
         ("learner.batch=a..b", "'a' in .* is no number"),
         ("learner.batch=0..64,log", "only above 0"),
         ("learner.batch=64,64", "has a value twice"),
-        ("learner.batsh=64,128", "batsh: there is no such key"),
-        ("learner.batch=64,many", "learner.batch: .*many"),
-        ("learner.learning_rate=0.001..7", r"learner.learning_rate: .*7"),
+        ("learner.batsh=64,128", "batsh"),
+        ("learner.batch=64,many", "learner.batch is 'many'"),
+        ("learner.learning_rate=0.001..7", r"learner.learning_rate is 7"),
         ("options.size=4,5", "several rules cannot be compared"),
         ("seed=1,2,3", "come with --seeds"),
     ],
@@ -104,77 +106,67 @@ def test_a_grid_tries_all_combinations_with_every_seed(tmp_path):
     training = Training(
         lambda config: 0.5 + 0.1 * (config.learner.batch == 128) + config.seed / 100
     )
-    plan = Plan(CONFIG, space, trials=1, seeds=3, grid=True, stopping="never")
-    study = search(tmp_path / "study", plan, training)
+    plan = plan_of(*space, seeds=3, grid=True, prunes=False)
+    best, second, *others = search(tmp_path / "study", plan, training)
     assert len(training.trained) == 12
-    best, second, *others = standings(study)
     assert {best.values["learner.batch"], second.values["learner.batch"]} == {"128"}
     assert best.value == pytest.approx(0.62)
-    # Of 0.61, 0.62 and 0.63: the mean's standard error is 0.01 / sqrt(3), t of 2 is 4.303.
-    assert best.high - best.value == pytest.approx(4.303 * 0.01 / math.sqrt(3), abs=1e-5)
-    assert others[0].high < best.low
-    assert best.seconds == pytest.approx(180)
+    assert [row.value for row in others] == pytest.approx([0.52, 0.52])
     with pytest.raises(ValueError, match="not a range"):
-        Study.open(tmp_path / "other", Plan(CONFIG, (RATE,), 1, grid=True, stopping="never"))
+        search(tmp_path / "other", plan_of(RATE, grid=True), training)
     assert not (tmp_path / "other").exists()
 
 
-def test_more_seeds_go_on_with_a_search(tmp_path):
-    plan = Plan(CONFIG, (), trials=1, seeds=1, grid=True, stopping="never")
-    search(tmp_path, plan, Training(lambda config: 0.5))
-    training = Training(lambda config: 0.7)
-    more = Plan(CONFIG, (), trials=1, seeds=2, grid=True, stopping="never")
-    study = search(tmp_path, more, training)
-    assert training.trained == [("trial-000-seed-2", 10)]
-    assert standings(study)[0].found == [0.5, 0.7]
-    with pytest.raises(ValueError, match="another search; give another --folder"):
-        Study.open(tmp_path, Plan(CONFIG, (RATE,), 1, grid=False))
-
-
-def test_intervals_of_means_are_those_of_students_t():
-    """Points as in any table of the distribution."""
-    points = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 10: 2.228, 30: 2.042}
-    for freedom, point in points.items():
-        assert student_t_95(freedom) == pytest.approx(point, abs=6e-4)
-    low, high = mean_interval([1.0, 3.0])
-    assert low == pytest.approx(2 - 12.706, abs=1e-3)
-    assert high == pytest.approx(2 + 12.706, abs=1e-3)
-
-
-@pytest.fixture
-def optuna():
-    return pytest.importorskip("optuna", reason='no Optuna: pip install "ludarium[tune]"')
-
-
-def closeness(config):
-    """Best at a learning rate of 0.001."""
-    return 0.9 - 0.3 * abs(math.log10(config.learner.learning_rate) + 3)
-
-
-def test_a_search_finds_good_values_and_stops_bad_trials(tmp_path, optuna):
+def test_a_search_goes_further_but_no_other_search_goes_on(tmp_path):
+    folder = tmp_path / "study"
+    search(folder, plan_of(RATE, trials=2), Training(closeness))
     training = Training(closeness)
-    study = search(tmp_path, Plan(CONFIG, (RATE,), 15), training)
-    rows = standings(study)
+    assert len(search(folder, plan_of(RATE, trials=3), training)) == 3
+    assert len(training.trained) == 1
+    for other in (plan_of(trials=3), plan_of(RATE, trials=3, seeds=2)):
+        with pytest.raises(ValueError, match="another search; give another --folder"):
+            search(folder, other, training)
+    with pytest.raises(ValueError, match="holds no search"):
+        load_study(tmp_path / "nothing")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("Dear")
+    with pytest.raises(ValueError, match="holds no search; give another --folder"):
+        search(tmp_path / "mine", plan_of(RATE), training)
+
+
+def test_a_search_finds_good_values_and_stops_bad_trials(tmp_path):
+    rows = search(tmp_path / "study", plan_of(RATE, trials=15), Training(closeness))
     usual = next(row for row in rows if row.number == 0)
     assert usual.values == {"learner.learning_rate": CONFIG.learner.learning_rate}
-    assert abs(math.log10(rows[0].values["learner.learning_rate"]) + 3) < 0.15
-    stopped = [row for row in rows if row.fate == "stopped"]
-    assert len(stopped) >= 3
-    assert all(row.progress < 1 for row in stopped)
-    assert max(row.value for row in stopped) < rows[0].value
-    assert {row.fate for row in rows} == {"finished", "stopped"}
+    assert abs(math.log10(rows[0].values["learner.learning_rate"]) + 3) < 0.3
+    states = [row.state for row in rows]
+    assert states.count("pruned") >= 3
+    assert set(states) == {"complete", "pruned"}
+    best = load_config(tmp_path / "study" / BEST)
+    assert best.learner.learning_rate == rows[0].values["learner.learning_rate"]
 
 
 @pytest.mark.parametrize("killed", [1, 14, 33, 57])
-def test_a_search_that_is_killed_goes_on_as_if_it_were_not(tmp_path, optuna, killed):
-    plan = Plan(CONFIG, (RATE, "learner.batch=64,128"), 8)
-    whole = search(tmp_path / "whole", plan, Training(closeness))
+def test_a_search_that_is_killed_goes_on_with_the_run_that_it_was_in(tmp_path, killed):
+    folder, plan = tmp_path / "study", plan_of(RATE, "learner.batch=64,128", trials=8, prunes=False)
     with pytest.raises(KilledError):
-        search(tmp_path / "killed", plan, Training(closeness, killed))
-    again = search(tmp_path / "killed", plan, Training(closeness))
-    assert again.trials == whole.trials
-    found = [[row.value for row in standings(study)] for study in (whole, again)]
-    assert found[0] == found[1]
+        search(folder, plan, Training(closeness, killed))
+    training = Training(closeness)
+    rows = search(folder, plan, training)
+    assert training.trained[0] == (f"trial-{killed // 10:03d}-seed-1", 10)
+    assert len(rows) == 8
+    assert {row.state for row in rows} == {"complete"}
+    assert len([path for path in folder.iterdir() if path.is_dir()]) == 8
+    for row in rows:
+        assert row.value == pytest.approx(closeness(plan.space.configure(row.values)))
+
+
+def test_a_search_that_is_stopped_says_that_there_is_more(tmp_path):
+    asked = iter([False] * 15 + [True] * 100)
+    plan = plan_of(RATE, trials=3, prunes=False)
+    assert not tune(tmp_path, plan, Training(closeness), lambda _: None, lambda: next(asked))
+    assert [row.state for row in trials_of(load_study(tmp_path))] == ["complete", "running"]
+    assert len(search(tmp_path, plan, Training(closeness))) == 3
 
 
 def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
@@ -183,31 +175,37 @@ def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
             raise ValueError("training has diverged")
         return 0.5
 
-    plan = Plan(CONFIG, ("learner.batch=64,128",), 1, grid=True, stopping="never")
-    rows = standings(search(tmp_path, plan, Training(strength)))
-    assert [(row.fate, row.reason) for row in rows] == [
-        ("finished", None),
-        ("failed", "training has diverged"),
+    plan = plan_of("learner.batch=64,128", grid=True, prunes=False)
+    rows = search(tmp_path / "study", plan, Training(strength))
+    assert [(row.state, row.reason) for row in rows] == [
+        ("complete", None),
+        ("fail", "training has diverged"),
     ]
 
 
+def test_trials_without_evaluations_are_refused():
+    config = apply_settings(CONFIG, ["evaluation.every=0"])
+    with pytest.raises(ValueError, match=r"evaluation\.every is 0"):
+        Plan(Space(config, ()), 1)
+
+
 def test_the_command_trains_runs_that_other_commands_read(tmp_path, capsys):
-    folder = str(tmp_path / "study")
+    folder = tmp_path / "study"
     search = ["--grid", "--search=learner.learning_rate=0.001,0.01", "--seeds=2"]
     tiny = [*ARGUMENTS, "--set=budget={iterations: 2}"]
-    command = ["tune", "corso", *tiny, *search, "--folder", folder]
+    command = ["tune", "corso", *tiny, *search, "--folder", str(folder)]
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["measure"] == "score"
-    assert [trial["fate"] for trial in found["trials"]] == ["finished"] * 2
-    assert all(len(trial["found"]) == 2 for trial in found["trials"])
-    run = found["trials"][0]["folders"][1]
-    evaluate = ["evaluate", run, "--against", "random", "--games", "2", "--simulations", "2"]
-    assert main([*evaluate, "--json"]) == 0
+    assert [trial["state"] for trial in found["trials"]] == ["complete"] * 2
+    evaluate = ["evaluate", str(folder / "trial-000-seed-2"), "--against", "random"]
+    assert main([*evaluate, "--games", "2", "--simulations", "2", "--json"]) == 0
     capsys.readouterr()
     assert main([*command, "--show"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["trial", "learner.learning_rate", "score"]
-    assert len(lines) == 5
+    assert "the best one: learner.learning_rate=0.0" in lines[3]
+    longer = ["train", "corso", "--config", str(folder / BEST), "--set=budget={iterations: 3}"]
+    assert main([*longer, "--folder", str(tmp_path / "longer")]) == 0
     assert main([*command, "--trials=3"]) == 2
     assert "leave out --trials" in capsys.readouterr().err

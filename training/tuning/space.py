@@ -14,13 +14,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.configs.loading import read_yaml
 from ludarium.envs.engine.messages import quoted
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
 
 #: What a trial gives each key: a number of a range, or the YAML text of a value of a list.
 Values = dict[str, int | float | str]
@@ -47,12 +50,21 @@ class Choice:
     key: str
     values: tuple[str, ...]
 
+    @property
+    def ends(self) -> Sequence[str]:
+        """All values."""
+        return self.values
+
+    @property
+    def distribution(self) -> BaseDistribution:
+        """As Optuna has it."""
+        from optuna.distributions import CategoricalDistribution
+
+        return CategoricalDistribution(self.values)
+
     def value_of(self, given: Any) -> str | None:
         """The value that a configuration has, if it is one of these."""
-        for text in self.values:
-            if read_yaml(text, self.key) == given:
-                return text
-        return None
+        return next((text for text in self.values if read_yaml(text, self.key) == given), None)
 
 
 @dataclass(frozen=True)
@@ -69,13 +81,25 @@ class Range:
     high: int | float
     log: bool
 
+    @property
+    def ends(self) -> Sequence[int | float]:
+        """The least and the greatest number."""
+        return self.low, self.high
+
+    @property
+    def distribution(self) -> BaseDistribution:
+        """As Optuna has it."""
+        from optuna.distributions import FloatDistribution, IntDistribution
+
+        if isinstance(self.low, int) and isinstance(self.high, int):
+            return IntDistribution(self.low, self.high, log=self.log)
+        return FloatDistribution(self.low, self.high, log=self.log)
+
     def value_of(self, given: Any) -> int | float | None:
         """The value that a configuration has, if it is in the range."""
-        if type(given) not in (int, float) or not self.low <= given <= self.high:
-            return None
-        if isinstance(self.low, int):
-            return given if isinstance(given, int) else None
-        return float(given)
+        kinds = int if isinstance(self.low, int) else int | float
+        is_number = isinstance(given, kinds) and not isinstance(given, bool)
+        return given if is_number and self.low <= given <= self.high else None
 
 
 Dimension = Choice | Range
@@ -159,18 +183,18 @@ class Space:
             if keys.count(key) > 1:
                 raise ValueError(f"{quoted(key)} is searched over twice")
         for dimension in self.dimensions:
-            ends = (
-                dimension.values
-                if isinstance(dimension, Choice)
-                else (dimension.low, dimension.high)
-            )
-            for value in ends:
+            for value in dimension.ends:
                 self.configure({dimension.key: value})
 
     @property
     def dimensions(self) -> list[Dimension]:
         """In the order that they were given in."""
         return [read_dimension(text) for text in self.texts]
+
+    @property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """The dimensions as Optuna has them."""
+        return {dimension.key: dimension.distribution for dimension in self.dimensions}
 
     def configure(self, values: Mapping[str, int | float | str]) -> TrainingConfig:
         """The configuration of a trial.

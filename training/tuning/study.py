@@ -1,425 +1,315 @@
-"""`Study`: trains the trials of a search one after the other, and stops those that fall behind.
+"""Trains the trials of a search one after the other; Optuna chooses their values and prunes them.
 
-    tune.json            the plan, and the values and fate of each trial so far
+    journal.log          Optuna's, with all trials: what Optuna's dashboard reads
     trial-003-seed-1/    the run of trial 3 with seed 1, as `ludarium train` makes it
-    lock                 held by the process that writes here
+    best.yaml            the best configuration so far, for `ludarium train --config`
 
-What a trial has reached stands in the logs of its runs only. So a study that was killed goes on
-where it was, and its runs can be looked at, evaluated and resumed like any other.
-
-Values are chosen by Optuna's tree-structured Parzen estimator (Bergstra et al., "Algorithms for
-Hyper-Parameter Optimization", 2011). Optuna knows nothing but what it is told before each trial;
-with the same results it chooses the same values, interrupted or not.
+Values are chosen by the tree-structured Parzen estimator (Bergstra et al., "Algorithms for
+Hyper-Parameter Optimization", 2011). A trial that was interrupted is enqueued again with the same
+values, and goes on with its runs.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import math
+import statistics
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
+import yaml
 
 from ludarium.configs import TrainingConfig, apply_settings
-from ludarium.configs.loading import parse_config
 from ludarium.envs.engine.messages import shortened
-from ludarium.training.runs.files import (
-    make_folders,
-    read_file,
-    remove_file,
-    remove_folder,
-    write_file,
-)
+from ludarium.training.runs.files import write_file
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.lock import FolderLock
-from ludarium.training.runs.log import decode_line
 from ludarium.training.runs.trainer import RunResult
 
-from .space import Range, Space, Values
+from .space import Space, Values
 
 if TYPE_CHECKING:
     import optuna
 
-STOPPING = ("median", "never")
-#: Parts of a run, at the end of each of which a trial may be stopped.
-_PARTS = 10
-_FILE = "tune.json"
-_LARGEST_FILE = 1 << 26  # bytes
-_FORMAT = 1
+_JOURNAL = "journal.log"
+BEST = "best.yaml"  # the configuration that came out best
+_NAME = "tune"  # of Optuna's study
+_RUN = "run"  # attribute of a trial that goes on with the runs of another one: its number
+_REASON = "reason"  # attribute of a trial that failed
+_PARTS = 10  # of a run, at the end of each of which a trial may be pruned
 
 #: Trains a run until its budget is used up or the function says so after an iteration.
 Train = Callable[[TrainingConfig, RunFolder, Callable[[], bool]], RunResult]
-Fate = Literal["running", "finished", "stopped", "failed"]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study is to do.
+    """What a search is to do.
 
     Attributes:
-        config: of all trials, but for what the search and the seeds change.
-        search: texts of the dimensions, see `space`; none: the configuration as it is.
+        space: of the values; without dimensions the configuration as it is.
         trials: how many; with ``grid`` as many as there are combinations.
         seeds: runs of each trial, with the configuration's seed and those after it.
         grid: try every combination in turn.
-        stopping: ``median`` stops a trial whose best evaluation so far is below the median of what
-            the others had at that part of the run (Golovin et al., "Google Vizier: A Service for
-            Black-Box Optimization", 2017, 3.2.1); or ``never``. Only a trial's first run is judged.
+        prunes: whether to stop a trial whose best evaluation so far is below the median of what the
+            others had at that part of the run. Only a trial's first run is judged.
     """
 
-    config: TrainingConfig
-    search: tuple[str, ...]
+    space: Space
     trials: int
     seeds: int = 1
     grid: bool = False
-    stopping: str = "median"
+    prunes: bool = True
 
     def __post_init__(self) -> None:
-        if self.trials < 1 or self.seeds < 1:
-            raise ValueError("a study needs at least one trial, and one seed for each")
-        if self.stopping not in STOPPING:
-            raise ValueError(f"stopping is {self.stopping!r}; accepted: {', '.join(STOPPING)}")
-        if not self.config.evaluation.every:
-            raise ValueError(
-                "trials are compared by their evaluations, but evaluation.every is 0: set it"
-            )
+        for name in ("trials", "seeds"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"--{name} is {getattr(self, name)}; at least 1 is needed")
+        if not self.space.config.evaluation.every:
+            raise ValueError("evaluation.every is 0: trials are compared by their evaluations")
+        if self.grid:
+            self.space.grid()
 
     @property
-    def space(self) -> Space:
-        """What is searched over."""
-        return Space(self.config, self.search)
+    def first_trials(self) -> list[Values]:
+        """Values that are tried first: of a grid all, else those that the configuration has."""
+        if self.grid or not self.space.texts:
+            return self.space.grid()
+        usual = self.space.usual
+        return [] if usual is None else [usual]
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {
-            "config": msgspec.to_builtins(self.config),
-            "search": list(self.search),
+    @property
+    def count(self) -> int:
+        """How many trials there are to be."""
+        return len(self.space.grid()) if self.grid or not self.space.texts else self.trials
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What must be the same where the search goes on."""
+        return {
+            "config": msgspec.to_builtins(self.space.config),
+            "search": list(self.space.texts),
+            "seeds": self.seeds,
+            "grid": self.grid,
         }
 
 
-@dataclass
-class Trial:
-    """A trial: a setting of the keys, trained with each seed.
+def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
+    """Optuna's study of a folder.
+
+    Args:
+        folder: of the search.
+        plan: of the search, which begins if there is none yet; None: there must be one.
+
+    Raises:
+        ImportError: Optuna is not installed.
+        ValueError: the folder holds another search, or something else, or none.
+    """
+    try:
+        import optuna
+        from optuna.storages.journal import JournalFileBackend
+    except ImportError as error:
+        raise ImportError(f'a search needs more: pip install "ludarium[tune]" ({error})') from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    is_new = not (folder / _JOURNAL).exists()
+    if is_new and (plan is None or (folder.exists() and any(folder.iterdir()))):
+        raise ValueError(f"{folder} holds no search; give another --folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    study = optuna.create_study(
+        study_name=_NAME,
+        storage=optuna.storages.JournalStorage(JournalFileBackend(str(folder / _JOURNAL))),
+        direction="maximize",
+        load_if_exists=True,
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1),
+    )
+    if plan is None:
+        return study
+    study.sampler = optuna.samplers.TPESampler(seed=plan.space.config.seed + len(study.trials))
+    if "plan" not in study.user_attrs:
+        study.set_user_attr("plan", plan.description)
+        for values in plan.first_trials:
+            study.enqueue_trial(values)
+    # What the journal holds went through JSON.
+    if study.user_attrs["plan"] != json.loads(json.dumps(plan.description)):
+        raise ValueError(f"{folder} holds another search; give another --folder")
+    return study
+
+
+def tune(
+    folder: Path, plan: Plan, train: Train, say: Callable[[str], None], stop: Callable[[], bool]
+) -> bool:
+    """Begin a search, or go on with the one in the folder.
+
+    Args:
+        folder: of the search.
+        plan: of the search.
+        train: trains a run.
+        say: is told what begins and ends.
+        stop: whether to stop, asked after each iteration of a run.
+
+    Returns:
+        Whether all trials have ended.
+
+    Raises:
+        ValueError: the folder holds another search.
+    """
+    study = load_study(folder, plan)
+    lock = FolderLock(folder / "lock")
+    lock.acquire()
+    try:
+        _enqueue_interrupted(study)
+        while (left := plan.count - len([row for row in trials_of(study) if row.ended])) > 0:
+            if stop():
+                return False
+            trial = study.ask(plan.space.distributions)
+            number = trial.user_attrs.get(_RUN, trial.number)
+            say(f"trial {number}, {left} to go: {described(trial.params)}")
+            if not _train(study, trial, folder, plan, train, stop):
+                return False
+            say(f"trial {number}: {study.trials[trial.number].state.name.lower()}")
+            write_best(folder, study, plan.space)
+        return True
+    finally:
+        lock.release()
+
+
+def _enqueue_interrupted(study: optuna.Study) -> None:
+    """Enqueue the trials again that a process has left running."""
+    from optuna.trial import TrialState
+
+    enqueued = study.get_trials(states=[TrialState.WAITING])
+    waiting = {trial.user_attrs.get(_RUN) for trial in enqueued}
+    for trial in study.get_trials(states=[TrialState.RUNNING]):
+        run = trial.user_attrs.get(_RUN, trial.number)
+        if run not in waiting:
+            study.enqueue_trial(trial.params, user_attrs={_RUN: run})
+        study.tell(trial.number, state=TrialState.FAIL)
+
+
+def _train(
+    study: optuna.Study,
+    trial: optuna.Trial,
+    folder: Path,
+    plan: Plan,
+    train: Train,
+    stop: Callable[[], bool],
+) -> bool:
+    """Train the runs of a trial; false if that was stopped, and the trial is to go on."""
+    from optuna.trial import TrialState
+
+    found = []
+    try:
+        config = plan.space.configure(trial.params)
+        for index in range(plan.seeds):
+            seed = config.seed + index
+            run = RunFolder(run_folder(folder, trial.user_attrs.get(_RUN, trial.number), seed))
+            judge = _Judge(trial, run.path) if plan.prunes and index == 0 else None
+
+            def ends(judge: _Judge | None = judge) -> bool:
+                return (judge is not None and judge.prunes()) or stop()
+
+            result = train(apply_settings(config, [f"seed={seed}"]), run, ends)
+            if not result.finished:
+                if judge is None or not judge.pruned:
+                    return False
+                study.tell(trial, state=TrialState.PRUNED)
+                return True
+            found.append(evaluations(run.path)[-1][1])
+    except ValueError as error:  # values that do not go together, or that diverge
+        trial.set_user_attr(_REASON, shortened(str(error)))
+        study.tell(trial, state=TrialState.FAIL)
+        return True
+    study.tell(trial, statistics.mean(found))
+    return True
+
+
+class _Judge:
+    """Reports the evaluations of a run to Optuna, and asks it whether to prune the trial."""
+
+    def __init__(self, trial: optuna.Trial, folder: Path) -> None:
+        self._trial = trial
+        self._folder = folder
+        self._reported = 0  # parts of the run
+        self.pruned = False
+
+    def prunes(self) -> bool:
+        """Report the best evaluation of each part that is over; whether to stop the run."""
+        done = evaluations(self._folder)
+        parts = min(_PARTS - 1, math.floor(_PARTS * done[-1][0] + 1e-9)) if done else 0
+        for part in range(self._reported + 1, parts + 1):
+            so_far = [value for progress, value in done if _PARTS * progress < part + 1]
+            if so_far:
+                self._trial.report(max(so_far), part)
+                self.pruned = self.pruned or self._trial.should_prune()
+        self._reported = max(parts, self._reported)
+        return self.pruned
+
+
+def run_folder(folder: Path, number: int, seed: int) -> Path:
+    """The folder of a trial's run."""
+    return folder / f"trial-{number:03d}-seed-{seed}"
+
+
+def evaluations(folder: Path) -> list[tuple[float, float]]:
+    """Progress, and Elo rating or score, of each evaluation in the log of a run."""
+    try:
+        lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    logged = [json.loads(line) for line in lines]
+    found = [(line["progress"], line.get("elo", line.get("score"))) for line in logged]
+    return [(progress, value) for progress, value in found if value is not None]
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """What has come of a trial.
 
     Attributes:
-        number: from 0.
-        values: of the keys that are searched over.
-        fate: what has come of it.
-        trained: seeds whose runs have used up their budgets.
+        number: of its runs.
+        values: of the keys.
+        state: Optuna's: ``complete``, ``pruned``, ``fail``, ``running``.
+        value: mean of the last evaluations of its runs; None without.
         reason: why it failed.
     """
 
     number: int
     values: Values
-    fate: Fate = "running"
-    trained: list[int] = field(default_factory=list)
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """An evaluation of a run: its progress (0 to 1), and an Elo rating or a score with interval."""
-
-    progress: float
-    value: float
-    low: float
-    high: float
-
-
-@dataclass
-class RunLog:
-    """What the log of a run says: its evaluations, progress and seconds."""
-
-    evaluations: list[Evaluated] = field(default_factory=list)
-    progress: float = 0.0
-    seconds: float = 0.0
-    iteration: int = 0
-
-    @classmethod
-    def read(cls, folder: Path) -> RunLog:
-        """Read the log in a run's folder; empty if there is none. Damaged lines are left out."""
-        log = cls()
-        path = RunFolder(folder).metrics
-        for line in read_file(path, 1 << 32).splitlines() if path.exists() else ():
-            metrics = decode_line(line)
-            if metrics is None:
-                continue
-            log.progress, log.seconds = metrics["progress"], metrics["seconds"]
-            log.iteration = metrics["iteration"]
-            measure = "elo" if "elo" in metrics else "score"
-            if measure in metrics:
-                ends = (f"{measure}{end}" for end in ("", "_low", "_high"))
-                log.evaluations.append(Evaluated(log.progress, *(metrics[end] for end in ends)))
-        return log
-
-    def at_parts(self) -> dict[int, float]:
-        """The latest value at the end of each part of the run that is over: 1, 2, and so on."""
-        over = int(self.progress * _PARTS + 1e-9)
-        found = {}
-        for part in range(1, over + 1):
-            until = [each for each in self.evaluations if each.progress <= part / _PARTS + 1e-9]
-            if until:
-                found[part] = until[-1].value
-        return found
-
-
-class Study:
-    """A search and its trials so far; see `open` and `read`.
-
-    Attributes:
-        folder: of the search.
-        plan: what it is to do.
-        trials: that have begun, by number.
-    """
-
-    def __init__(self, folder: Path, plan: Plan, trials: list[Trial]) -> None:
-        self.folder = folder
-        self.plan = plan
-        self.trials = trials
-        self._lock = FolderLock(folder / "lock")
-
-    @classmethod
-    def open(cls, folder: str | os.PathLike[str], plan: Plan, restart: bool = False) -> Study:
-        """Begin a search, or go on with the one that the folder holds; `close` it at the end.
-
-        Args:
-            folder: is made if need be.
-            plan: may differ from the folder's in the number of trials or seeds.
-            restart: throw away the search that the folder holds, with its runs.
-
-        Raises:
-            ValueError: the plan cannot be, another process writes in the folder, or it holds
-                another search.
-            ImportError: Optuna is needed, and not installed.
-        """
-        space = plan.space
-        if plan.grid:
-            space.grid()
-        if plan.stopping != "never" or not plan.grid:
-            _import_optuna()
-        study = cls(Path(folder), plan, [])
-        make_folders(study.folder)
-        study._lock.acquire()
-        try:
-            if restart:
-                study._clear()
-            if study._file.exists():
-                known = cls.read(folder)
-                known._check_same(plan)
-                study.trials = known.trials
-            study._write()
-        except BaseException:
-            study.close()
-            raise
-        return study
-
-    @classmethod
-    def read(cls, folder: str | os.PathLike[str]) -> Study:
-        """The search that a folder holds, to look at; it may be at work.
-
-        Raises:
-            ValueError: it holds none, or its description is damaged.
-        """
-        file = Path(folder) / _FILE
-        if not file.exists():
-            raise ValueError(f"{folder} holds no search: `ludarium tune` makes one")
-        try:
-            data = json.loads(read_file(file, _LARGEST_FILE))
-            if data["format"] != _FORMAT:
-                raise ValueError("it is of another version of this program")
-            known = data["plan"]
-            config = parse_config(json.dumps(known["config"]), "its configuration")
-            plan = Plan(**known | {"config": config, "search": tuple(known["search"])})
-            return cls(Path(folder), plan, [Trial(**trial) for trial in data["trials"]])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{file} is damaged ({shortened(str(error))})") from None
+    state: str
+    value: float | None
+    reason: str | None
 
     @property
-    def _file(self) -> Path:
-        return self.folder / _FILE
+    def ended(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.state in ("complete", "pruned", "fail")
 
-    def _check_same(self, plan: Plan) -> None:
-        """Refuse a plan of another search."""
-        known, given = self.plan.to_dict(), plan.to_dict()
-        for key in given:
-            if key not in ("trials", "seeds") and given[key] != known[key]:
-                raise ValueError(
-                    f"{self.folder} holds a search with another {key}; give another --folder, or "
-                    "--restart to throw that search away"
-                )
 
-    def _write(self) -> None:
-        """Write down the plan and the trials."""
-        trials = [asdict(trial) for trial in self.trials]
-        data = {"format": _FORMAT, "plan": self.plan.to_dict(), "trials": trials}
-        write_file(self._file, json.dumps(data, indent=1).encode())
+def trials_of(study: optuna.Study) -> list[TrialRow]:
+    """The trials that have begun, the best first; one that goes on counts once."""
+    rows: dict[int, TrialRow] = {}
+    for trial in study.trials:
+        number, state = trial.user_attrs.get(_RUN, trial.number), trial.state.name.lower()
+        if state == "waiting":
+            if number in rows:  # it was interrupted, and is to go on
+                rows[number] = replace(rows[number], state="running", reason=None)
+            continue
+        reason = trial.user_attrs.get(_REASON)
+        value = trial.value if state == "complete" else None
+        rows[number] = TrialRow(number, trial.params, state, value, reason)
+    return sorted(rows.values(), key=lambda row: math.inf if row.value is None else -row.value)
 
-    def _clear(self) -> None:
-        """Throw the search away."""
-        for run in self.folder.glob("trial-*-seed-*"):
-            remove_folder(run)
-        remove_file(self._file)
 
-    def close(self) -> None:
-        """Release the folder."""
-        self._lock.release()
-
-    # What there is.
-
-    @property
-    def count(self) -> int:
-        """How many trials there are to be."""
-        return len(self.plan.space.grid()) if self.plan.grid else self.plan.trials
-
-    @property
-    def seeds(self) -> list[int]:
-        """Those of each trial."""
-        first = self.plan.config.seed
-        return list(range(first, first + self.plan.seeds))
-
-    def run_folder(self, trial: Trial, seed: int) -> Path:
-        """The folder of a trial's run."""
-        return self.folder / f"trial-{trial.number:03d}-seed-{seed}"
-
-    def logs(self, trial: Trial) -> list[RunLog]:
-        """What the logs of a trial's runs say, in the order of the seeds."""
-        return [RunLog.read(self.run_folder(trial, seed)) for seed in self.seeds]
-
-    # Training.
-
-    def run(self, train: Train, say: Callable[[str], None], stop: Callable[[], bool]) -> bool:
-        """Train until all trials have ended, or until ``stop`` returns true after an iteration.
-
-        Args:
-            train: trains a run.
-            say: is told what begins and ends.
-            stop: whether to stop.
-
-        Returns:
-            Whether all trials have ended.
-        """
-        while (trial := self._next()) is not None:
-            if stop():
-                return False
-            say(f"trial {trial.number} of {self.count}: {described(trial.values)}")
-            self._train(trial, train, stop)
-            self._write()
-            if trial.fate == "running":
-                return False
-            say(
-                f"trial {trial.number} {trial.fate}" + (f": {trial.reason}" if trial.reason else "")
-            )
-        return True
-
-    def _next(self) -> Trial | None:
-        """The trial that is to go on or to begin; None if there is none."""
-        for trial in self.trials:
-            lacks_seeds = trial.fate == "finished" and set(self.seeds) - set(trial.trained)
-            if trial.fate == "running" or lacks_seeds:
-                trial.fate = "running"
-                return trial
-        if len(self.trials) >= self.count:
-            return None
-        number = len(self.trials)
-        trial = Trial(number, self._choose(number))
-        self.trials.append(trial)
-        self._write()
-        return trial
-
-    def _choose(self, number: int) -> Values:
-        """The values of a new trial; the first has those of the configuration, if it can."""
-        space = self.plan.space
-        if self.plan.grid:
-            return space.grid()[number]
-        usual = space.usual
-        if number == 0 and usual is not None:
-            return usual
-        return dict(self._ask(number, None).params)
-
-    def _train(self, trial: Trial, train: Train, stop: Callable[[], bool]) -> None:
-        """Train the runs of a trial that are not trained yet."""
-        try:
-            config = self.plan.space.configure(trial.values)
-            for seed in self.seeds:
-                if seed in trial.trained:
-                    continue
-                is_judged = seed == self.seeds[0] and self.plan.stopping != "never"
-                is_behind = self._judge(trial) if is_judged else lambda: False
-                fell_behind = False
-
-                def ends(is_behind: Callable[[], bool] = is_behind) -> bool:
-                    nonlocal fell_behind
-                    fell_behind = fell_behind or is_behind()
-                    return fell_behind or stop()
-
-                folder = RunFolder(self.run_folder(trial, seed))
-                result = train(apply_settings(config, [f"seed={seed}"]), folder, ends)
-                if not result.finished:
-                    trial.fate = "stopped" if fell_behind else "running"
-                    return
-                trial.trained.append(seed)
-                self._write()
-            trial.fate = "finished"
-        except ValueError as error:  # values that do not go together, or training that diverges
-            trial.fate, trial.reason = "failed", shortened(str(error))
-
-    def _judge(self, trial: Trial) -> Callable[[], bool]:
-        """Says after each iteration whether a trial has fallen behind the others."""
-        asked = self._ask(trial.number, trial.values)
-        folder = self.run_folder(trial, self.seeds[0])
-        told: set[int] = set()
-
-        def is_behind() -> bool:
-            parts = RunLog.read(folder).at_parts()
-            new = sorted(set(parts) - told - {_PARTS})
-            for part in new:
-                asked.report(parts[part], part)
-            told.update(new)
-            return bool(new) and asked.should_prune()
-
-        return is_behind
-
-    def _ask(self, number: int, values: Values | None) -> optuna.trial.Trial:
-        """Optuna's view of a trial, after those before it.
-
-        Args:
-            number: of the trial.
-            values: that it has; None: Optuna is to choose.
-        """
-        optuna = _import_optuna()
-        seed = np.random.SeedSequence([self.plan.config.seed, number]).generate_state(1)[0]
-        study = optuna.create_study(
-            direction="maximize",
-            sampler=optuna.samplers.TPESampler(seed=int(seed)),
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1),
-        )
-        distributions = _distributions(self.plan.space)
-        for trial in self.trials[:number]:
-            study.add_trial(self._as_optuna(trial, distributions))
-        if values is not None:
-            study.enqueue_trial(values)
-        return study.ask(distributions)
-
-    def _as_optuna(self, trial: Trial, distributions: dict[str, Any]) -> optuna.trial.FrozenTrial:
-        """A trial that has ended, as Optuna is told of it."""
-        optuna = _import_optuna()
-        first = self.logs(trial)[0].at_parts()
-        ended = [log.evaluations[-1].value for log in self.logs(trial) if log.evaluations]
-        states = optuna.trial.TrialState
-        state = {"finished": states.COMPLETE, "stopped": states.PRUNED}.get(trial.fate, states.FAIL)
-        if not ended:
-            state = states.FAIL
-        return optuna.trial.create_trial(
-            state=state,
-            value=sum(ended) / len(ended) if state != states.FAIL else None,
-            params=trial.values,
-            distributions=distributions,
-            intermediate_values={part: value for part, value in first.items() if part < _PARTS},
-        )
+def write_best(folder: Path, study: optuna.Study, space: Space) -> None:
+    """Write the best configuration so far, if a trial is complete."""
+    best = trials_of(study)[0]
+    if best.value is not None:
+        config = msgspec.to_builtins(space.configure(best.values))
+        text = yaml.safe_dump(config, sort_keys=False)
+        write_file(folder / BEST, text.encode())
 
 
 def described(values: Values) -> str:
@@ -429,31 +319,3 @@ def described(values: Values) -> str:
         for key, value in values.items()
     ]
     return ", ".join(texts) or "the configuration as it is"
-
-
-def _distributions(space: Space) -> dict[str, Any]:
-    """The dimensions, as Optuna has them."""
-    distributions = _import_optuna().distributions
-    found: dict[str, Any] = {}
-    for each in space.dimensions:
-        if not isinstance(each, Range):
-            found[each.key] = distributions.CategoricalDistribution(each.values)
-        elif isinstance(each.low, int) and isinstance(each.high, int):
-            found[each.key] = distributions.IntDistribution(each.low, each.high, log=each.log)
-        else:
-            found[each.key] = distributions.FloatDistribution(each.low, each.high, log=each.log)
-    return found
-
-
-def _import_optuna() -> Any:
-    """Optuna, which says nothing of what it does.
-
-    Raises:
-        ImportError: it is not installed.
-    """
-    try:
-        import optuna
-    except ImportError as error:
-        raise ImportError(f'a search needs more: pip install "ludarium[tune]" ({error})') from error
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna
