@@ -17,7 +17,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.threads import available_cores
-from ludarium.training.search.cache import empty, new_cache, set_request
+from ludarium.training.search.cache import empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.results import join_results
 from ludarium.training.search.search import Evaluator
@@ -202,17 +202,19 @@ class Group:
         )
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that `restore` needs to continue exactly here."""
-        arrays = {f"tree.{name}": array for name, array in self.games.tree._asdict().items()}
-        arrays |= {
+        """Everything that `restore` needs to continue exactly here.
+
+        It has no trees: the search of each present move begins anew, here as in a resumed run.
+        """
+        self.kernels.begin_searches(self.game.tables, self.games)
+        return {
+            "states": self.games.tree.states[:, 0],
             "counts": self.log.counts,
             "serials": self.games.serials,
             "rngs": self.games.rngs,
-            "observations": self.observations,
             "pending": self.pending,
             "pending_games": self.pending_games,
         }
-        return arrays
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Load what `state` returned.
@@ -220,17 +222,17 @@ class Group:
         Raises:
             ValueError: the state is of another game or other settings.
         """
-        for name, array in self.state().items():
+        own = self.state()
+        for name, array in own.items():
             fits = array.shape == arrays[name].shape or name in ("pending", "pending_games")
             if not fits or array.dtype != arrays[name].dtype or array.ndim != arrays[name].ndim:
                 raise ValueError(f"the saved self-play does not fit this run: {name}")
-        for name, array in self.state().items():
+        for name, array in own.items():
             if name not in ("pending", "pending_games"):
                 array[...] = arrays[name]
         self.pending = arrays["pending"]
         self.pending_games = arrays["pending_games"]
-        for search in range(len(self.games.serials)):
-            set_request(self.games.cache, search)
+        self.kernels.begin_searches(self.game.tables, self.games)
 
 
 def _new_log(game: Game, positions: int) -> Log:

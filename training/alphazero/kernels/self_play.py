@@ -154,6 +154,14 @@ def begin_games(tables, games):
 
 
 @kernel
+def begin_searches(tables, games):
+    """Begin the search of every game's present move; each then waits for the network."""
+    for b in range(len(games.serials)):
+        start_search(tables[0], search_of(games.tree, b))
+        show(tables[0], games.tree.states[b, 0], games.cache, games.planes, b)
+
+
+@kernel
 def play_on(tables, games, settings, logits, values):
     """Apply the network's outputs; play until each game needs it again, or the log is full.
 
