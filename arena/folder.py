@@ -16,6 +16,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -38,11 +40,11 @@ from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.evaluation.match import PlayedGame
 from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
 from ludarium.training.runs.lock import FolderLock
-from ludarium.training.runs.log import encode_line, verified
 
 from .chunks import Chunk, Schedule
 
 SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
+_SUM = re.compile(rb'(?:, )?"crc32": "([0-9a-f]{8})"\}$')
 _DAMAGED, _LOCK = "games.damaged.jsonl", "lock"
 
 FORMAT = 1
@@ -415,6 +417,22 @@ def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> No
         f"{path} holds something else: its {key} is {quoted(found.get(key))}, not "
         f"{quoted(wanted[key])}; give another --folder"
     )
+
+
+def encode_line(record: dict[str, Any]) -> str:
+    """A line of the games, without the line end; its last key is the checksum of what is before."""
+    body = json.dumps(record)
+    comma = ", " if record else ""
+    return f'{body[:-1]}{comma}"crc32": "{zlib.crc32(body.encode()):08x}"}}'
+
+
+def verified(line: bytes) -> bytes | None:
+    """A line that `encode_line` made, without its checksum; None if it is damaged."""
+    found = _SUM.search(line)
+    if found is None:
+        return None
+    body = line[: found.start()] + b"}"
+    return body if zlib.crc32(body) == int(found[1], 16) else None
 
 
 def _read_line(line: bytes) -> FinishedGame | None:

@@ -85,11 +85,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         action="store_true",
         help="delete the run that the folder holds, and start again",
     )
-    parser.add_argument(
-        "--salvage",
-        action="store_true",
-        help="resume without replay files that are damaged or missing",
-    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -222,7 +217,9 @@ def run(given: argparse.Namespace) -> int:
         from ludarium.training.runs.folder import RunFolder
     except ImportError as error:
         raise _needs_more(error) from error
-    folder = RunFolder(given.folder or Path("runs") / label, given.restart, given.salvage)
+    folder = RunFolder(
+        Path("runs") / label if given.folder is None else given.folder, given.restart
+    )
     with stop_on_ctrl_c(_STOPPING) as stop:
         outcome = train_run(config, folder, connect(given.cluster), stop)
     if given.json:

@@ -154,8 +154,7 @@ def metrics_page() -> str:
     parts = [
         "# Metrics\n\n" + _MADE.format(source="training/runs/metrics.py"),
         "Each iteration adds a line of JSON to `metrics.jsonl` in the [run's folder]"
-        "(training.md#a-runs-folder) and a point to each curve of TensorBoard (numbers only). The "
-        "last key of a line, `crc32`, is the checksum of what comes before it.\n",
+        "(training.md#a-runs-folder) and a point to each curve of TensorBoard (numbers only).\n",
     ]
     for heading, metrics in GROUPS.items():
         rows = [f"| `{name}` | {meaning} |" for name, meaning in metrics.items()]

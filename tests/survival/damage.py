@@ -12,13 +12,13 @@ _UNREAD = ("tensorboard/", "lock")
 
 
 def files_of(run: Path) -> list[str]:
-    """The files of a run that matter, by their paths in its folder; those of its latest state."""
+    """The files of a run that matter, by their paths in its folder; the latest of its states."""
     latest = max(run.glob("state-*")).name
     names = sorted(file.relative_to(run).as_posix() for file in run.rglob("*") if file.is_file())
     return [
         name
         for name in names
-        if not name.startswith(_UNREAD) and (latest in name or not name.startswith("state-"))
+        if not name.startswith(_UNREAD) and (name == latest or not name.startswith("state-"))
     ]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from ludarium.analysis.engine import read_request
 from ludarium.analysis.table import read_table
 from ludarium.arena import comparison, tournament
-from ludarium.arena.folder import finished_game
+from ludarium.arena.folder import encode_line, finished_game, verified
 from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.schema import Network
@@ -39,7 +39,6 @@ from ludarium.play.wasm.module import SECTION, custom_section
 from ludarium.training.agents import read_agent
 from ludarium.training.evaluation import load_ratings
 from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
-from ludarium.training.runs.log import encode_line, verified
 from tests.tictactoe import TicTacToe
 
 from .mutate import as_text, mutate_bytes, mutate_data

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import os
 import shutil
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("sb3_contrib")
 
 from ludarium.training.runs.files import StorageError
-from ludarium.training.runs.state import arrays_bytes, read_arrays
+from ludarium.training.runs.state import State, pack_state, unpack_state
 
 from .damage import DAMAGES, damage, files_of
 from .tiny import fingerprint, metrics, train
@@ -49,7 +47,7 @@ def test_damage_is_named_and_never_goes_in(run, tmp_path):
                 assert found == expected, (name, how)
             # A log cut in its last line is what a kill leaves, and is mended from the state.
             assert told.names(name) or name == "metrics.jsonl", (name, how, told)
-    assert index >= 6
+    assert index >= 3
 
 
 class Told:
@@ -83,21 +81,35 @@ def begun_run(folder: Path, iterations: int = 2) -> Path:
 
 def test_a_damaged_state_costs_an_iteration(tmp_path):
     folder = begun_run(tmp_path / "run")
-    (folder / "state-000002" / "learner.safetensors").write_bytes(b"junk")
+    (folder / "state-000002.zip").write_bytes(b"junk")
     (said,) = train("drift", folder, 3)
-    assert "state-000002/learner.safetensors is damaged (4 bytes instead of" in said
+    assert "state-000002.zip is damaged (its SHA-256 is another one than was saved)" in said
     assert said.endswith("going on after iteration 1 instead, nothing is lost but time")
     train("drift", tmp_path / "whole", 3)
     assert fingerprint(folder) == fingerprint(tmp_path / "whole")
 
 
+def test_a_latest_state_that_is_gone_is_missed(tmp_path):
+    folder = begun_run(tmp_path / "run")
+    (folder / "state-000002.zip").unlink()
+    (said,) = train("drift", folder, 3)
+    assert "state-000002.zip is missing; going on after iteration 1 instead" in said
+
+
+def test_a_state_under_another_number_is_not_gone_on_with(tmp_path):
+    folder = begun_run(tmp_path / "run")
+    shutil.copy(folder / "state-000001.zip", folder / "state-000002.zip")
+    (said,) = train("drift", folder, 3)
+    assert "state-000002.zip is damaged (it is of another iteration or version" in said
+
+
 def test_without_a_whole_state_nothing_is_gone_on_with(tmp_path):
     folder = begun_run(tmp_path / "run")
     for state in folder.glob("state-*"):
-        (state / "state.json").unlink()
+        state.write_bytes(b"")
     message = (
-        r"no saved state of .*run is whole: .*state-000002/state.json is missing; "
-        r".*state-000001/state.json is missing; .*start anew \(--restart\)"
+        r"no saved state of .*run is whole: .*state-000002.zip is damaged .*; "
+        r".*state-000001.zip is damaged .*; .*start anew \(--restart\)"
     )
     with pytest.raises(ValueError, match=message):
         train("drift", folder)
@@ -106,89 +118,73 @@ def test_without_a_whole_state_nothing_is_gone_on_with(tmp_path):
     assert fingerprint(folder) == fingerprint(tmp_path / "whole")
 
 
-def test_positions_that_are_lost_can_be_done_without(tmp_path):
+def test_positions_that_are_lost_are_asked_for(tmp_path):
     folder = begun_run(tmp_path / "run", 2)
-    (folder / "replay" / "000001.npy").unlink()
-    with pytest.raises(ValueError, match=r"replay/000001.npy is missing.*\(--salvage\)"):
+    chunk = folder / "replay" / "000001.npy"
+    chunk.rename(tmp_path / "lost")
+    with pytest.raises(ValueError, match=r"replay/000001.npy is missing.*put back"):
         train("drift", folder)
-    (said,) = train("drift", folder, 3, salvage=True)
-    assert "replay/000001.npy is missing; going on without its positions" in said
-    assert [line["iteration"] for line in metrics(folder)] == [1, 2, 3]
+    shutil.copy(folder / "replay" / "000002.npy", chunk)
+    with pytest.raises(ValueError, match=r"replay/000001.npy is damaged \(its SHA-256"):
+        train("drift", folder)
+    (tmp_path / "lost").rename(chunk)
     assert train("drift", folder, 3) == []
 
 
 @pytest.mark.parametrize(
-    ("edit", "message", "left"),
+    ("edit", "whole", "left"),
     [
-        (lambda lines: lines[:1] + lines[2:], "has lost iteration 2", [1, 3, 4]),
-        (lambda lines: [], "has lost iteration 1 to 2", [3, 4]),
-        (
-            lambda lines: [lines[0].replace(b"drift", b"drjft"), *lines[1:]],
-            "is damaged in line 1 and has lost iteration 1; what was found is kept as metrics.dam",
-            [2, 3, 4],
-        ),
-        (lambda lines: [lines[0], *lines], "is damaged in line 2", [1, 2, 3, 4]),
-        (lambda lines: [*lines, b"more"], "is damaged in line 4", [1, 2, 3, 4]),
+        (lambda lines: lines[:1] + lines[2:], "2 of its lines up to iteration 3", [1, 3, 4]),
+        (lambda lines: [], "1 of its lines up to iteration 3", [3, 4]),
+        (lambda lines: [lines[0].replace(b"{", b"("), *lines[1:]], "2 of its", [2, 3, 4]),
+        (lambda lines: [lines[0].replace(b"drift", b"drjft"), *lines[1:]], "3 of", [1, 2, 3, 4]),
+        (lambda lines: [lines[0], *lines], "3 of its lines", [1, 2, 3, 4]),
+        (lambda lines: [*lines, b"more"], None, [1, 2, 3, 4]),
         (lambda lines: [*lines[:2], lines[2][:20]], None, [1, 2, 3, 4]),
     ],
 )
-def test_a_damaged_log_is_named_by_line(edit, message, left, tmp_path):
-    """The last: what a kill leaves of the line that is being written, which is no damage."""
+def test_a_damaged_log_is_named(edit, whole, left, tmp_path):
+    """What comes after the state's line, or is missing of it, is what a kill leaves: no damage."""
     folder = begun_run(tmp_path / "run", 3)
     file = folder / "metrics.jsonl"
     file.write_bytes(b"".join(edit(file.read_bytes().splitlines(keepends=True))))
     said = train("drift", folder, 4)
-    assert len(said) == (message is not None)
-    assert message is None or message in said[0]
+    assert len(said) == (whole is not None)
+    assert whole is None or f"metrics.jsonl is damaged; {whole}" in said[0]
     assert [line["iteration"] for line in metrics(folder)] == left
+    assert train("drift", folder, 4) == []
 
 
-def test_the_configuration_is_mended_where_it_is_the_one_given(tmp_path):
+@pytest.mark.parametrize("name", ["config.yaml", "agent.safetensors"])
+def test_what_a_state_has_too_is_written_again(name, tmp_path):
     folder = begun_run(tmp_path / "run")
-    before = (folder / "config.yaml").read_bytes()
-    (folder / "config.yaml").write_bytes(before[:100])
-    (said,) = train("drift", folder, 3)
-    assert "config.yaml is damaged (100 bytes instead of" in said
-    assert (folder / "config.yaml").read_bytes() == before
-    (folder / "config.yaml").write_bytes(before[:100])
-    with pytest.raises(ValueError, match=r"config.yaml is damaged.*the configuration given is an"):
-        train("alphazero", folder)
+    before = (folder / name).read_bytes()
+    (folder / name).write_bytes(before[:100])
+    (said,) = train("drift", folder, 2)
+    assert f"{name} is damaged or was changed; written again" in said
+    assert (folder / name).read_bytes() == before
+    (folder / name).unlink()
+    (said,) = train("drift", folder, 2)
+    assert f"{name} is missing; written again" in said
+    assert (folder / name).read_bytes() == before
 
 
-def test_what_is_no_regular_file_is_not_read(tmp_path):
-    folder = begun_run(tmp_path / "run")
-    file = folder / "state-000002" / "learner.safetensors"
-    file.unlink()
-    os.mkfifo(file)
-    (said,) = train("drift", folder, 3)
-    assert "learner.safetensors is no regular file" in said
-
-
-def test_arrays_take_no_more_memory_than_their_file():
-    arrays = {"a": np.arange(6).reshape(2, 3), "b": np.zeros(2, [("x", np.int8), ("y", np.int32)])}
-    content = arrays_bytes(arrays)
-    read = read_arrays(content)
-    assert read.keys() == arrays.keys()
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(read[name], array)
-        assert read[name].dtype == array.dtype
-        assert read[name].flags.writeable
-    packed = io.BytesIO()
-    np.savez_compressed(packed, a=np.zeros(10**6))
-    with pytest.raises(ValueError, match=r"a\.npy is compressed"):
-        read_arrays(packed.getvalue())
-    huge = io.BytesIO()
-    with zipfile.ZipFile(huge, "w") as file:
-        header = io.BytesIO()
-        declared = {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
-        np.lib.format.write_array_header_1_0(header, declared)
-        file.writestr("a.npy", header.getvalue())
-    with pytest.raises(ValueError, match=r"float64 of shape \(10+,\) is not what 0 bytes hold"):
-        read_arrays(huge.getvalue())
-    objects = io.BytesIO()
-    np.savez(objects, a=np.array([{}], dtype=object))
-    with pytest.raises(ValueError, match="object of shape"):
-        read_arrays(objects.getvalue())
-    for junk in (b"", b"junk", content[:100], content[:-30]):
-        with pytest.raises(ValueError, match="no arrays can be read"):
-            read_arrays(junk)
+def test_every_byte_of_a_state_is_checked():
+    state = State(
+        {}, {"weight": torch.ones(3)}, {"0/a.b": np.zeros(2, [("x", np.int8), ("y", np.int32)])}
+    )
+    content = pack_state(state, {"step": 1}, {"config.yaml": b"game: corso"})
+    read, files = unpack_state(content)
+    assert read.description == {"step": 1}
+    assert files == {"config.yaml": b"game: corso"}
+    torch.testing.assert_close(read.tensors, state.tensors)
+    np.testing.assert_array_equal(read.arrays["0/a.b"], state.arrays["0/a.b"])
+    assert read.arrays["0/a.b"].flags.writeable
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        with pytest.raises(ValueError, match="SHA-256"):
+            unpack_state(bytes(changed))
+    for junk in (b"", content[:-1], content + b"x", content[1:]):
+        with pytest.raises(ValueError, match="SHA-256"):
+            unpack_state(junk)

@@ -16,7 +16,6 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.lock import FolderLock
 
 from .killing import killed_at_random
 from .tiny import fingerprint, tiny_config, train
@@ -65,29 +64,6 @@ def test_a_second_process_is_refused_by_name_until_the_first_is_gone(tmp_path):
         holder.wait()
         holder.stdout.close()
     assert train("drift", tmp_path, 2) == []
-
-
-def test_without_locks_of_the_system_a_dead_process_holds_none(tmp_path, monkeypatch):
-    monkeypatch.setattr("ludarium.training.runs.lock._lock", lambda file: None)
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    host = os.uname().nodename
-    for holder, is_free in (
-        (f"{gone.pid} {host}", True),
-        (f"{os.getpid()} {host}", True),
-        (f"{os.getppid()} {host}", False),
-        ("1 elsewhere", False),
-        ("", True),
-        ("nonsense", True),
-    ):
-        (tmp_path / "lock").write_text(f"{holder}\n")
-        lock = FolderLock(tmp_path / "lock")
-        if is_free:
-            lock.acquire()
-            lock.release()
-        else:
-            with pytest.raises(ValueError, match="is in use by process"):
-                lock.acquire()
 
 
 def test_a_run_that_is_refused_or_saves_nothing_leaves_no_folder(tmp_path):

@@ -16,9 +16,8 @@ from ludarium.training.alphazero.replay import Replay
 from ludarium.training.networks import network_shape
 from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.log import decode_line
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.runs.state import State, flatten, unflatten
+from ludarium.training.runs.state import State, array_bytes, flatten, unflatten, unpack_state
 from ludarium.training.runs.trainer import Trainer
 
 ITERATIONS = 4
@@ -147,33 +146,32 @@ def train(
 
 def fingerprint(path: Path) -> dict[str, Any]:
     """All that a run has come to, but for the time that it took."""
-    latest = max(path.glob("state-*"))
-    state = json.loads((latest / "state.json").read_text())
-    files = ["learner.safetensors", "self_play.npz"]
-    kept = {f"replay/{file.name}": file.read_bytes() for file in path.glob("replay/*")}
+    states = sorted(file.name for file in path.glob("state-*"))
+    state, files = unpack_state((path / states[-1]).read_bytes())
+    saved = state.description
     return {
-        "latest": latest.name,
-        "states": sorted(folder.name for folder in path.glob("state-*")),
-        "state": state["algorithm"],
-        "replay": state["replay"],
+        "states": states,
+        "state": saved["algorithm"],
+        "replay": saved["replay"],
+        "first_chunk": saved["first_chunk"],
+        "logged": saved["log"]["metrics"]["iteration"],
+        "copies": files,
         "agent": _without_notes((path / "agent.safetensors").read_bytes()),
         "metrics": metrics(path),
         "config": (path / "config.yaml").read_bytes(),
         "litter": [file.name for file in path.rglob("*partial*")],
-        **{name: (latest / name).read_bytes() for name in files},
-        **kept,
+        **{name: tensor.numpy().tobytes() for name, tensor in state.tensors.items()},
+        **{name: array_bytes(array) for name, array in state.arrays.items()},
+        **{f"replay/{file.name}": file.read_bytes() for file in path.glob("replay/*")},
     }
 
 
-def metrics(path: Path) -> list[dict[str, Any] | None]:
-    """The log, line by line, without what depends on the clock; None for a damaged line."""
+def metrics(path: Path) -> list[dict[str, Any]]:
+    """The log, line by line, without what depends on the clock."""
     lines = (path / "metrics.jsonl").read_bytes().splitlines()
-    decoded = [decode_line(line) for line in lines]
     return [
-        None
-        if line is None
-        else {name: value for name, value in line.items() if not name.endswith(_CLOCK)}
-        for line in decoded
+        {name: value for name, value in json.loads(line).items() if not name.endswith(_CLOCK)}
+        for line in lines
     ]
 
 

@@ -22,7 +22,7 @@ from ludarium.training.evaluation import (
     load_ratings,
     measure_ratings,
     play_anchors,
-    save_ratings,
+    ratings_bytes,
 )
 
 # The rating of one player.
@@ -193,7 +193,7 @@ def test_a_file_has_the_ratings_of_one_set_of_options(tmp_path, small):
     file = tmp_path / "ratings.json"
     ratings = measure_ratings(small, ["random", "greedy"], 4, seed=2)
     assert set(ratings.elo) == {"random", "greedy", "uct:1000"}
-    save_ratings(ratings, file)
+    file.write_bytes(ratings_bytes(ratings))
     assert load_ratings(small, file) == ratings
     assert load_ratings(make_game("corso", size=4), file) is None
     assert load_ratings(small, tmp_path / "nothing.json") is None

@@ -9,7 +9,6 @@ import pytest
 
 from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
-from ludarium.training.runs.log import encode_line
 from ludarium.training.runs.trainer import RunResult
 from ludarium.training.tuning.space import Choice, Range, Space, read_dimension
 from ludarium.training.tuning.study import BEST, Plan, load_study, trials_of, tune
@@ -50,7 +49,7 @@ class Training:
             metrics = {"iteration": done, "progress": done / 10, "seconds": 6.0 * done}
             metrics |= {"score": score, "score_low": score - 0.1, "score_high": score + 0.1}
             with open(folder.metrics, "a") as log:
-                log.write(encode_line(metrics) + "\n")
+                log.write(json.dumps(metrics) + "\n")
         self.trained.append((folder.path.name, done))
         return RunResult(done, done == 10, 6.0 * done)
 

@@ -10,7 +10,7 @@ from .anchors import (
     load_ratings,
     measure_ratings,
     play_anchors,
-    save_ratings,
+    ratings_bytes,
 )
 from .bradley_terry import BradleyTerry, Score, fit_ratings
 from .match import MatchResult, Tally, play_match
@@ -43,7 +43,7 @@ __all__ = [
     "measure_ratings",
     "play_anchors",
     "play_match",
-    "save_ratings",
+    "ratings_bytes",
     "table",
     "wilson_interval",
 ]

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -26,7 +25,6 @@ from ludarium.envs.engine.files import MEGABYTE, load_json, read_json_file
 from ludarium.envs.engine.game import Game
 
 from ..agents import Agent, make_agent
-from ..runs.files import write_file
 from .bradley_terry import fit_ratings
 from .match import Progress, play_match
 from .statistics import Match, Rating, expected_score, fit_rating
@@ -103,13 +101,9 @@ def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Rati
     return next((ratings for ratings in known if ratings.fits(game)), None)
 
 
-def save_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
-    """Write ratings into a file that `load_ratings` reads.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
-    write_file(Path(path), msgspec.json.encode([ratings]) + b"\n")
+def ratings_bytes(ratings: Ratings) -> bytes:
+    """The content of a file of ratings that `load_ratings` reads."""
+    return msgspec.json.encode([ratings]) + b"\n"
 
 
 def pairs_to_rate(players: Sequence[str], known: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Durable files: written completely or not at all, and verified by their digest.
+"""Durable files: written completely or not at all, and never through a link.
 
 Every file that a run writes goes through this module. So the guarantees for a kill, a power cut or
 a full disk are in one place, where tests can make them fail.
@@ -7,22 +7,20 @@ a full disk are in one place, where tests can make them fail.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-import stat
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-#: Suffix of files and folders that are being written or removed; readers ignore them.
+#: Suffix of files that are being written; readers ignore them.
 PARTIAL = ".partial"
 
-_BLOCK = 1 << 20  # bytes that are hashed at a time
 _REMEDIES = {
     errno.ENOSPC: "make room there",
     errno.EDQUOT: "make room there",
     errno.EROFS: "make it writable",
     errno.EACCES: "make it writable",
     errno.EPERM: "make it writable",
+    errno.ELOOP: "it is a link, move it away",
 }
 
 
@@ -34,24 +32,7 @@ class DamagedError(ValueError):
     """A file's content is not what was written. The one-line message names the file."""
 
 
-class Digest(NamedTuple):
-    """Size and hash that identify a file's content.
-
-    Attributes:
-        size: in bytes.
-        sha256: hexadecimal.
-    """
-
-    size: int
-    sha256: str
-
-    @classmethod
-    def of(cls, content: bytes) -> Digest:
-        """The digest of a file with this content."""
-        return cls(len(content), hashlib.sha256(content).hexdigest())
-
-
-def write_file(path: Path, content: bytes) -> Digest:
+def write_file(path: Path, content: bytes) -> None:
     """Replace a file atomically: a reader sees either the old or the new content.
 
     Raises:
@@ -59,34 +40,14 @@ def write_file(path: Path, content: bytes) -> Digest:
     """
     partial = path.with_name(path.name + PARTIAL)
     try:
-        _write(partial, content, os.O_TRUNC)
+        if os.path.lexists(partial):  # a killed process has left it
+            os.unlink(partial)
+        _write(partial, content, os.O_EXCL)
         os.replace(partial, path)
         _sync_folder(path.parent)
     except OSError as error:
         _try_to_remove(partial)
-        raise _storage_error(path, error) from error
-    return Digest.of(content)
-
-
-def write_folder(path: Path, contents: dict[str, bytes]) -> None:
-    """Replace a folder of files atomically.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
-    partial = path.with_name(path.name + PARTIAL)
-    try:
-        remove_folder(partial)
-        os.mkdir(partial)
-        for name, content in contents.items():
-            _write(partial / name, content, os.O_TRUNC)
-        _sync_folder(partial)
-        remove_folder(path)
-        os.replace(partial, path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        _try_to_remove(partial)
-        raise _storage_error(path, error) from error
+        raise storage_error(path, error) from error
 
 
 def append(path: Path, content: bytes) -> None:
@@ -101,7 +62,7 @@ def append(path: Path, content: bytes) -> None:
         if is_new:
             _sync_folder(path.parent)
     except OSError as error:
-        raise _storage_error(path, error) from error
+        raise storage_error(path, error) from error
 
 
 def make_folders(path: Path) -> list[Path]:
@@ -118,7 +79,7 @@ def make_folders(path: Path) -> list[Path]:
     except FileExistsError:
         pass  # another process was faster
     except OSError as error:
-        raise _storage_error(path, error) from error
+        raise storage_error(path, error) from error
     if not path.is_dir():
         raise StorageError(f"{path} is no folder; give another one")
     return missing
@@ -131,7 +92,7 @@ def remove_file(path: Path) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise _storage_error(path, error) from error
+        raise storage_error(path, error) from error
 
 
 def remove_folder(path: Path) -> None:
@@ -151,61 +112,13 @@ def remove_folder(path: Path) -> None:
                 os.unlink(item)
         os.rmdir(doomed)
     except OSError as error:
-        raise _storage_error(path, error) from error
-
-
-def check_digest(path: Path, expected: Digest) -> None:
-    """Raise `DamagedError` unless the file is there and has this digest."""
-    _check_size(path, expected.size)
-    digest = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
-    except OSError as error:
-        raise DamagedError(f"{path} cannot be read ({error.strerror})") from None
-    _check_hash(path, digest.hexdigest(), expected)
-
-
-def read_verified(path: Path, expected: Digest) -> bytes:
-    """Read a file and verify its digest; raises `DamagedError`."""
-    content = read_file(path, expected.size, exact=True)
-    _check_hash(path, hashlib.sha256(content).hexdigest(), expected)
-    return content
-
-
-def read_file(path: Path, size: int, exact: bool = False) -> bytes:
-    """Read a file of at most (or ``exact``) ``size`` bytes; raises `DamagedError`."""
-    _check_size(path, size, exact)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DamagedError(f"{path} cannot be read ({error.strerror})") from None
-
-
-def _check_size(path: Path, size: int, exact: bool = True) -> None:
-    """Raise `DamagedError` unless this is a regular file of the size."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        raise DamagedError(f"{path} is missing") from None
-    except OSError as error:
-        raise DamagedError(f"{path} cannot be read ({error.strerror})") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise DamagedError(f"{path} is no regular file")
-    if found.st_size > size or (exact and found.st_size < size):
-        limit = f"{size:,} bytes" if exact else f"at most {size:,}"
-        raise DamagedError(f"{path} is damaged ({found.st_size:,} bytes instead of {limit})")
-
-
-def _check_hash(path: Path, found: str, expected: Digest) -> None:
-    if found != expected.sha256:
-        raise DamagedError(f"{path} is damaged (its SHA-256 is another one than was saved)")
+        raise storage_error(path, error) from error
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    """Write a file and flush it to the disk (fsync)."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0), 0o666)
+    """Write a file, which is no link, and flush it to the disk (fsync)."""
+    system = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_BINARY"))
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | mode | system, 0o666)
     try:
         rest = memoryview(content)
         while rest:
@@ -230,17 +143,13 @@ def _sync_folder(path: Path) -> None:
 
 
 def _try_to_remove(partial: Path) -> None:
-    """Remove a half-written file or folder if possible, to free its space."""
-    try:
-        if partial.is_dir():
-            remove_folder(partial)
-        else:
-            os.unlink(partial)
-    except OSError:
-        pass  # the next start removes it
+    """Remove a half-written file if possible, to free its space."""
+    with suppress(OSError):  # the next one is written in its place
+        os.unlink(partial)
 
 
-def _storage_error(path: Path, error: OSError) -> StorageError:
+def storage_error(path: Path, error: OSError) -> StorageError:
+    """What to raise where a file cannot be written, with the remedy."""
     if isinstance(error, StorageError):
         return error
     remedy = _REMEDIES.get(error.errno or 0, "see to it")

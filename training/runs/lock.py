@@ -4,111 +4,112 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
+import stat
+from contextlib import suppress
 from pathlib import Path
 
-from .files import StorageError
+from filelock import SoftFileLock, Timeout, lock_descriptor
 
-_TAKEN = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
-_BEYOND = 1 << 30  # Windows: the byte that is locked, far from those that others shall read
+from .files import StorageError, storage_error
+
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # what file systems without locks say
+_PATIENCE = 0.2  # seconds: the first attempt may be spent on the mark of a dead process
+_LONGEST = 300  # bytes of a lock file
+_HOLDER = re.compile(rb"(\d+)\s+(\S+)\s*")  # process and machine
 
 
 class FolderLock:
     """A lock that one process holds until it releases it or ends, in whatever way.
 
-    The operating system keeps the lock (``flock``; on Windows a locked byte). On file systems
-    without locks the content of the file names the holder, and a holder on this machine that no
-    longer runs is ignored.
+    The operating system keeps it. On file systems without locks, such as Lustre mounted without
+    them, a second file is the lock, which is there while it is held; a process of this machine
+    that no longer runs does not hold it.
 
     Args:
         path: the lock file; it contains the holder's process number and machine.
+
+    Attributes:
+        mark: the second file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.mark = path.with_name(f"{path.name}.mark")
         self._file: int | None = None
+        self._mark = SoftFileLock(self.mark, timeout=_PATIENCE, thread_local=False)
 
     def acquire(self) -> None:
         """Take the lock; does nothing if this object already holds it.
 
         Raises:
-            ValueError: another process holds it; the message says which.
-            StorageError: the file cannot be written.
+            ValueError: another process holds it, and the message says which; or the file is none
+                that this program wrote, and is left alone.
+            StorageError: the file cannot be written, or is a link.
         """
         if self._file is not None:
             return
         try:
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            file = os.open(self.path, _FLAGS, 0o666)
+            try:
+                self._take(file)
+            except BaseException:
+                os.close(file)
+                raise
         except OSError as error:
-            raise StorageError(
-                f"cannot write {self.path} ({error.strerror}): make it writable, or give another "
-                "folder"
-            ) from error
-        try:
-            process, host = _holder(file)
-            locked = _lock(file)
-            if locked is None:
-                locked = not _may_be_alive(process, host)
-            if not locked:
-                who = f"process {process} on {host}" if process else "another process"
-                raise ValueError(
-                    f"{self.path.parent} is in use by {who}: wait until it ends, or give another "
-                    "folder"
-                )
-            os.ftruncate(file, 0)
-            os.lseek(file, 0, os.SEEK_SET)
-            os.write(file, f"{os.getpid()} {socket.gethostname()}\n".encode())
-        except OSError as error:
-            os.close(file)
-            raise StorageError(f"cannot write {self.path} ({error.strerror})") from error
-        except ValueError:
-            os.close(file)
-            raise
+            raise storage_error(self.path, error) from error
         self._file = file
+
+    def _take(self, file: int) -> None:
+        """Lock the open file, and write down who has it."""
+        found, content = os.fstat(file), b""
+        is_lock = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_size <= _LONGEST
+        with suppress(PermissionError):  # Windows lets nobody read what another process has locked
+            content = os.read(file, _LONGEST) if is_lock else b""
+        holder = _HOLDER.fullmatch(content)
+        if not is_lock or (content and holder is None):
+            raise ValueError(
+                f"{self.path} is no lock that this program wrote: move it away, or give another "
+                "folder"
+            )
+        if not self._is_free(file):
+            who = f"process {holder[1].decode()} on {holder[2].decode()}" if holder else "another"
+            raise ValueError(
+                f"{self.path.parent} is in use by {who}: wait until it ends, or give another folder"
+            )
+        os.ftruncate(file, 0)
+        os.lseek(file, 0, os.SEEK_SET)
+        os.write(file, f"{os.getpid()} {socket.gethostname()}\n".encode())
+
+    def _is_free(self, file: int) -> bool:
+        """Lock the open file, or make the mark; false if another process has."""
+        try:
+            return lock_descriptor(file, blocking=False)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+        try:
+            self._mark.acquire()
+        except Timeout:
+            return False
+        return True
+
+    def check(self) -> None:
+        """Raise `StorageError` if the folder is no longer the one that is locked."""
+        assert self._file is not None, "only who holds the lock asks"
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(self._file), os.lstat(self.path)):
+                return
+        raise StorageError(
+            f"{self.path.parent} was moved or replaced while it was in use (its lock is another "
+            "file, or gone): what was saved is whole; start again with the folder's present name"
+        )
 
     def release(self) -> None:
         """Release the lock."""
         if self._file is not None:
-            os.ftruncate(self._file, 0)
+            self._mark.release()
             os.close(self._file)
             self._file = None
-
-
-def _holder(file: int) -> tuple[int, str]:
-    """Process and machine that the file names; 0 where it names none."""
-    os.lseek(file, 0, os.SEEK_SET)
-    process, _, host = os.read(file, 300).decode(errors="replace").partition(" ")
-    known = process.isascii() and process.isdecimal() and len(process) < 20
-    return (int(process), host.strip()) if known else (0, "")
-
-
-def _lock(file: int) -> bool | None:
-    """Whether the system grants the lock; None where the file system has no locks."""
-    try:
-        try:
-            import fcntl
-        except ImportError:
-            import msvcrt
-
-            os.lseek(file, _BEYOND, os.SEEK_SET)
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return False if error.errno in _TAKEN else None
-    return True
-
-
-def _may_be_alive(process: int, host: str) -> bool:
-    """Whether the process that a lock names may still be running."""
-    if not process or (process == os.getpid() and host == socket.gethostname()):
-        return False
-    if host != socket.gethostname():
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # it is there, and someone else's
-    return True

@@ -1,10 +1,12 @@
-"""`State`: everything that a resumed run needs, and how its parts are serialised.
+"""`State`: everything that a resumed run needs, and the one file that holds it.
 
-Nothing is pickled: the description is JSON, tensors are safetensors, arrays are uncompressed npz.
+The file is a zip without compression: JSON, tensors as safetensors, arrays as npy. Its comment is
+the SHA-256 of all that comes before, so any change of it is recognised. Nothing is pickled.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -14,11 +16,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
 Value = TypeVar("Value")
+
+_DIGEST = 64  # characters of a SHA-256
+_ARRAYS = "arrays"  # folder within the file
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,6 @@ def array_bytes(array: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
-def arrays_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """Arrays as the content of an npz file."""
-    stream = io.BytesIO()
-    clean = {name: _padded_with_zeros(array) for name, array in arrays.items()}
-    np.savez(stream, allow_pickle=False, **clean)
-    return stream.getvalue()
-
-
 def _padded_with_zeros(array: np.ndarray) -> np.ndarray:
     """The same records with zeros as padding between the fields.
 
@@ -70,65 +66,52 @@ def _padded_with_zeros(array: np.ndarray) -> np.ndarray:
     return clean
 
 
-def read_arrays(content: bytes) -> dict[str, np.ndarray]:
-    """The arrays in the content of an npz file.
+def pack_state(state: State, description: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    """A state as the content of its file.
+
+    Args:
+        state: its chunk, and the list of chunks, are left out.
+        description: JSON values that are stored in place of the state's own.
+        files: further files, by name.
+    """
+    tensors = {name: each.detach().cpu().contiguous() for name, each in state.tensors.items()}
+    members = {
+        **files,
+        "state.json": json.dumps(description).encode(),
+        "tensors.safetensors": save(tensors),
+        **{f"{_ARRAYS}/{name}.npy": array_bytes(array) for name, array in state.arrays.items()},
+    }
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as file:
+        for name, content in members.items():
+            file.writestr(zipfile.ZipInfo(name), content)
+        file.comment = bytes(_DIGEST)
+    content = stream.getvalue()[:-_DIGEST]
+    return content + digest_of(content).encode()
+
+
+def unpack_state(content: bytes) -> tuple[State, dict[str, bytes]]:
+    """The state, and the further files, of which `pack_state` made this content.
 
     Raises:
-        ValueError: it is none of `arrays_bytes`. Nothing is unpacked, and no array is made that
-            is larger than its part of the file.
+        ValueError: something of it was changed since.
     """
-    arrays = {}
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as file:
-            for member in file.infolist():
-                if member.compress_type != zipfile.ZIP_STORED:
-                    raise ValueError(f"{member.filename} is compressed")
-                data = file.read(member)
-                arrays[member.filename.removesuffix(".npy")] = _read_array(data)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"no arrays can be read from it ({error})") from None
-    return arrays
+    if digest_of(content[:-_DIGEST]).encode() != content[-_DIGEST:]:
+        raise ValueError("its SHA-256 is another one than was saved")
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    description = json.loads(members.pop("state.json"))
+    tensors = load(members.pop("tensors.safetensors"))
+    arrays = {
+        name.removesuffix(".npy"): np.load(io.BytesIO(members.pop(f"{_ARRAYS}/{name}")))
+        for name in unflatten(members, _ARRAYS, "/")
+    }
+    return State(description, tensors, arrays), members
 
 
-def _read_array(content: bytes) -> np.ndarray:
-    """The array in the content of an npy file."""
-    stream = io.BytesIO(content)
-    version = np.lib.format.read_magic(stream)
-    if version != (1, 0):
-        # Version 2 is for headers of more than 64 KiB, which no record of ours needs.
-        raise ValueError(f"arrays of npy version {version} are not read")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    start = stream.tell()
-    count = 1
-    for length in shape:
-        count *= length
-    if dtype.hasobject or count * dtype.itemsize != len(content) - start or fortran:
-        raise ValueError(f"{dtype} of shape {shape} is not what {len(content) - start} bytes hold")
-    return np.frombuffer(content, dtype, count, start).reshape(shape).copy()
-
-
-def tensors_bytes(tensors: Mapping[str, Tensor]) -> bytes:
-    """Tensors, wherever they are, as the content of a safetensors file."""
-    return save({name: value.detach().cpu().contiguous() for name, value in tensors.items()})
-
-
-def read_tensors(content: bytes) -> dict[str, Tensor]:
-    """The tensors in the content of a safetensors file; ``ValueError`` if it is none."""
-    try:
-        return load(content)
-    except SafetensorError as error:
-        raise ValueError(f"no tensors can be read from it ({error})") from None
-
-
-def read_json(content: bytes) -> dict[str, Any]:
-    """The mapping in the content of a JSON file; ``ValueError`` if it is none."""
-    try:
-        data = json.loads(content)
-    except RecursionError:
-        raise ValueError("its JSON is nested too deep") from None
-    if not isinstance(data, dict):
-        raise ValueError("it holds no mapping")
-    return data
+def digest_of(content: bytes) -> str:
+    """The SHA-256 of a file's content, hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def flatten(groups: Mapping[Any, Mapping[str, Value]], separator: str = ".") -> dict[str, Value]:

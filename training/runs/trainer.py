@@ -20,7 +20,7 @@ from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents import make_agent
-from ludarium.training.evaluation import load_ratings, measure_ratings, save_ratings
+from ludarium.training.evaluation import load_ratings, measure_ratings, ratings_bytes
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
 from ludarium.training.networks import (
     chosen_architecture,
@@ -290,8 +290,7 @@ class Trainer(ABC):
                 f"the state after iteration {self.iteration} in {self.folder.path} does not fit "
                 f"its configuration ({shortened(str(error))}); start anew with --restart"
             ) from error
-        if not saved.has_agent:
-            self.folder.write_agent(self._agent())
+        self.folder.mend_agent(self._agent(), self.reporter.say)
         if not saved.was_logged:
             self.reporter.iteration(saved.metrics)
 
@@ -351,7 +350,7 @@ class Trainer(ABC):
                 self.config.seed,
                 self._reach,
             )
-            save_ratings(measured, folder.ratings)
+            folder.keep_ratings(ratings_bytes(measured))
             known |= measured.elo
         return {name: known[name] for name in anchors}
 

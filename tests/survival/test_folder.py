@@ -1,0 +1,170 @@
+"""What is not a run's own: links are not followed, and strangers' files stay."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sb3_contrib")
+
+from ludarium.training.runs.files import StorageError
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.lock import FolderLock
+
+from .tiny import Listener, fingerprint, train
+
+TEXT = "not of a run\n"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files below a folder, by their paths."""
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    """A run of two iterations."""
+    train("drift", tmp_path / "run", 2)
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    ["notes.txt", "config.yaml", "agent.safetensors", "metrics.jsonl", "replay/a.npy", "lock"],
+)
+def test_a_new_run_refuses_a_folder_that_holds_something(name, restart, tmp_path):
+    file = tmp_path / "mine" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(TEXT)
+    with pytest.raises(ValueError, match=rf"mine(/| holds ){name.split('/')[0]}.*give another"):
+        train("drift", tmp_path / "mine", 1, restart=restart)
+    assert contents(tmp_path) == {f"mine/{name}": TEXT.encode()}
+
+
+def test_what_the_file_system_made_is_no_obstacle(tmp_path):
+    folder = tmp_path / "disk"
+    (folder / "lost+found").mkdir(parents=True)
+    for iterations in (1, 2):
+        assert train("drift", folder, iterations) == []
+    assert train("drift", folder, 1, restart=True) == []
+    assert (folder / "lost+found").is_dir()
+
+
+def test_a_restart_removes_what_the_run_wrote_and_nothing_else(run):
+    mine = ["notes.txt", "replay/notes.txt", "tensorboard/notes.txt", "state-000002.zip.backup"]
+    curves = run / "tensorboard" / "events.out.tfevents.1.host"
+    curves.parent.mkdir()
+    curves.write_text("curves")
+    for name in mine:
+        (run / name).write_text(TEXT)
+    assert train("drift", run, 1, restart=True) == []
+    assert not curves.exists()
+    assert all((run / name).read_text() == TEXT for name in mine)
+    assert sorted(file.name for file in run.glob("state-*.zip")) == ["state-000001.zip"]
+    assert not (run / "replay" / "000002.npy").exists()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    ["config.yaml", "agent.safetensors", "metrics.jsonl", "state-000002.zip", "replay", "lock"],
+)
+def test_links_are_refused_and_what_they_lead_to_stays(name, restart, run, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    if (run / name).is_dir():
+        shutil.move(run / name, elsewhere)
+    else:
+        (run / name).unlink()
+        elsewhere.write_text(TEXT)
+    (run / name).symlink_to(elsewhere)
+    before = contents(tmp_path)
+    with pytest.raises((ValueError, StorageError), match=rf"run/{name} .* link.*move it away"):
+        train("drift", run, 3, restart=restart)
+    assert contents(tmp_path) == before
+
+
+def test_links_within_folders_are_not_followed(run, tmp_path):
+    for name in ("replay/000009.npy", "config.yaml.partial", "state-000003.zip.partial"):
+        (tmp_path / "mine").write_text(TEXT)
+        (run / name).symlink_to(tmp_path / "mine")
+        with pytest.MonkeyPatch.context() as patch:
+            if name.endswith("zip.partial"):
+                patch.setattr(RunFolder, "_check_kinds", lambda self: None)
+            train("drift", run, 3)
+            train("drift", run, 1, restart=True)
+        assert (tmp_path / "mine").read_text() == TEXT
+        (run / name).unlink(missing_ok=True)
+
+
+def test_a_copy_of_hard_links_stays_as_it_is(run, tmp_path):
+    """As `cp -al` makes it; a lock that is such a link is refused, for a lock is emptied."""
+    shutil.copytree(run, tmp_path / "copy", copy_function=os.link)
+    before = contents(tmp_path / "copy")
+    with pytest.raises(ValueError, match=r"run/lock is no lock that this program wrote"):
+        train("drift", run, 3)
+    (run / "lock").unlink()
+    train("drift", run, 3)
+    train("drift", run, 1, restart=True)
+    assert contents(tmp_path / "copy") == before
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_folder_that_is_moved_ends_the_run(replaced, run, tmp_path):
+    class Mover(Listener):
+        def iteration(self, metrics):
+            if metrics["iteration"] == 3:
+                run.rename(tmp_path / "moved")
+                if replaced:
+                    shutil.copytree(tmp_path / "moved", run)
+
+    before = contents(run)
+    with pytest.raises(StorageError, match="run was moved or replaced while it was in use"):
+        train("drift", run, 5, Mover())
+    assert run.exists() == replaced
+    assert not replaced or contents(run).keys() == contents(tmp_path / "moved").keys()
+    assert before.keys() != contents(tmp_path / "moved").keys()
+    assert train("drift", tmp_path / "moved", 5) == []
+    train("drift", tmp_path / "whole", 5)
+    assert fingerprint(tmp_path / "moved") == fingerprint(tmp_path / "whole")
+
+
+def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="this one is empty: ''"):
+        RunFolder("")
+    from ludarium.cli import main
+
+    assert main(["train", "corso", "--folder", ""]) != 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_system_without_locks_has_a_lock_too(tmp_path, monkeypatch):
+    """The file that names the holder is the lock there; a dead holder's does not count."""
+
+    def no_locks(*_):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    first, second = (FolderLock(tmp_path / "lock") for _ in range(2))
+    first.acquire()
+    with pytest.raises(ValueError, match=rf"is in use by process {os.getpid()} on "):
+        second.acquire()
+    first.check()
+    first.release()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (tmp_path / "lock.mark").write_text(f"{gone.pid}\n{os.uname().nodename}\n")
+    second.acquire()
+    second.release()
+    assert [file.name for file in tmp_path.iterdir()] == ["lock"]
