@@ -18,7 +18,7 @@ _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # what file systems without locks say
 _PATIENCE = 0.2  # seconds: the first attempt may be spent on the mark of a dead process
 _LONGEST = 300  # bytes of a lock file
-_HOLDER = re.compile(rb"(\d+)\s+(\S+)\s*")  # process and machine
+_HOLDER = re.compile(r"(\d+)\s+(\S+)\s*")  # process and machine
 
 
 class FolderLock:
@@ -64,18 +64,18 @@ class FolderLock:
 
     def _take(self, file: int) -> None:
         """Lock the open file, and write down who has it."""
-        found, content = os.fstat(file), b""
+        found, text = os.fstat(file), ""
         is_lock = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_size <= _LONGEST
         with suppress(PermissionError):  # Windows lets nobody read what another process has locked
-            content = os.read(file, _LONGEST) if is_lock else b""
-        holder = _HOLDER.fullmatch(content)
-        if not is_lock or (content and holder is None):
+            text = os.read(file, _LONGEST).decode(errors="replace") if is_lock else ""
+        holder = _HOLDER.fullmatch(text)
+        if not is_lock or (text and holder is None):
             raise ValueError(
                 f"{self.path} is no lock that this program wrote: move it away, or give another "
                 "folder"
             )
         if not self._is_free(file):
-            who = f"process {holder[1].decode()} on {holder[2].decode()}" if holder else "another"
+            who = f"process {holder[1]} on {holder[2]}" if holder else "another process"
             raise ValueError(
                 f"{self.path.parent} is in use by {who}: wait until it ends, or give another folder"
             )
@@ -99,7 +99,7 @@ class FolderLock:
     def check(self) -> None:
         """Raise `StorageError` if the folder is no longer the one that is locked."""
         assert self._file is not None, "only who holds the lock asks"
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             if os.path.samestat(os.fstat(self._file), os.lstat(self.path)):
                 return
         raise StorageError(
