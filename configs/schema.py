@@ -51,7 +51,7 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
 
-class Budget(Section):
+class Budget(Section, frozen=True):
     """When the run ends: after ``iterations`` or ``minutes``, whichever is first.
 
     ``iterations``: how many of them. ``minutes``: of wall time, over all parts of the run; none: no
@@ -62,7 +62,7 @@ class Budget(Section):
     minutes: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
 
 
-class Network(Section):
+class Network(Section, frozen=True):
     """The network: a residual network by size (default: ``small``), or the user's own class.
 
     Give either ``size``, or ``channels`` and ``blocks``, or ``module``.
@@ -96,7 +96,7 @@ class Network(Section):
             raise ValueError("channels and blocks go together: give both, or size instead")
 
 
-class SelfPlay(Section):
+class SelfPlay(Section, frozen=True):
     """How self-play generates positions to learn from.
 
     ``games``: number of games played in parallel. ``positions``: positions that one iteration
@@ -169,7 +169,7 @@ class SelfPlay(Section):
         return max(count for _, count in self.simulations)
 
 
-class Bootstrap(Section):
+class Bootstrap(Section, frozen=True):
     """Positions for the first iteration, from UCT with random playouts instead of the network.
 
     An untrained network plays worse than random playouts and costs more. ``positions``: how many
@@ -182,7 +182,7 @@ class Bootstrap(Section):
     replay_ratio: ReplayRatio = 4.0
 
 
-class Replay(Section):
+class Replay(Section, frozen=True):
     """The replay buffer: the latest positions, from which the learner samples its batches.
 
     ``first``: how many positions it keeps at the start of the run. ``last``: how many at the end;
@@ -193,7 +193,7 @@ class Replay(Section):
     last: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 300_000
 
 
-class Learner(Section):
+class Learner(Section, frozen=True):
     """How the network learns.
 
     ``batch``: positions in a gradient step. ``replay_ratio``: how many times each new position is
@@ -220,7 +220,7 @@ class Learner(Section):
     search_value: Fraction = 0.5
 
 
-class Evaluation(Section):
+class Evaluation(Section, frozen=True):
     """Matches against fixed opponents during training.
 
     ``every``: iterations between two evaluations; 0: no evaluation. ``against``: an opponent, then
@@ -236,7 +236,7 @@ class Evaluation(Section):
     simulations: Simulations = 32
 
 
-class Cluster(Section):
+class Cluster(Section, frozen=True):
     """How ``ludarium train --cluster`` is spread over a Ray cluster, see ``docs/guide/cluster.md``.
 
     These keys say who computes, not what is learnt: they may change when a run is resumed, and
@@ -258,7 +258,7 @@ class Cluster(Section):
     staleness: Annotated[int, Meta(ge=1, le=1000)] = 2
 
 
-class Variant(Section):
+class Variant(Section, frozen=True):
     """Options of the game that the network learns too, and how often they are played.
 
     ``options``: in place of those of the run. A list stands for each of its values, and several
@@ -282,7 +282,7 @@ class Variant(Section):
         return [value if isinstance(value, list) else [value] for value in self.options.values()]
 
 
-class Rollout(Section):
+class Rollout(Section, frozen=True):
     """The games that PPO plays before each learning phase.
 
     ``games``: games played in parallel. ``steps``: actions of the learner in each game.
@@ -296,7 +296,7 @@ class Rollout(Section):
     symmetries: bool = True
 
 
-class Opponents(Section):
+class Opponents(Section, frozen=True):
     """Opponents of the PPO learner: its current self and past selves.
 
     Past selves are drawn by prioritised fictitious self-play (Vinyals et al. 2019). ``current``:
@@ -312,7 +312,7 @@ class Opponents(Section):
     active: Annotated[int, Meta(ge=1, le=1000)] = 2
 
 
-class PPOLearner(Section):
+class PPOLearner(Section, frozen=True):
     """How PPO learns. Names and meanings are those of Stable-Baselines3 where it has them.
 
     ``batch``: steps in a minibatch. ``epochs``: passes over the steps of a rollout.
@@ -338,7 +338,7 @@ class PPOLearner(Section):
     target_kl: Annotated[float, Meta(gt=0, le=1000)] | None = None
 
 
-class TrainingConfig(Section):
+class TrainingConfig(Section, frozen=True):
     """The keys that the configurations of all algorithms share.
 
     ``game``: name of the game. ``options``: its options; those left out have their defaults.
@@ -364,7 +364,7 @@ class TrainingConfig(Section):
             raise ValueError("seed: it is less than 2**64")
 
 
-class AlphaZeroConfig(TrainingConfig):
+class AlphaZeroConfig(TrainingConfig, frozen=True):
     """Configuration of a run of `ludarium.training.alphazero`.
 
     ``backend``: what runs the network in self-play; ``auto`` takes the fastest that works.
@@ -394,7 +394,7 @@ class AlphaZeroConfig(TrainingConfig):
             raise ValueError("network.module cannot be used with variants: leave one of them out")
 
 
-class PPOConfig(TrainingConfig):
+class PPOConfig(TrainingConfig, frozen=True):
     """Configuration of a run of `ludarium.training.ppo`."""
 
     algorithm: Literal["ppo"] = "ppo"
