@@ -141,7 +141,8 @@ def choose_config(
     if name is not None:
         config = load_config(name)
     else:
-        config = ALGORITHMS[algorithm or "alphazero"](game=game)
+        kind = algorithm or "alphazero"
+        config = ALGORITHMS[kind](game=game, algorithm=kind)
         config = apply_settings(config, _USUAL_SETTINGS[config.algorithm])
     if config.game != game:
         raise ValueError(f"configuration {name} is for {config.game}, not for {game}")

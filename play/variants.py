@@ -128,7 +128,7 @@ def _own_starts(variants: Sequence[Variant]) -> list[Variant]:
 def _mixed(diagram: Diagram) -> str:
     """A diagram without a name: it begins with one letter, and alternates after the next two."""
     half = len(diagram.spots) // 2
-    first, second = diagram.letters
+    first, second = list(diagram.letters)
     return first + second + second + first + (first + second) * (half - 2)
 
 
