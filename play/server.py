@@ -59,10 +59,6 @@ class PageServer(ThreadingHTTPServer):
         """What a browser on this machine may call the server."""
         return [f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost")]
 
-    def finish_request(self, request: Any, client_address: Any) -> None:
-        """Answer on one connection."""
-        self.RequestHandlerClass(request, client_address, self, directory=str(self.folder))
-
     def process_request(self, request: Any, client_address: Any) -> None:
         """Give a connection a thread, or close it where there are too many."""
         if self._free.acquire(blocking=False):
@@ -102,6 +98,9 @@ class Handler(SimpleHTTPRequestHandler):
         ".wasm": "application/wasm",
         ".webmanifest": "application/manifest+json",
     }
+
+    def __init__(self, request: Any, client_address: Any, server: PageServer) -> None:
+        super().__init__(request, client_address, server, directory=str(server.folder))
 
     def send_head(self) -> BytesIO | BinaryIO | None:
         """Refuse what asks for another site: its name may have been made to lead here."""
