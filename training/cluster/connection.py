@@ -94,5 +94,5 @@ def _cannot_use(address: str | None, reason: str) -> ValueError:
     where = "at " + shortened(address) if address else "of this machine"
     return ValueError(
         f"cannot use the Ray cluster {where} ({shortened(reason)}); `ray start` starts one, "
-        "`ray status` shows it"
+        "`ray status` shows it; one with a token needs RAY_AUTH_MODE=token"
     )
