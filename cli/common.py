@@ -42,6 +42,17 @@ def warn(text: str) -> None:
     print(f"ludarium: warning: {text}", file=sys.stderr)
 
 
+def add_folder(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add ``--folder``, whose name is not empty: that would be the current folder."""
+    parser.add_argument("--folder", type=_folder, metavar="DIR", help=about)
+
+
+def _folder(name: str) -> str:
+    if not name:
+        raise argparse.ArgumentTypeError("the name of the folder is empty")
+    return name
+
+
 def add_opening_plies(parser: argparse.ArgumentParser) -> None:
     """Add ``--opening-plies``, for commands that play matches."""
     parser.add_argument(

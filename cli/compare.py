@@ -18,6 +18,7 @@ from ludarium.envs.engine.game import Game
 
 from .common import (
     AGENTS_HELP,
+    add_folder,
     add_json,
     add_opening_plies,
     add_options,
@@ -72,7 +73,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         type=int,
         help=f"games after which the test ends without a verdict (default {DEFAULT_GAMES:,})",
     )
-    parser.add_argument("--folder", metavar="DIR", help="keep the games there, go on there")
+    add_folder(parser, "keep the games there, go on there")
     parser.add_argument("--seed", type=int, help="of openings and agents (default 1)")
     add_opening_plies(parser)
     parser.add_argument("--workers", type=int, help="cores to play on; default: all")

@@ -15,6 +15,7 @@ from ludarium.envs.registry import make_game
 
 from .common import (
     AGENTS_HELP,
+    add_folder,
     add_json,
     add_opening_plies,
     add_options,
@@ -68,7 +69,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--games", type=int, help=f"games of each pairing (default {_DEFAULT_GAMES})"
     )
-    parser.add_argument("--folder", metavar="DIR", help="keep the games there, go on there")
+    add_folder(parser, "keep the games there, go on there")
     parser.add_argument("--show", action="store_true", help="show --folder, play nothing")
     parser.add_argument("--seed", type=int, help="of openings and agents (default 1)")
     add_opening_plies(parser)

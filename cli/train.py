@@ -20,7 +20,7 @@ from ludarium.configs import (
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.training.agents import make_agent
 
-from .common import add_json, print_json, read_options
+from .common import add_folder, add_json, print_json, read_options
 from .interrupt import stop_on_ctrl_c
 from .modules import program
 
@@ -77,9 +77,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "name of a shipped agent; the run has its network, unless --set network= asks for a "
         "larger one, which begins as it; there are no first games of playouts",
     )
-    parser.add_argument(
-        "--folder", metavar="DIR", help="folder of the run; default: runs/NAME_OF_CONFIG"
-    )
+    add_folder(parser, "folder of the run; default: runs/NAME_OF_CONFIG")
     parser.add_argument(
         "--restart",
         action="store_true",
@@ -218,9 +216,7 @@ def run(given: argparse.Namespace) -> int:
         from ludarium.training.runs.folder import RunFolder
     except ImportError as error:
         raise _needs_more(error) from error
-    folder = RunFolder(
-        Path("runs") / label if given.folder is None else given.folder, given.restart
-    )
+    folder = RunFolder(given.folder or Path("runs") / label, given.restart)
     with stop_on_ctrl_c(_STOPPING) as stop:
         outcome = train_run(config, folder, connect(given.cluster), stop)
     if given.json:

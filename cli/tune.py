@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ludarium.configs import TrainingConfig
 from ludarium.training.table import text_table
 
-from .common import add_json, print_json, read_options, warn
+from .common import add_folder, add_json, print_json, read_options, warn
 from .interrupt import stop_on_ctrl_c
 from .modules import program
 from .train import add_configuration, check_run, choose_config, connect, train_run
@@ -83,9 +83,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="stop a trial early whose evaluations are below the median of the others at that part "
         "of the run, or never (default median; with --grid never)",
     )
-    parser.add_argument(
-        "--folder", metavar="DIR", help="folder of the search; default: runs/tune-NAME_OF_CONFIG"
-    )
+    add_folder(parser, "folder of the search; default: runs/tune-NAME_OF_CONFIG")
     parser.add_argument("--show", action="store_true", help="train nothing, show what there is")
     add_json(parser)
     parser.set_defaults(run=run)

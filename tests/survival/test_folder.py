@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
+from ludarium.cli import main
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.lock import FolderLock
@@ -139,13 +140,14 @@ def test_a_folder_that_is_moved_ends_the_run(replaced, run, tmp_path):
     assert fingerprint(tmp_path / "moved") == fingerprint(tmp_path / "whole")
 
 
-def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize("command", ["train", "tune", "tournament", "compare"])
+def test_a_folder_without_a_name_is_refused(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main([command, "corso", "--folder", ""])
+    assert "--folder: the name of the folder is empty" in capsys.readouterr().err
     with pytest.raises(ValueError, match="this one is empty: ''"):
         RunFolder("")
-    from ludarium.cli import main
-
-    assert main(["train", "corso", "--folder", ""]) != 0
     assert not list(tmp_path.iterdir())
 
 

@@ -95,26 +95,6 @@ def remove_file(path: Path) -> None:
         raise storage_error(path, error) from error
 
 
-def remove_folder(path: Path) -> None:
-    """Remove a folder if it is there. A kill never leaves part of it under its name."""
-    if not path.is_dir():
-        return
-    try:
-        doomed = path
-        if not path.name.endswith(PARTIAL):
-            doomed = path.with_name(f"{path.name}.removed{PARTIAL}")
-            remove_folder(doomed)
-            os.replace(path, doomed)
-        for item in doomed.iterdir():
-            if item.is_dir() and not item.is_symlink():
-                remove_folder(item)
-            else:
-                os.unlink(item)
-        os.rmdir(doomed)
-    except OSError as error:
-        raise storage_error(path, error) from error
-
-
 def _write(path: Path, content: bytes, mode: int) -> None:
     """Write a file, which is no link, and flush it to the disk (fsync)."""
     system = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_BINARY"))
