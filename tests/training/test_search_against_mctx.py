@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 from ludarium.training.search import Search, SearchSettings
-from ludarium.training.search.gumbel import sequence_of_considered_visits
+from ludarium.training.search.gumbel import (
+    complete_values,
+    list_visited,
+    sequence_of_considered_visits,
+)
 
 from .table_game import table_game
 
@@ -42,7 +46,16 @@ def run(case: dict):
     state = np.zeros(1, game.state_dtype)
     state["mover"] = case["mover"][0]
     noise = np.array([case["gumbel"]], np.float32)
-    return search.run(state, evaluate, noise), search.tree, leaves
+    return search.run(state, evaluate, noise), search, leaves
+
+
+def mixed_value(search: Search) -> float:
+    """What stands for the Q-values of the root's actions that were not tried."""
+    root, nodes, edges = (
+        part[0] for part in (search.tree.roots, search.tree.nodes, search.tree.edges)
+    )
+    visited = list_visited(root, nodes, edges, nodes[0], False)
+    return complete_values(root, nodes, edges, search.settings, 0, visited)[0]
 
 
 @pytest.mark.parametrize(
@@ -55,15 +68,17 @@ def run(case: dict):
     ],
 )
 def test_agrees_with_mctx(case):
-    found, tree, leaves = run(case)
+    found, search, leaves = run(case)
     expected = case["expected"]
     new_leaves = [leaf for leaf in expected["leaves"] if not case["terminal"][leaf]]
     assert leaves[1:] == new_leaves
     np.testing.assert_array_equal(found.visits[0], expected["visit_counts"])
     assert found.actions[0] == expected["action"]
     np.testing.assert_allclose(found.policies[0], expected["action_weights"], atol=1e-5)
-    root = tree.nodes[0, 0]
+    root = search.tree.nodes[0, 0]
     assert root["sign"] * root["value"] == pytest.approx(expected["value"], abs=1e-5)
+    assert mixed_value(search) == pytest.approx(expected["mixed_value"], abs=1e-5)
+    assert found.values[0] == pytest.approx(expected["policy_value"], abs=1e-5)
 
 
 def test_schedule_of_sequential_halving_agrees_with_mctx():
