@@ -12,6 +12,9 @@ from ludarium.cli import command_line
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+#: Pages whose command lines are checked: these, and those with figures, agents and games.
+_PLACES = ("RELEASING.md", "docs/re*/*.md", "models/shipped/*.md", "envs/*/README.md")
+COMMAND_PAGES = [*PAGES, *sorted(page for place in _PLACES for page in ROOT.glob(place))]
 #: Pages whose snippets other tests run, or that take long.
 _ELSEWHERE = {"new-game.md", "own-network.md"}
 _SLOW = {"arena.md", "levels.md", "plugs.md", "ppo.md", "report.md", "wasm.md"}
@@ -76,7 +79,7 @@ def command_lines(page: Path) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.name}")
+@pytest.mark.parametrize("page", COMMAND_PAGES, ids=lambda page: f"{page.parent.name}-{page.name}")
 def test_command_lines_are_understood(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = []
     for words in command_lines(page):
