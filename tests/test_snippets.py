@@ -12,7 +12,7 @@ from ludarium.cli import command_line
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
-#: Pages whose command lines are checked: these, and those with figures, agents and games.
+#: Pages whose command lines are checked: also those of figures, agents and games.
 _PLACES = ("RELEASING.md", "docs/re*/*.md", "models/shipped/*.md", "envs/*/README.md")
 COMMAND_PAGES = [*PAGES, *sorted(page for place in _PLACES for page in ROOT.glob(place))]
 #: Pages whose snippets other tests run, or that take long.
