@@ -26,16 +26,16 @@ def network_shape(game: Game) -> NetworkShape:
 
 
 def family_shape(variants: Sequence[Game]) -> NetworkShape:
-    """The shape of one network for all variants: that of the first with the most planes.
+    """The shape of one network for all variants: that of the first which is widest.
 
-    The planes of the observation come before those of the policy.
+    Planes of the observation come first, then those of the policy, then actions.
     """
 
-    def planes(shape: NetworkShape) -> tuple[int, int]:
+    def width(shape: NetworkShape) -> tuple[int, int, int]:
         placed = len(shape.observation) == 3 and shape.action_places is not None
-        return shape.observation[0], policy_planes(shape)[0] if placed else 0
+        return shape.observation[0], policy_planes(shape)[0] if placed else 0, shape.num_actions
 
-    return max(map(network_shape, variants), key=planes)
+    return max(map(network_shape, variants), key=width)
 
 
 def chosen_architecture(
