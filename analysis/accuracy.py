@@ -62,21 +62,21 @@ def points_lost(actions: np.ndarray, test: ExactTest) -> np.ndarray:
 
 @dataclass(frozen=True)
 class MeanLoss:
-    """Points lost a move.
+    """Mean of what is lost in a position: points by a move, or exactness by an estimate.
 
     Attributes:
-        mean: over the moves.
+        mean: over the positions.
         error: half the width of its 95 % interval, by the normal approximation.
-        moves: how many.
+        positions: how many.
     """
 
     mean: float
     error: float
-    moves: int
+    positions: int
 
     @classmethod
     def of(cls, lost: np.ndarray) -> MeanLoss:
-        """The mean of `points_lost`; 0 if there are none."""
+        """The mean of losses, float [N]; 0 if there are none."""
         if not len(lost):
             return cls(0.0, 0.0, 0)
         spread = float(lost.std(ddof=1)) if len(lost) > 1 else 0.0

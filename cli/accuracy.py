@@ -46,7 +46,7 @@ _FEW = f"{100 * FEW:.0f} %"
 _DESCRIPTION = f"""\
 Let an agent choose a move in positions whose exact values are known. Count the moves that keep the
 value: a won position stays won, a drawn one drawn. For a network, also measure how far its values
-are from the exact ones.
+are from the exact ones, without search and with it.
 
   ludarium accuracy corso --test hard                 the hard positions that come along
   ludarium accuracy corso --test hard --simulations 16,100,400,800
@@ -156,11 +156,17 @@ def run(given: argparse.Namespace) -> int:
             agents.insert(0, agent.without_search())
             agents[0].name = "network alone"
         calibration = calibrate(agent.evaluate(test.states)[1], test.values)
-    chosen = {agent.name: agent.actions(test.states) for agent in agents}
+    answers = {agent.name: _answers(agent, test.states) for agent in agents}
+    chosen = {name: actions for name, (actions, _) in answers.items()}
+    errors = {
+        name: MeanLoss.of(np.abs(values - test.values))
+        for name, (_, values) in answers.items()
+        if values is not None
+    }
     found = {name: _accuracies(actions, test) for name, actions in chosen.items()}
     lost = {name: _losses(actions, test) for name, actions in chosen.items()}
     if given.json:
-        print_json(_as_data(test, found, lost, calibration))
+        print_json(_as_data(test, found, lost, errors, calibration))
         return 0
     made = test.made
     kind = "" if made["positions"] == "all" else f" ({made['positions']})"
@@ -170,11 +176,25 @@ def run(given: argparse.Namespace) -> int:
         f"plies {plies.min()} to {plies.max()}"
     )
     _print_accuracies(found)
+    if errors:
+        _print_errors(errors)
     if test.leads is not None:
         _print_losses(lost)
     if calibration is not None:
         _print_calibration(calibration)
     return 0
+
+
+def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """The actions that an agent chooses, and what it thinks the positions are worth, if known."""
+    from ludarium.training.agents.network import NetworkAgent
+
+    if not isinstance(agent, NetworkAgent):
+        return agent.actions(states), None
+    if not agent.simulations:
+        return agent.actions(states), agent.evaluate(states)[1]
+    found = agent.search(states)
+    return agent.actions(states) if agent.temperature else found.actions, found.values
 
 
 def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
@@ -258,6 +278,12 @@ def _cell(part: Accuracy) -> str:
     return f"{part.kept}/{part.positions} {100 * part.share:.1f} % ({low:.1f}-{high:.1f})"
 
 
+def _print_errors(errors: dict[str, MeanLoss]) -> None:
+    header = ["mean absolute error of the value (95 % interval)", *errors]
+    row = [_PARTS["all"], *(f"{part.mean:.3f} +- {part.error:.3f}" for part in errors.values())]
+    print(f"\n{text_table(header, [row])}")
+
+
 def _print_losses(lost: dict[str, dict[str, MeanLoss]]) -> None:
     rows = [
         [title, *(f"{parts[key].mean:.3f} +- {parts[key].error:.3f}" for parts in lost.values())]
@@ -289,6 +315,7 @@ def _as_data(
     test: ExactTest,
     found: dict[str, dict[str, Accuracy]],
     lost: dict[str, dict[str, MeanLoss]],
+    errors: dict[str, MeanLoss],
     calibration: Calibration | None,
 ) -> dict[str, Any]:
     return {
@@ -308,5 +335,6 @@ def _as_data(
             for name, parts in lost.items()
             if parts
         },
+        "value_errors": {name: asdict(part) for name, part in errors.items()},
         "calibration": None if calibration is None else asdict(calibration),
     }

@@ -159,7 +159,10 @@ def test_the_command_measures_networks_with_and_without_search(capsys):
         searching[key]["positions"] for key in ("won", "drawn")
     )
     assert sum(part["positions"] for part in data["calibration"]["bins"]) == 30
+    assert list(data["value_errors"]) == ["network alone", "osiron:8"]
+    assert data["value_errors"]["network alone"]["mean"] == data["calibration"]["error"]
     assert main(command) == 0
     printed = capsys.readouterr().out
     assert "network alone" in printed
+    assert "mean absolute error of the value" in printed
     assert "mean error" in printed

@@ -73,7 +73,7 @@ def test_points_lost_are_counted_from_the_best_action(with_leads):
     np.testing.assert_array_equal(lost, leads.max(axis=1) - leads[range(len(leads)), worst])
     assert lost.any()
     mean = MeanLoss.of(np.array([0, 2, 4]))
-    assert (mean.mean, mean.moves) == (2.0, 3)
+    assert (mean.mean, mean.positions) == (2.0, 3)
     assert mean.error == pytest.approx(1.96 * 2 / 3**0.5)
     without = make_exact_test(make_game("corso", size=3), 4)
     with pytest.raises(ValueError, match="no leads"):

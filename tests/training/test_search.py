@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Position, make_game
+from ludarium.envs.engine.codec import Codec
 from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
 from ludarium.training.search.tree import EDGE, NO_NODE, NODE
@@ -210,6 +211,52 @@ def mean_backed_up_value(prove: bool) -> float:
 def test_proof_makes_values_exact_where_means_are_not():
     assert abs(mean_backed_up_value(True)) in (0, 1)
     assert 0 < abs(mean_backed_up_value(False)) < 1
+
+
+def knowing_network(game, positions: list[Position]):
+    """An evaluator with the exact values of positions and all after them, and no preference."""
+    states, values = [], []
+
+    def solve(position: Position) -> int:
+        if position.is_over:
+            return position.rewards[0]
+        after = []
+        for action in position.legal_actions:
+            child = position.copy()
+            child.play(action)
+            after.append(solve(child))
+        value = (min if position.mover else max)(after)
+        states.append(position.states)
+        values.append(-value if position.mover else value)
+        return value
+
+    for position in positions:
+        solve(position)
+    shown = Codec(game).encode(np.concatenate(states)).observations
+    known = {each.tobytes(): value for each, value in zip(shown, values, strict=True)}
+
+    def evaluate(observations: np.ndarray):
+        found = np.array([known[each.tobytes()] for each in observations], np.float32)
+        return np.zeros((len(observations), game.num_actions), np.float32), found
+
+    return evaluate
+
+
+@ALGORITHMS
+def test_actions_that_are_rejected_do_not_lower_the_value(algorithm):
+    game = make_game("corso", size=3)
+    positions = random_positions(game, 4, 24)
+    evaluate = knowing_network(game, positions)
+    noise = 1.0 if algorithm == GUMBEL else 0.5
+    settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, prove=False)
+    search = Search(game, settings, batch=24, seed=0)
+    found = search.run(states_of(positions), evaluate)
+    exact = evaluate(Codec(game).encode(states_of(positions)).observations)[1]
+    assert {-1, 1} <= set(exact)
+    roots = search.tree.nodes[:, 0]
+    mean_of_visits = np.abs(roots["sign"] * roots["value"] - exact).mean()
+    error = np.abs(found.values - exact).mean()
+    assert error < mean_of_visits / 4
 
 
 @ALGORITHMS
