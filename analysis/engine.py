@@ -198,7 +198,7 @@ def _query(fields: _QueryFields, request: dict[str, Any], game: Game) -> Query:
         Turn(number, positions[number], priority)
         for number, priority in zip(turn_numbers, priorities, strict=True)
     )
-    known = {field.encode_name for field in msgspec.structs.fields(_QueryFields)}
+    known = _QueryFields.__struct_encode_fields__
     return Query(
         id=fields.id,
         seed=fields.seed,

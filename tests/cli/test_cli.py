@@ -260,7 +260,7 @@ def test_evaluate_warns_of_one_game_played_again_and_again(monkeypatch, capsys):
     [
         (["train", "chess"], "no game is called 'chess'"),
         (["train", "corso", "--config", "nowhere.yaml"], "no configuration 'nowhere.yaml'"),
-        (["train", "corso", "--set", "seeds=1"], "seeds: there is no such key"),
+        (["train", "corso", "--set", "seeds=1"], "unknown field `seeds`"),
         (["evaluate", "nowhere.safetensors"], "nowhere.safetensors"),
         (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "even number"),
         (["evaluate", "uct:9", "--game", "corso", "--against", "alphazero"], "'alphazero'"),

@@ -441,7 +441,7 @@ def test_schedule_of_simulations():
     assert [search_settings(config, share).simulations for share in (0, 0.4, 0.5, 1)] == [
         8, 8, 16, 16,
     ]  # fmt: skip
-    with pytest.raises(ValueError, match=r"self_play.simulations: .*ascends"):
+    with pytest.raises(ValueError, match=r"self_play: simulations: .*ascends"):
         tiny_config("self_play.simulations=[[0.5, 8], [0, 16]]")
 
 

@@ -259,5 +259,5 @@ def test_without_a_source_of_exact_values_the_error_says_what_to_do(monkeypatch)
 def test_a_share_that_keeps_nothing_is_refused(tmp_path):
     file = tmp_path / "run.yaml"
     file.write_text("game: corso\nalgorithm: alphazero\nself_play: {keep_decided: 0}\n")
-    with pytest.raises(ValueError, match=r"keep_decided.*from 0\.01 to 1"):
+    with pytest.raises(ValueError, match=r"keep_decided is 0: expected `float` >= 0\.01"):
         load_config(file)

@@ -351,7 +351,7 @@ def test_a_run_leaves_a_checkpoint_and_nothing_pickled(run_folder):
     assert checkpoint.step == 4 * 16 * 8
     files = [file for file in run_folder.rglob("*") if file.is_file()]
     kinds = {file.suffix for file in files if "events" not in file.name and file.name != "lock"}
-    assert kinds == {".safetensors", ".json", ".jsonl", ".yaml", ".npz"}
+    assert kinds == {".safetensors", ".jsonl", ".yaml", ".zip"}
     lines = [json.loads(line) for line in (run_folder / "metrics.jsonl").open()]
     assert [line.get("opponent") for line in lines] == [None, "random", None, "random"]
 
