@@ -48,6 +48,7 @@ def test_shipped_agents_answer_the_same_in_onnx(name, folder):
     assert exported.metadata["options"] == checkpoint.options
     assert exported.metadata["step"] == checkpoint.step
     game = GAMES[name](**checkpoint.options)
+    checkpoint = fitted(checkpoint, game, name)
     codec = Codec(game)
     for count in (1, 7, 64):
         batch = BatchEnv(game, count, seed=count)
