@@ -29,7 +29,7 @@ LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 REPORTS := docs/reports
 BENCHMARKS := startup environments memory networks analysis wasm
-LONG_BENCHMARKS := ppo sprt ablations learning_curves
+LONG_BENCHMARKS := ppo ablations learning_curves
 
 .PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site reports bench bench-quick lines fuzz cuda-compile clean
 

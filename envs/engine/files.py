@@ -116,7 +116,7 @@ def load_json(text: str | bytes, what: str, kind: Any = Any, depth: int = _MOST_
         content = text if isinstance(text, str) else text.decode("utf-8-sig")
         _check_tokens(content, depth)
         return msgspec.json.decode(content, type=kind)
-    except ValueError as error:
+    except (ValueError, msgspec.MsgspecError) as error:  # a ValueError from msgspec 0.21 on
         reason, _, _ = str(error).removeprefix("JSON is malformed: ").partition(" - at ")
         if isinstance(error, msgspec.ValidationError) and reason != "Number out of range":
             raise _misfit(what, error, msgspec.json.decode(content)) from None
