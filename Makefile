@@ -96,7 +96,7 @@ reports: $(VENV)/.train
 	@mkdir -p $(REPORTS)
 	$(BIN)/ludarium report corso --compare size=5,6 --output $(REPORTS)/corso.html
 	$(BIN)/ludarium report onyx --compare start=standard,open --output $(REPORTS)/onyx.html
-	$(BIN)/ludarium report osiron --compare setup=beginner,alternating --output $(REPORTS)/osiron.html
+	$(BIN)/ludarium report osiron --compare movement=basic,advanced --output $(REPORTS)/osiron.html
 	$(BIN)/ludarium report obsidio --compare diagonal_adjacency=true,false --output $(REPORTS)/obsidio.html
 	$(BIN)/ludarium report obelisk --compare scoring=points,topple --output $(REPORTS)/obelisk.html
 

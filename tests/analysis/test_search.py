@@ -177,7 +177,7 @@ def test_corso_has_the_leads_that_its_own_solver_finds() -> None:
 def test_osiron_is_won_within_the_ply_cap_where_its_table_says_so() -> None:
     endless = make_game("osiron", setup="random", repetition=0)
     capped = make_game("osiron", setup="random", repetition=0, max_plies=7)
-    solution = OsironSolution.solve(endless, threads=1)
+    solution = OsironSolution.of(endless)
     solver = EndgameSolver(capped, memory=MEMORY)
     outcomes = []
     for seed in range(60):
