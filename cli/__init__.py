@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from .modules import describe_modules, take_modules
+from .interrupt import STOPPED, leave
 
 #: In the order of the help; each is a module of this package.
 _COMMANDS = (
@@ -74,12 +75,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"ludarium: {error}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
+            if arguments is None:
+                signal.signal(signal.SIGINT, leave)  # also while Python ends
             print("\nludarium: stopped", file=sys.stderr)
-            return 130
+            return STOPPED
 
 
 def _run(arguments: Sequence[str]) -> int:
     """Run a command, or raise why not."""
+    from .modules import take_modules  # here, where Ctrl-C is waited for: it imports a second long
+
     others = take_modules(arguments)  # first: commands name the games in their help
     given = command_line(others[:1]).parse_args(others)
     status: int = given.run(given)
@@ -95,6 +100,8 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
     Raises:
         ImportError: the command line needs packages that are not installed; it says which.
     """
+    from .modules import describe_modules
+
     parser = argparse.ArgumentParser(
         prog="ludarium",
         description=_DESCRIPTION,

@@ -1,13 +1,17 @@
-"""Ctrl-C: once to stop soon, twice to stop at once."""
+"""Ctrl-C, or SIGTERM: once to stop soon, twice to stop at once, and once more to leave."""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+
+STOPPED = 130  # exit status after Ctrl-C
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopFlag:
@@ -19,6 +23,7 @@ class StopFlag:
 
     def __init__(self, message: str = "") -> None:
         self.is_set = False
+        self._is_interrupted = False
         self._message = message
 
     def __call__(self) -> bool:
@@ -26,25 +31,36 @@ class StopFlag:
         return self.is_set
 
     def set(self, number: int, frame: FrameType | None) -> None:
-        """Note the first Ctrl-C; the second one interrupts as usual."""
+        """Note the first Ctrl-C; the second one interrupts, and one after that ends the process."""
+        if self._is_interrupted:
+            leave(number, frame)
+        if self.is_set:
+            self._is_interrupted = True
+            raise KeyboardInterrupt
         self.is_set = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         if self._message:
-            print(f"\nludarium: {self._message}", file=sys.stderr)
+            with suppress(OSError):  # nobody may be able to read it
+                print(f"\nludarium: {self._message}", file=sys.stderr)
+
+
+def leave(number: int, frame: FrameType | None) -> None:
+    """End the process at once: somebody interrupts the interruption, which has no answer."""
+    os._exit(STOPPED)
 
 
 @contextmanager
 def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
-    """Within it the first Ctrl-C sets the flag; the second one interrupts as usual.
+    """Within it the first Ctrl-C or SIGTERM sets the flag; the second one interrupts.
 
-    Only the main thread is told of Ctrl-C: in another one the flag is never set.
+    Only the main thread is told of signals: in another one the flag is never set.
     """
     flag = StopFlag(message)
     if threading.current_thread() is not threading.main_thread():
         yield flag
         return
-    before = signal.signal(signal.SIGINT, flag.set)
+    before = {number: signal.signal(number, flag.set) for number in _SIGNALS}
     try:
         yield flag
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -13,7 +13,7 @@ from ludarium.configs import TrainingConfig
 from ludarium.training.table import text_table
 
 from .common import add_folder, add_json, print_json, read_options, warn
-from .interrupt import stop_on_ctrl_c
+from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
 from .train import add_configuration, check_run, choose_config, connect, train_run
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.trainer import RunResult
 
-_STOPPED = 130  # exit status after Ctrl-C
 _STOPPING = "stopping after this iteration (Ctrl-C again: at once, losing it)"
 _TRIALS = 20
 
@@ -117,7 +116,7 @@ def run(given: argparse.Namespace) -> int:
         if not is_done:
             warn("stopped; the same command goes on")
     _print(given, folder, load_study(folder), config)
-    return 0 if is_done else _STOPPED
+    return 0 if is_done else STOPPED
 
 
 def _say(text: str) -> None:

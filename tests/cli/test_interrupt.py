@@ -1,4 +1,4 @@
-"""Ctrl-C: once to stop soon, twice to stop at once."""
+"""Ctrl-C: once to stop soon, twice to stop at once, and once more to leave."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ import pytest
 from ludarium.cli.interrupt import stop_on_ctrl_c
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_sets_the_flag_and_the_second_interrupts(
-    capsys: pytest.CaptureFixture[str],
+    number: signal.Signals, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handler = signal.getsignal(signal.SIGINT)
+    left: list[int] = []
+    monkeypatch.setattr("ludarium.cli.interrupt.os._exit", left.append)
+    handler = signal.getsignal(number)
     with stop_on_ctrl_c("stopping soon") as stop:
         assert not stop()
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
         assert stop()
         with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
+        assert not left
+        with pytest.raises(KeyboardInterrupt):  # for the process of this test does not end
+            signal.raise_signal(number)
+        assert left == [130]
     assert capsys.readouterr().err == "\nludarium: stopping soon\n"
-    assert signal.getsignal(signal.SIGINT) is handler
+    assert signal.getsignal(number) is handler
 
 
 def test_other_threads_are_not_told() -> None:

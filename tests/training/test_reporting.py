@@ -6,6 +6,8 @@ import io
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+from tensorboard.compat.proto.event_pb2 import SessionLog
 from tensorboard.plugins.custom_scalar import layout_pb2, metadata
 
 from ludarium.training.alphazero.loop import COLUMNS
@@ -128,6 +130,21 @@ def test_a_rating_is_a_line_and_a_curve_within_its_interval(tmp_path):
     assert (series.value, series.lower, series.upper) == ("elo", "elo_low", "elo_high")
 
 
+def test_curves_go_back_with_the_run(tmp_path):
+    for iterations in ((12, 13, 14), (13,)):  # the state of 14 was lost
+        reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, io.StringIO())
+        for iteration in iterations:
+            reporter.iteration(METRICS | {"iteration": iteration})
+        reporter.close()
+    resumed = min((tmp_path / "tensorboard").iterdir(), key=lambda file: file.stat().st_size)
+    starts = [
+        event.step
+        for event in EventFileLoader(str(resumed)).Load()
+        if event.HasField("session_log") and event.session_log.status == SessionLog.START
+    ]
+    assert starts == [13], "TensorBoard forgets what was there from this step on"
+
+
 def test_a_run_without_ratings_has_no_such_chart(tmp_path):
     reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, io.StringIO())
     reporter.iteration(METRICS)
@@ -150,3 +167,17 @@ def test_curves_that_cannot_be_written_are_named_once_and_done_without(tmp_path)
     reporter.close()
     assert stream.getvalue().count("no more curves: they cannot be written (File exists)") == 1
     assert stream.getvalue().splitlines()[-1].split()[3] == "13"
+
+
+def test_a_terminal_that_cannot_be_written_stops_nothing(tmp_path):
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, Full())
+    reporter.begin("self-play", 100)
+    reporter.reach(50)
+    reporter.say("a word")
+    reporter.iteration(METRICS)
+    reporter.close()
+    assert list((tmp_path / "tensorboard").iterdir()), "curves are written all the same"

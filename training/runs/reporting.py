@@ -14,6 +14,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from ludarium.envs.engine.messages import shortened
+
 from .folder import RunFolder
 
 if TYPE_CHECKING:
@@ -137,38 +139,43 @@ class TerminalReporter(Reporter):
         self._progress.update(self._task, completed=self._done, speed=speed, left=left)
         if not self.console.is_terminal and now - self._told >= _SILENCE:
             self._told = now
-            self.console.print(f"{self._name} {self._done:,}/{self._total:,}  {left}".rstrip())
+            self._print(f"{self._name} {self._done:,}/{self._total:,}  {left}".rstrip())
 
     def iteration(self, metrics: dict[str, Any]) -> None:
         """Print a row, the heading above the first one, and add to the curves."""
         if self._heading_due:
-            self.console.print(
-                "  ".join(f"{column.name:>{column.width}}" for column in self.columns),
-                style="bold",
-            )
+            heading = "  ".join(f"{column.name:>{column.width}}" for column in self.columns)
+            self._print(heading, style="bold")
             self._heading_due = False
         cells = [f"{column.cell(metrics):>{column.width}}" for column in self.columns]
-        self.console.print("  ".join(cells))
+        self._print("  ".join(cells))
         if "score" in metrics:
-            self.console.print(f"{'':7}{_score(metrics)}", style="green")
+            self._print(f"{'':7}{_score(metrics)}", style="green")
         if "elo" in metrics:
-            self.console.print(f"{'':7}{_rating(metrics)}", style="green")
+            self._print(f"{'':7}{_rating(metrics)}", style="green")
         if self._curves is not None:
             try:
                 self._curves.add(metrics)
-            except OSError as error:
+            except Exception as error:  # a broken TensorBoard is no reason to lose a run
                 self._curves = None
-                self.say(f"no more curves: they cannot be written ({error.strerror or error})")
+                reason = getattr(error, "strerror", None) or shortened(str(error))
+                self.say(f"no more curves: they cannot be written ({reason})")
 
     def say(self, text: str) -> None:
         """Print a line."""
-        self.console.print(text)
+        self._print(text)
+
+    def _print(self, text: str, style: str | None = None) -> None:
+        """Print a line, if anybody can read it: a full disk or a closed terminal stops no run."""
+        with suppress(OSError):
+            self.console.print(text, style=style)
 
     def close(self) -> None:
         """Remove the bar and close the curves."""
-        self._progress.stop()
+        with suppress(OSError):
+            self._progress.stop()
         if self._curves is not None:
-            with suppress(OSError):  # each iteration has been written already
+            with suppress(Exception):  # each iteration has been written already
                 self._curves.close()
 
 
@@ -185,7 +192,8 @@ class _Curves:
         if self._writer is None:
             from torch.utils.tensorboard import SummaryWriter
 
-            self._writer = SummaryWriter(str(self._path))
+            # A run that goes on begins with its last iteration: later points will come again.
+            self._writer = SummaryWriter(str(self._path), purge_step=metrics["iteration"])
         if "elo" in metrics and self._chart_due:  # draws the rating within its interval
             self._writer.add_custom_scalars_marginchart(
                 ["elo", "elo_low", "elo_high"], "evaluation", "Elo (95 % interval)"
