@@ -1,32 +1,30 @@
 """Refuses a run that this machine cannot do, before anything is allocated.
 
-A configuration may come from a stranger, or have a zero too many. What grows with its numbers is
-counted; batches on their way through the network are not.
+A configuration may come from a stranger, or have a zero too many. What takes most memory is
+counted: the system would end the process without a word.
 """
 
 from __future__ import annotations
 
 import os
-from math import prod
 from pathlib import Path
 
 import torch
 
-from ludarium.configs import AlphaZeroConfig, PPOConfig, TrainingConfig
-from ludarium.envs.engine.files import MEGABYTE
+from ludarium.configs import AlphaZeroConfig, TrainingConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.threads import available_cores
-from ludarium.models import make_network
 from ludarium.training.alphazero.mixture import games_of
 from ludarium.training.alphazero.samples import sample_dtype
-from ludarium.training.networks import chosen_architecture, network_shape
+from ludarium.training.networks import chosen_architecture
 from ludarium.training.search.tree import EDGE, NODE
 
 _MOST_WORKERS_OF_A_CORE = 8
 _FLOAT = 4
+_LAYERS_OF_A_BLOCK = 2
+_KERNEL = 9  # weights of a convolution from a channel to a channel
 _COPIES = 6  # of the weights: network, EMA, gradients, two moments, the network that plays
-_COPIES_OF_RESULTS = 3  # a group's log, its samples, the samples of all groups joined
 
 
 def check_resources(config: TrainingConfig, game: Game) -> None:
@@ -38,49 +36,39 @@ def check_resources(config: TrainingConfig, game: Game) -> None:
     """
     check_device(config.device)
     if isinstance(config, AlphaZeroConfig):
-        most, workers = _MOST_WORKERS_OF_A_CORE * available_cores(), config.self_play.workers
+        cores, workers = available_cores(), config.self_play.workers
+        most = _MOST_WORKERS_OF_A_CORE * cores
         if workers is not None and workers > most:
             raise ValueError(
-                f"self_play.workers is {workers:,}; {most} are the most on "
-                f"{available_cores()} cores"
+                f"self_play.workers is {workers:,}; {most} are the most on {cores} cores"
             )
     there, parts = available_memory(), memory_of(config, game)
     needed = sum(parts.values())
     if there is not None and needed > there:
         keys = max(parts, key=lambda name: parts[name])
         raise ValueError(
-            f"the run would take {_gigabytes(needed)} of memory, {_gigabytes(parts[keys])} of it "
-            f"for {keys}, and {_gigabytes(there)} are free: lower {keys}"
+            f"the run would take {needed / 2**30:,.1f} GB of memory, most of it for {keys}, and "
+            f"{there / 2**30:,.1f} GB are free: lower {keys}"
         )
 
 
 def memory_of(config: TrainingConfig, game: Game) -> dict[str, int]:
-    """Bytes of what a run keeps in memory, by the keys that they grow with.
+    """Bytes of weights, trees and replay, by the keys that they grow with.
 
-    Trees are counted as if every action were legal; of variants the largest is.
+    Trees are counted as if every action were legal; of variants the largest is. A network of one's
+    own is not counted.
     """
-    variants = games_of(config) if isinstance(config, AlphaZeroConfig) and config.variants else []
-    with torch.device("meta"):  # where tensors have shapes and take no memory
-        architecture = chosen_architecture(game, config.network, [each for each, _ in variants])
-        network = make_network(network_shape(game), architecture)
-    parts = {"network": _COPIES * sum(each.nbytes for each in network.parameters())}
-    if isinstance(config, PPOConfig):
-        step = _FLOAT * (prod(game.observation_shape) + game.num_actions)
-        rollout = config.rollout
-        return parts | {
-            "rollout.games or rollout.steps": 2 * step * rollout.games * rollout.steps,
-            "opponents.pool": config.opponents.pool * parts["network"] // _COPIES,
-        }
-    assert isinstance(config, AlphaZeroConfig)
+    options = chosen_architecture(game, config.network).options
+    layer = options.get("channels", 0) ** 2 * (_KERNEL if len(game.observation_shape) == 3 else 1)
+    parts = {"network": _COPIES * _FLOAT * _LAYERS_OF_A_BLOCK * options.get("blocks", 0) * layer}
+    if not isinstance(config, AlphaZeroConfig):
+        return parts
     play, replay = config.self_play, config.replay
-    game = max((each for each, _ in variants), key=lambda each: each.num_actions, default=game)
-    node = NODE.itemsize + game.num_actions * EDGE.itemsize + game.state_dtype.itemsize
-    sample = sample_dtype(game, play.solve > 0).itemsize
+    largest = max((each for each, _ in games_of(config)), key=lambda each: each.num_actions)
+    node = NODE.itemsize + largest.num_actions * EDGE.itemsize + largest.state_dtype.itemsize
+    sample = sample_dtype(largest, play.solve > 0).itemsize
     return parts | {
         "self_play.games or self_play.simulations": play.games * (play.most_simulations + 2) * node,
-        "self_play.positions": _COPIES_OF_RESULTS * play.positions * sample,
-        "bootstrap.positions": _COPIES_OF_RESULTS * config.bootstrap.positions * sample,
-        "self_play.cache": int(play.cache * MEGABYTE),
         "replay.last": max(replay.first, replay.last) * sample,
     }
 
@@ -115,7 +103,3 @@ def available_memory() -> int | None:
     if {"SC_PAGE_SIZE", "SC_PHYS_PAGES"} <= getattr(os, "sysconf_names", {}).keys():
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return None
-
-
-def _gigabytes(size: int) -> str:
-    return f"{size / 2**30:,.1f} GB"
