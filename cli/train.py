@@ -20,7 +20,7 @@ from ludarium.configs import (
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.training.agents import make_agent
 
-from .common import add_folder, add_json, print_json, read_options
+from .common import add_folder, add_json, print_json, read_options, warn
 from .interrupt import stop_on_ctrl_c
 from .modules import program
 
@@ -208,23 +208,29 @@ def run(given: argparse.Namespace) -> int:
     settings = [f"options.{option}" for option in given.options] + given.settings
     config, label = choose_config(given.game, given.config, settings, given.algorithm)
     check_run(config)
-    if given.start is not None:
-        from ludarium.training.runs.start import start_settings
-
-        config = apply_settings(config, [*start_settings(given.start, config), *settings])
     try:
         from ludarium.training.runs.folder import RunFolder
+        from ludarium.training.runs.start import start_settings
     except ImportError as error:
         raise _needs_more(error) from error
     folder = RunFolder(given.folder or Path("runs") / label, given.restart)
+    if given.start is not None:
+        of_start = start_settings(given.start, config, folder.begun())
+        config = apply_settings(config, [*of_start, *settings])
     with stop_on_ctrl_c(_STOPPING) as stop:
         outcome = train_run(config, folder, connect(given.cluster), stop)
+    if outcome.iteration and not outcome.step:
+        warn(
+            "nothing was learnt, the agent plays as it began: too few positions came for a single "
+            "batch; raise self_play.positions or learner.replay_ratio, or lower learner.batch"
+        )
     if given.json:
         print_json(
             {
                 "folder": str(folder.path),
                 "agent": str(folder.agent) if outcome.iteration else None,
                 "iteration": outcome.iteration,
+                "step": outcome.step,
                 "finished": outcome.finished,
                 "seconds": round(outcome.seconds, 1),
             }

@@ -1,5 +1,6 @@
 """Runs that start from a trained agent."""
 
+import json
 import shutil
 
 import pytest
@@ -130,3 +131,34 @@ def test_the_command_takes_the_agents_network_and_plays_no_bootstrap(tmp_path, t
     assert config.bootstrap.positions == 0
     assert main([*command, *settings]) == 0, "the same command resumes"
     assert "1 iterations" in capsys.readouterr().out
+
+
+def test_the_command_goes_on_where_the_agent_is_gone(tmp_path, teacher, capsys):
+    start = shutil.copy(teacher / "agent.safetensors", tmp_path / "start.safetensors")
+    command = [
+        "train",
+        "corso",
+        "--folder",
+        str(tmp_path / "run"),
+        *ARGUMENTS,
+        "--from",
+        str(start),
+    ]
+    settings = ["--set=budget={iterations: 1}", "--set=network.blocks=2"]
+    assert main([*command, *settings]) == 0
+    (tmp_path / "start.safetensors").unlink()
+    assert main([*command, *settings]) == 0
+    assert "finished: 1 iterations" in capsys.readouterr().out
+    assert main([*command, *settings, "--set=network.blocks=3"]) == 2
+    assert "network.blocks: 2 there, 3 now" in capsys.readouterr().err
+    assert main([*command, *settings, "--restart"]) == 2
+    assert "no agent is called" in capsys.readouterr().err
+
+
+def test_a_run_that_learns_nothing_says_so(tmp_path, capsys):
+    command = ["train", "corso", "--folder", str(tmp_path / "run"), *ARGUMENTS]
+    settings = ["--set=budget={iterations: 1}", "--set=learner.batch=4096", "--json"]
+    assert main([*command, *settings]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["step"] == 0
+    assert "nothing was learnt" in told.err

@@ -33,7 +33,7 @@ import numpy as np
 import yaml
 
 from ludarium.configs import TrainingConfig
-from ludarium.configs.loading import parse_config
+from ludarium.configs.loading import load_config, parse_config
 from ludarium.envs.engine.files import read_regular_file
 from ludarium.envs.engine.messages import shortened
 from ludarium.models import load_header
@@ -71,14 +71,12 @@ class SavedRun:
         state: what goes on from there.
         loop: what the loop itself has to know.
         metrics: of the latest iteration.
-        was_logged: whether the log had the line of that iteration.
     """
 
     iteration: int
     state: State
     loop: dict[str, Any]
     metrics: dict[str, Any]
-    was_logged: bool
 
 
 class RunFolder:
@@ -109,7 +107,6 @@ class RunFolder:
         self._files: dict[str, bytes] = {}  # copies of configuration and ratings, by name
         self._chunks: dict[int, str] = {}  # SHA-256 of each chunk of the latest state
         self._iteration = 0  # of the latest state
-        self._went_back = False  # behind a damaged state
 
     # Beginning and end.
 
@@ -147,6 +144,12 @@ class RunFolder:
             self.close()
             raise
         return None
+
+    def begun(self) -> TrainingConfig | None:
+        """The configuration of the run that `open` would go on with; None if it would begin one."""
+        if self._restart or not self._config.exists():
+            return None
+        return load_config(self._config)
 
     def close(self) -> None:
         """Release the folder; remove it if it is new and nothing was saved in it."""
@@ -231,14 +234,14 @@ class RunFolder:
             )
         self._check_config(config)
         saved = state.description
-        was_logged, is_ahead, fault = self._log.resume(saved["log"])
+        fault, is_ahead = self._log.resume(saved["log"])
         if is_ahead and not faults:
             faults.append(f"{self._state(number + 1)} is missing")
         for damage in faults:
             say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
         if fault is not None:
             say(fault)
-        self._iteration, self._went_back = number, bool(faults)
+        self._iteration = number
         for name, content in self._files.items():
             path = self.path / name
             self._mend(path, content, number == 1 and not path.exists(), say)
@@ -249,19 +252,17 @@ class RunFolder:
             replace(state, description=saved["algorithm"]),
             saved["loop"],
             saved["log"]["metrics"],
-            was_logged,
         )
 
     def mend_agent(self, content: bytes, say: Callable[[str], None]) -> None:
-        """Have the agent's file be that of the resumed state; ``say`` so if it was damaged."""
+        """Have the agent's file be that of the resumed state; ``say`` so if it was damaged.
+
+        That of another iteration is whole: a kill leaves it, and a state that was lost.
+        """
         try:
-            found = load_header(self.agent).notes.get("iteration")
-        except FileNotFoundError:
-            found = 0
-        except ValueError:
-            found = None
-        # A run that was killed before it wrote the agent has that of the iteration before.
-        is_late = self._went_back or found == self._iteration - 1
+            is_late = load_header(self.agent).notes.get("iteration") != self._iteration
+        except (FileNotFoundError, ValueError):
+            is_late = self._iteration == 1 and not self.agent.exists()
         self._mend(self.agent, content, is_late, say)
 
     def _mend(self, path: Path, content: bytes, is_late: bool, say: Callable[[str], None]) -> None:
@@ -343,13 +344,15 @@ class RunFolder:
         metrics: dict[str, Any],
         agent: bytes,
     ) -> None:
-        """Write the state after ``iteration``; keep the state before it and delete older ones.
+        """Write the state after ``iteration``, and what follows it: the agent and the log.
+
+        The state before is kept; older ones are deleted.
 
         Args:
             iteration: its number, from 1.
             state: what a resumed run needs.
             loop: what `Trainer` itself needs, as JSON values.
-            metrics: of this iteration; call `log` with them next.
+            metrics: of this iteration, for the log.
             agent: content of the checkpoint.
 
         Raises:
@@ -378,13 +381,9 @@ class RunFolder:
         for name, content in self._files.items():
             if not (self.path / name).exists():
                 write_file(self.path / name, content)
+        self._log.append(metrics)
         self._iteration = iteration
         self._prune(first_chunk)
-
-    def log(self, metrics: dict[str, Any]) -> None:
-        """Append the metrics of the latest state to the log."""
-        self._lock.check()
-        self._log.append(metrics)
 
     def _prune(self, first_chunk: int) -> None:
         """Delete all states but the last two, and the replay chunks that neither of them needs."""

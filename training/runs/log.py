@@ -45,12 +45,11 @@ class MetricsLog:
         append(self.path, line)
         self._size, self._crc32 = self._size + len(line), zlib.crc32(line, self._crc32)
 
-    def resume(self, state: dict[str, Any]) -> tuple[bool, bool, str | None]:
+    def resume(self, state: dict[str, Any]) -> tuple[str | None, bool]:
         """Have the log end with the line of a state; what comes after it will come again.
 
         Returns:
-            Whether the log had that line already; whether it had lines of later states; and one
-            line about what was damaged, or None.
+            One line about what was damaged, or None; and whether there were lines of later states.
 
         Raises:
             StorageError: it cannot be written.
@@ -58,8 +57,7 @@ class MetricsLog:
         found = self.path.read_bytes() if self.path.exists() else b""
         last, fault = _line(state["metrics"]), None
         wanted = found[: state["size"] - len(last)] + last
-        was_logged = found.startswith(wanted)
-        is_ahead = was_logged and b"\n" in found[len(wanted) :]
+        is_ahead = found.startswith(wanted) and b"\n" in found[len(wanted) :]
         if zlib.crc32(wanted) != state["crc32"]:
             iteration = state["metrics"]["iteration"]
             lines = [*_whole_lines(found, iteration), last]
@@ -71,7 +69,7 @@ class MetricsLog:
         if found != wanted or self.path.stat().st_nlink > 1:  # appending would change a copy too
             write_file(self.path, wanted)
         self._size, self._crc32 = len(wanted), zlib.crc32(wanted)
-        return was_logged, is_ahead, fault
+        return fault, is_ahead
 
 
 def _line(metrics: dict[str, Any]) -> bytes:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
@@ -21,20 +23,26 @@ if TYPE_CHECKING:
     from ludarium.models import PolicyValueNetwork
 
 
-def start_settings(name: str, config: TrainingConfig) -> list[str]:
+def start_settings(
+    name: str, config: TrainingConfig, begun: TrainingConfig | None = None
+) -> list[str]:
     """Settings that let a configuration start from an agent: its network, and no bootstrap.
 
     Args:
         name: of a trained agent.
         config: of the run.
+        begun: what the run's folder has, if it was begun: then the agent is not asked any more.
 
     Raises:
         ValueError: ``name`` means no trained agent.
         FileNotFoundError: there is no such agent.
     """
-    game = make_game(config.game, **config.options)
-    options = dict(load_header(_checkpoint_path(name, game)).architecture.described())
-    options.pop("features", None)
+    if begun is not None and begun.start == name:
+        options = msgspec.to_builtins(begun.network)
+    else:
+        game = make_game(config.game, **config.options)
+        options = dict(load_header(_checkpoint_path(name, game)).architecture.described())
+        options.pop("features", None)
     settings = [f"start={json.dumps(name)}", f"network={json.dumps(options)}"]
     if hasattr(config, "bootstrap"):
         settings.append("bootstrap.positions=0")

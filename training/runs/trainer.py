@@ -56,11 +56,13 @@ class RunResult:
         iteration: iterations done in all.
         finished: the budget is used up; otherwise the run was stopped and can be resumed.
         seconds: wall time of the run, over all its parts.
+        step: how long the network has learnt, see `Trainer.step`.
     """
 
     iteration: int
     finished: bool
     seconds: float
+    step: int
 
 
 class Trainer(ABC):
@@ -233,7 +235,7 @@ class Trainer(ABC):
             self._anchors = self._rated_anchors()
         while not self.finished and not stop():
             self._iterate()
-        return RunResult(self.iteration, self.finished, self.seconds)
+        return RunResult(self.iteration, self.finished, self.seconds, self.step)
 
     def _iterate(self) -> None:
         """One iteration: play and learn, update the players, evaluate, save, report."""
@@ -248,7 +250,6 @@ class Trainer(ABC):
             loop = {"seconds": self.seconds, "elo": self.elo}
             self.folder.save(self.iteration, self.state(), loop, metrics, self._agent())
             self.reporter.iteration(metrics)
-            self.folder.log(metrics)
 
     def _play_and_learn(self) -> dict[str, Any]:
         """`play_and_learn`, unless what comes of it is not finite."""
@@ -291,8 +292,7 @@ class Trainer(ABC):
                 f"its configuration ({shortened(str(error))}); start anew with --restart"
             ) from error
         self.folder.mend_agent(self._agent(), self.reporter.say)
-        if not saved.was_logged:
-            self.reporter.iteration(saved.metrics)
+        self.reporter.iteration(saved.metrics)
 
     # Evaluation.
 
