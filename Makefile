@@ -11,7 +11,8 @@
 #   make page         the page to play in a browser, in play/built (docs/guide/page.md); needs npm
 #   make site         these documents as a site, in build/site; a warning is an error
 #   make pages        the pages of docs/guide that are made from the code
-#   make reports      pages about the five games, into docs/reports: long
+#   make without-obsidio  the sources without that game, in build/without-obsidio (RELEASING.md)
+#   make reports      pages about the games, into docs/reports: long
 #   make bench        speed of the environments and of the search, beside peers
 #   make bench-quick  whether the benchmarks still run
 #   make lines        how many lines each package has, the tests and the documents
@@ -31,7 +32,7 @@ REPORTS := docs/reports
 BENCHMARKS := startup environments memory networks analysis wasm
 LONG_BENCHMARKS := ppo ablations learning_curves
 
-.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site reports bench bench-quick lines fuzz cuda-compile clean
+.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site without-obsidio reports bench bench-quick lines fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -49,7 +50,7 @@ test-lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/python $(PYTEST) -m "not slow" tests/envs
 
 test-page: page
-	$(PIP) --editable '.[browser]'
+	$(PIP) --group browser
 	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py \
 		tests/play/test_page_hand.py tests/play/test_page_clock.py \
 		tests/play/test_site.py::test_the_built_page_is_whole_and_current
@@ -89,8 +90,11 @@ pages: $(VENV)/.train
 	$(BIN)/python docs/tools/generate.py
 
 site: $(BIN)/python types
-	$(PIP) --editable '.[docs]'
+	$(PIP) --group docs --editable .
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+without-obsidio:
+	$(PYTHON) .ci/without_obsidio.py build/without-obsidio
 
 reports: $(VENV)/.train
 	@mkdir -p $(REPORTS)
@@ -122,19 +126,20 @@ lines:
 
 # Lets a test compile the rules for CUDA, without a GPU.
 cuda-compile: $(VENV)/.dev
-	$(PIP) --editable '.[cuda-compile]'
+	$(PIP) --group cuda-compile
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "ludarium needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) pip  # that which Python brings may know no dependency groups
 
 $(VENV)/.train: $(BIN)/python $(SOURCES)
 	$(PIP) --editable '.[train]'
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python $(SOURCES)
-	$(PIP) --editable '.[dev]'
+	$(PIP) --group dev --editable '.[export,plugs,tune,wasm]'
 	@touch $@ $(VENV)/.train
 
 $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py

@@ -1,7 +1,7 @@
 """How fast one position is searched, beside the batched search of many games.
 
     python benchmarks/analysis.py                       # three games, two minutes
-    python benchmarks/analysis.py --games obsidio --seconds 5
+    python benchmarks/analysis.py --games osiron --seconds 5
 
 Both searches have the game's shipped network, the same cores, and a cache of the same size that is
 empty at first. One position: `TreeSearch`, whose threads share one tree. Many games: `Search`, for

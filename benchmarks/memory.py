@@ -16,7 +16,13 @@ from typing import Any
 
 from common import Row, new_parser, print_table
 
-GAMES = ["corso", "onyx", "osiron", "obsidio", "obelisk"]
+GAMES = [
+    "corso",
+    "onyx",
+    "osiron",
+    "obsidio",
+    "obelisk",
+]
 KINDS = ("PettingZoo", "Gymnasium", "batch")
 
 

@@ -24,7 +24,10 @@ from ludarium.training.networks import network_shape
 from ludarium.training.random_positions import random_observations
 
 #: Options that differ from a game's defaults: those of the agents that come along.
-OPTIONS: dict[str, dict[str, Any]] = {"onyx": {"size": 6}, "obsidio": {"size": 7}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "onyx": {"size": 6},
+    "obsidio": {"size": 7},
+}
 BACKENDS = ("onnx", "onnx-int8")
 BATCH = 128  # of inference
 

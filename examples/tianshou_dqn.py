@@ -1,7 +1,7 @@
 """DQN of Tianshou on its PettingZoo wrapper: one network for both seats.
 
     python examples/tianshou_dqn.py
-    python examples/tianshou_dqn.py --game obsidio --options '{"size": 7}' --steps 100000
+    python examples/tianshou_dqn.py --game onyx --options '{"size": 6}' --steps 100000
 
 Masks: Tianshou's `PettingZooEnv` turns `observation["action_mask"]` into `obs.mask`, which its
 Q-learning policies heed, when they explore too (its policy-gradient ones do not).

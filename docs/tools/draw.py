@@ -22,7 +22,13 @@ from ludarium.envs.board.film import gif
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "img"
 #: The games that are animated, and the seconds for each ply.
-GAMES = {"corso": 1.0, "onyx": 0.8, "osiron": 0.4, "obsidio": 0.5, "obelisk": 0.6}
+GAMES = {
+    "corso": 1.0,
+    "onyx": 0.8,
+    "osiron": 0.4,
+    "obsidio": 0.5,
+    "obelisk": 0.6,
+}
 #: The last plies of long games are what is worth seeing.
 LONGEST = 60
 WIDTH = 320

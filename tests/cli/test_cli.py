@@ -95,20 +95,6 @@ def test_every_command_that_is_advertised_means_the_agent_advertised():
             assert agent.choose_game(chosen).options in (header.variants or [header.options])
 
 
-def test_an_agent_of_many_boards_says_on_which_it_has_levels(capsys):
-    assert main(["agents", "obsidio", "--json"]) == 0
-    one, many = json.loads(capsys.readouterr().out)["trained"]
-    assert (one["options"], one["level_options"]) == ({"size": 7}, {})
-    assert (many["options"], many["level_options"]) == ({"size": 11}, {"size": 9})
-    assert main(["agents", "obsidio"]) == 0
-    shown = capsys.readouterr().out
-    assert f"opponents --option size=9 level:1 to level:{many['levels']}, level:beginner" in shown
-    assert f"opponents level:1 to level:{one['levels']}, level:beginner" in shown
-    for options, level in (({"size": 7}, one["levels"]), ({"size": 9}, many["levels"])):
-        agent = read_agent(f"level:{level}").make(make_game("obsidio", **options), None)
-        assert agent.name == f"level:{level}"
-
-
 def test_agents_lists_names_and_trained_agents(capsys):
     assert main(["agents", "onyx", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -21,8 +21,10 @@ from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.board.grid import cell_name, read_cell
+from ludarium.envs.engine.foresight import WINS
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.obsidio import rules
+from tests.games import random_game
 from tests.references.agreement import play_beside
 from tests.references.obsidio import ReferenceObsidio
 
@@ -754,3 +756,20 @@ def test_defaults() -> None:
         "diagonal_adjacency": True,
         "swap_rule": True,
     }
+
+
+def test_threats_tell_of_every_target_that_is_claimed() -> None:
+    game = make_game("obsidio", size=7)
+    told = 0
+    for seed in range(6):
+        for position, action in random_game(game, seed):
+            if action is None:
+                continue
+            at_hand = int(position.threats().actions[position.mover, action])
+            played = position.copy()
+            played.play(action)
+            if at_hand != WINS:
+                owned = [np.count_nonzero(game.owners(each.states)) for each in (position, played)]
+                assert at_hand == owned[1] - owned[0]
+                told += at_hand
+    assert told > 0

@@ -81,7 +81,11 @@ def test_every_position_is_the_same_as_ours(case):
 @pytest.mark.parametrize(
     "game",
     [
-        *("corso(size=3)", "onyx(size=6)", "obsidio(size=7)", "obelisk", "osiron(setup=random)"),
+        "corso(size=3)",
+        "onyx(size=6)",
+        "obsidio(size=7)",
+        "obelisk",
+        "osiron(setup=random)",
         "osiron(setup=empty,movement=advanced)",
     ],
 )

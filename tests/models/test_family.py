@@ -175,7 +175,8 @@ def test_a_checkpoint_plays_every_board_even_one_it_did_not_learn(name, tmp_path
     path = save_checkpoint(checkpoint_of(games, family), tmp_path / "all.safetensors")
     loaded = load_checkpoint(path)
     assert loaded.variants == [dict(game.options) for game in games]
-    unseen = {"corso": {"size": 7}, "onyx": {"size": 10}, "obsidio": {"size": 11}}.get(name, {})
+    sizes = [each["size"] for each in SETS[name] if "size" in each]
+    unseen = {"size": max(sizes) + 2} if sizes else {}
     observation = observations_of(games)[1]
     with torch.no_grad():
         ours = fitted(loaded, games[1], "it").network(observation)

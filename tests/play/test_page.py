@@ -71,7 +71,7 @@ def test_nothing_is_wider_than_a_phone(browser: Any, site: str) -> None:
 
 def test_agent_answers_while_the_page_stays_awake(driver: PageDriver) -> None:
     """However long it thinks on this machine: if it did so in the page, that would be one gap."""
-    driver.open("#g=obsidio&o=obsidio&seat=0&opponent=network:1600")
+    driver.open("#g=onyx&o=onyx&seat=0&opponent=network:1600")
     driver.page.evaluate(
         """() => {
             window.longest = 0;

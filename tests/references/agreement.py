@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ludarium.envs import Game, Position, make_game
+from ludarium.envs import GAMES, Game, Position, make_game
 
 #: What is compared of a position besides mover, legal actions, rewards and end.
 Snapshot = dict[str, Any]
@@ -116,7 +116,7 @@ def _play_some(name: str, options: dict[str, Any], games: int, seed: int) -> Cou
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    games = ["onyx", "osiron", "obsidio", "obelisk"]
+    games = [name for name in GAMES if name != "corso"]
     parser.add_argument("names", nargs="*", default=games, help="games (default: all but corso)")
     parser.add_argument("--games", type=int, default=500, help="with the default options")
     parser.add_argument("--others", type=int, default=50, help="with each other value of an option")

@@ -154,14 +154,9 @@ def test_a_game_means_its_trained_agent_wherever_agents_are_asked_for(
 def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:
     onyx = read_agent("onyx")
     assert isinstance(onyx, ShippedAgent)
-    for size, file in ((6, "onyx"), (12, "onyx-all")):
+    for size, file in ((6, "onyx"), (8, "onyx-all"), (12, "onyx-all")):
         options = make_game("onyx", size=size, max_plies=99).options
         assert onyx.checkpoint_path(options).stem == file
-    agent = read_agent("obsidio")
-    assert isinstance(agent, ShippedAgent)
-    for size, file in ((7, "obsidio"), (9, "obsidio-all"), (11, "obsidio-all")):
-        options = make_game("obsidio", size=size).options
-        assert agent.checkpoint_path(options).stem == file
 
 
 def test_a_path_means_a_checkpoint_or_a_run(game: Game, run: Path) -> None:

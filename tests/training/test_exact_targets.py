@@ -222,7 +222,13 @@ def test_a_run_with_exact_targets_goes_on_as_if_it_had_not_been_interrupted(tmp_
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("onyx", {"size": 6}), ("obsidio", {}), ("obelisk", {}), ("osiron", {})]
+    ("name", "options"),
+    [
+        ("onyx", {"size": 6}),
+        ("obsidio", {}),
+        ("obelisk", {}),
+        ("osiron", {}),
+    ],
 )
 def test_every_game_has_exact_targets(name, options):
     """Late positions of random games, of which the last are solved in most."""
