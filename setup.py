@@ -4,10 +4,17 @@ Found rather than listed, so that a new folder needs no line here.
 """
 
 import json
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 from setuptools import find_packages, setup
+
+PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+#: Links and pictures that lie beside a page; not those with a scheme or to a heading.
+LINK = re.compile(r"(\]\(|(?:src|href)=\")(?![a-z]+:|#)([^)\s\"]+)")
+PICTURES = (".gif", ".png", ".svg")
 
 #: The page to play in a browser, which `make page` builds; a wheel made after that holds it.
 PAGE = Path("play/built")
@@ -26,12 +33,28 @@ def check_page() -> None:
             sys.exit(f"ludarium: the page in {PAGE} lacks {address}: remove {PAGE}, then make page")
 
 
+def readme() -> str:
+    """README.md as a package index shows it: what lies beside it is that of this version."""
+    repository = PROJECT["urls"]["Repository"]
+    raw = repository.replace("//github.com/", "//raw.githubusercontent.com/")
+
+    def absolute(link: re.Match[str]) -> str:
+        address = link[2]
+        is_picture = address.endswith(PICTURES)
+        place = raw if is_picture else f"{repository}/{'tree' if address[-1] == '/' else 'blob'}"
+        return f"{link[1]}{place}/v{PROJECT['version']}/{address}"
+
+    return LINK.sub(absolute, Path("README.md").read_text(encoding="utf-8"))
+
+
 check_page()
 
 #: The top-level folders that are packages say so by a file for type checkers.
 ROOMS = sorted(marker.parent.name for marker in Path().glob("*/py.typed"))
 
 setup(
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     packages=[
         name
         for room in ROOMS

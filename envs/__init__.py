@@ -10,14 +10,21 @@ Also here: ``GAMES`` (the registry), ``make_game`` (rules without an environment
 Gymnasium ids such as ``ludarium/Corso-v0``.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .engine.game import Game, Symmetries
 from .engine.options import Option
 from .engine.position import Position
 from .engine.trial import check_game
-from .faces import from_record, install_faces, make, make_raw, register_game
+from .faces import GameModule, from_record, install_faces, make, make_raw, register_game
 from .registry import GAMES, make_game
+
+if TYPE_CHECKING:  # these are made while this package is imported, from the list of games
+    corso_v0: GameModule
+    onyx_v0: GameModule
+    osiron_v1: GameModule
+    obsidio_v0: GameModule
+    obelisk_v0: GameModule
 
 _version_modules = [install_faces(*item) for item in GAMES.versions().items()]
 

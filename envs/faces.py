@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
 
@@ -12,6 +12,20 @@ from .aec import BoardGameEnv, GuardedBoardGameEnv
 from .engine.game import Game
 from .engine.record import check_record
 from .registry import GAMES, make_game
+
+
+class GameModule(Protocol):
+    """What a module such as ``corso_v0`` holds; see `make` and `make_raw`."""
+
+    def env(
+        self, *, render_mode: str | None = None, canonical: bool = False, **options: Any
+    ) -> GuardedBoardGameEnv:
+        """A guarded PettingZoo environment."""
+
+    def raw_env(
+        self, *, render_mode: str | None = None, canonical: bool = False, **options: Any
+    ) -> BoardGameEnv:
+        """One without guards."""
 
 
 def make(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from ludarium.envs import GAMES
 from ludarium.envs.opponents import OPPONENT_ENTRY_POINTS
 from ludarium.training.agents.names import AGENT_ENTRY_POINTS, AgentKind
 
@@ -54,12 +56,25 @@ def _make_wheel(source: Path) -> subprocess.CompletedProcess:
 
 
 @pytest.fixture(scope="module")
-def wheel_names(source) -> set[str]:
+def wheel(source: Path) -> Path:
     done = _make_wheel(source)
     assert done.returncode == 0, done.stdout
-    (wheel,) = source.parent.glob("*.whl")
+    (made,) = source.parent.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def wheel_names(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
+
+
+def _metadata(wheel: Path) -> tuple[str, str]:
+    """What the wheel says of itself, and the page that an index shows."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        about, _, page = archive.read(name).decode().partition("\n\n")
+    return about, page
 
 
 def test_a_wheel_holds_the_page_that_was_built(wheel_names):
@@ -121,9 +136,10 @@ def test_the_wheel_holds_the_data_files(wheel_names):
 
 
 def test_every_requirement_has_bounds_and_the_pinned_version_is_within() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    groups = [project["dependencies"], *project["optional-dependencies"].values()]
-    requirements = [Requirement(text) for group in groups for text in group]
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, groups = about["project"], about["dependency-groups"].values()
+    lists = [project["dependencies"], *project["optional-dependencies"].values(), *groups]
+    requirements = [Requirement(text) for each in lists for text in each if isinstance(text, str)]
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = {
         canonicalize_name(name): version
@@ -137,6 +153,51 @@ def test_every_requirement_has_bounds_and_the_pinned_version_is_within() -> None
         if name in pins:
             assert pins[name] in requirement.specifier
     assert len(pins) > 30
+
+
+def test_the_index_shows_a_page_whose_links_and_pictures_are_found(wheel: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    about, page = _metadata(wheel)
+    place = f"/ludarium/blob/v{project['version']}/docs/guide/README.md"
+    assert place in page
+    addresses = re.findall(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"", page)
+    assert len(addresses) > 20
+    assert [each for pair in addresses for each in pair if each and "://" not in each] == []
+    assert all("raw.githubusercontent.com" in each for each in re.findall(r"\S+\.gif", page))
+    assert "Classifier: Typing :: Typed" in about
+    assert "License-File: NOTICES.md" in about
+
+
+def test_only_one_place_says_where_the_project_is() -> None:
+    names = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.splitlines()  # fmt: skip
+    placed = re.compile(
+        rb"(github\.com|raw\.githubusercontent\.com)/[\w-]+/ludarium|github\.io/lud"
+    )
+    found = {name for name in names if placed.search((ROOT / name).read_bytes())}
+    assert found == {"pyproject.toml"}
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_the_games(wheel: Path, tmp_path: Path) -> None:
+    """In a project of somebody who has installed the wheel, as strictly as can be."""
+    pytest.importorskip("mypy")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "packages")
+    names = [f"{name}_v{version}" for name, version in GAMES.versions().items()]
+    lines = [
+        f"from ludarium.envs import {', '.join(names)}",
+        *(f"reveal_type({name}.env)" for name in names),
+    ]
+    (tmp_path / "mine.py").write_text("\n".join(lines) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "mine.py"],
+        cwd=tmp_path, env={**os.environ, "MYPYPATH": "packages"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.count("GuardedBoardGameEnv") == len(names), done.stdout
+    assert "error:" not in done.stdout
 
 
 def test_the_version_is_the_same_wherever_it_is_written() -> None:
