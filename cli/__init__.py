@@ -20,6 +20,10 @@ _COMMANDS = (
     *("solve", "probe", "accuracy"),
 )
 
+_INSTALL = 'pip install "ludarium[train]"'
+#: Packages of that extra, which commands import where they need them.
+_TRAIN = ("matplotlib", "onnx", "onnxruntime", "sb3_contrib", "stable_baselines3", "torch", "yaml")
+
 _DESCRIPTION = """\
 Little-known abstract board games, and agents that learn them from nothing.
 
@@ -70,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"ludarium: {error}", file=sys.stderr)
             return 2
         except ImportError as error:
+            if str(error.name).partition(".")[0] in _TRAIN:
+                error = _needs_more(error)
             if "ludarium[" not in str(error):
                 raise
             print(f"ludarium: {error}", file=sys.stderr)
@@ -98,7 +104,8 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
         names: of the commands that it is to know, if they are commands; default: all.
 
     Raises:
-        ImportError: the command line needs packages that are not installed; it says which.
+        ImportError: the command line needs packages that are not installed; it says
+            which. The help of all commands needs none.
     """
     from .modules import describe_modules
 
@@ -110,14 +117,22 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ludarium {version('ludarium')}")
     describe_modules(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    try:
-        for name in names if names and set(names) <= set(_COMMANDS) else _COMMANDS:
-            import_module(f".{name}", __name__).add_parser(commands)
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f'the command line needs more packages ({error}): pip install "ludarium[train]"'
-        ) from error
+    asked = names if set(names) <= set(_COMMANDS) else ()
+    for name in asked or _COMMANDS:
+        try:
+            command = import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            if asked:
+                raise _needs_more(error) from error
+            commands.add_parser(name, help=f"needs more packages: {_INSTALL}")
+        else:
+            command.add_parser(commands)
     return parser
+
+
+def _needs_more(error: ImportError) -> ImportError:
+    """What to tell where a package is not installed."""
+    return ImportError(f"this needs more packages ({error}): {_INSTALL}")
 
 
 def _show_warning(message: Warning | str, *place: Any) -> None:

@@ -282,6 +282,22 @@ def test_without_the_extra_packages_the_remedy_is_named(missing, tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["games"]])
+def test_a_look_around_needs_nothing_that_trains(arguments: list[str]) -> None:
+    heavy = ["matplotlib", "onnx", "onnxruntime", "stable_baselines3", "torch", "yaml"]
+    program = (
+        f"import sys; sys.modules.update(dict.fromkeys({heavy}))\n"
+        f"from ludarium.cli import main; sys.exit(main({arguments}))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    if arguments == ["--help"]:
+        assert (
+            'train               needs more packages: pip install "ludarium[train]"'
+            in result.stdout
+        )
+
+
 def test_bench_reports_the_share_of_the_network(capsys, tmp_path, run_folder):
     config = tmp_path / "tiny.yaml"
     config.write_text("game: corso\nnetwork: {channels: 4, blocks: 1}\nbackend: eager\n")
