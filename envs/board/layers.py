@@ -15,7 +15,7 @@ import numpy as np
 from ..engine.foresight import WINS
 from ..engine.game import Threats
 from ..engine.messages import quoted
-from .picture import DARK, LIGHT, PAPER, SMALL_TEXT, WIDTH, fitted_text, open_mark, size_of
+from .picture import DARK, LIGHT, PAPER, SMALL_TEXT, WIDTH, fitted_text, moved, open_mark, size_of
 
 if TYPE_CHECKING:
     from ..engine.game import Game
@@ -156,7 +156,7 @@ def _legal(
         mask = _numbers(position, "legal", given, len(spots))
     drawn = np.any([heat.known for heat in heats.values()], axis=0) if heats else False
     at = spots[(mask != 0) & ~np.isnan(spots[:, 0]) & ~np.asarray(drawn)]
-    return [open_mark(x, y, 0.3 * _radius(spots)) for x, y in at]
+    return [moved(x, y, open_mark(0.3 * _radius(spots))) for x, y in at]
 
 
 def _heat(position: Position, name: str, given: Any) -> _Heat:

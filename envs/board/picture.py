@@ -161,7 +161,12 @@ def fitted_text(
     return svg_text(x, y, text, min(size, room / (_WIDE * max(len(text), 1))), fill, anchor)
 
 
-def last_mark(shape: str, width: float = 5.0) -> list[str]:
+def moved(x: float, y: float, shapes: str) -> str:
+    """SVG about the origin, drawn about a place in the picture."""
+    return f'<g transform="translate({round(x, 2):g} {round(y, 2):g})">{shapes}</g>'
+
+
+def last_mark(shape: str, width: float = 5.0) -> str:
     """The mark of the last action: a light line with dark edges along a shape.
 
     Args:
@@ -171,35 +176,40 @@ def last_mark(shape: str, width: float = 5.0) -> list[str]:
     return outlined(shape, LIGHT, width)
 
 
-def outlined(shape: str, colour: str, width: float, more: str = "") -> list[str]:
+def outlined(shape: str, colour: str, width: float, more: str = "") -> str:
     """A line of a colour with dark edges along a shape, as for `last_mark`."""
     line = f'fill="none" stroke-linejoin="round" stroke-linecap="round" {more}'
-    return [
-        f'{shape} {line} stroke="{DARK}" stroke-width="{2 * width:g}"/>',
-        f'{shape} {line} stroke="{colour}" stroke-width="{width:g}"/>',
-    ]
+    return (
+        f'{shape} {line} stroke="{DARK}" stroke-width="{2 * width:g}"/>'
+        f'{shape} {line} stroke="{colour}" stroke-width="{width:g}"/>'
+    )
 
 
-def taken_mark(x: float, y: float, size: float) -> list[str]:
-    """A cross where the last action took something away from a player."""
-    cross = f"M{x - size:.1f} {y - size:.1f}l{2 * size:.1f} {2 * size:.1f}"
+def taken_mark(size: float) -> str:
+    """A cross about the origin, where the last action took something away from a player."""
+    cross = f"M{-size:.1f} {-size:.1f}l{2 * size:.1f} {2 * size:.1f}"
     cross += f"m0 {-2 * size:.1f}l{-2 * size:.1f} {2 * size:.1f}"
     return outlined(f'<path d="{cross}"', LIGHT, max(0.3 * size, 2.5))
 
 
-def open_mark(x: float, y: float, radius: float) -> str:
-    """A dot where something may be put."""
+def open_mark(radius: float) -> str:
+    """A dot about the origin, where something may be put."""
     return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{LIGHT}" stroke="{DARK}" '
+        f'<circle r="{radius:g}" fill="{LIGHT}" stroke="{DARK}" '
         f'stroke-width="{max(radius / 4, 1.5):g}"/>'
     )
 
 
-def round_piece(x: float, y: float, radius: float, fill: str, edge: str) -> str:
-    """A round piece, its fill a colour or a gradient."""
+def round_piece(radius: float, fill: str, edge: str) -> str:
+    """A round piece about the origin, its fill a colour or a gradient."""
+    return f'<circle r="{radius:g}" fill="{fill}" stroke="{edge}" stroke-width="2"/>'
+
+
+def square(side: float, corner: float = 0) -> str:
+    """The beginning of a square element about the origin, with round corners of that radius."""
     return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}" stroke="{edge}" '
-        'stroke-width="2"/>'
+        f'<rect x="{-side / 2:.1f}" y="{-side / 2:.1f}" width="{side:.1f}" height="{side:.1f}" '
+        f'rx="{corner:.1f}"'
     )
 
 

@@ -1,13 +1,13 @@
 """A game's picture as data: what it is made of, for any program that draws it.
 
-What stays is the ``ground``. On it lie slots, one after the other, and each shows one of its
-choices, which are pieces of SVG. Which one is up to the function ``show`` of the game's view, see
-`Game`; so Python, and a page with the game's WebAssembly module, draw the same from one source.
+What stays is the ``ground``. On it lie slots, one after the other: places at which shapes can be
+drawn. Which ones are is up to the function ``show`` of the game's view, see `Game`; so Python, and
+a page with the game's WebAssembly module, draw the same from one source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,47 @@ import numpy as np
 
 from ..engine.views import ROLE
 from .layers import SYMBOLS, cell_spots
-from .picture import HEAD, WIDTH, game_document
+from .picture import HEAD, WIDTH, game_document, moved
 
 if TYPE_CHECKING:
     from ..engine.game import Game
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in the picture, and the shapes that it can show.
+
+    Attributes:
+        x, y: the place, in user units.
+        shapes: SVG elements about the origin; an empty text shows nothing.
+        several: whether the slot can show several shapes at once. The view writes the number of
+            the one shape, or else a number in which bit ``k`` stands for shape ``k``.
+    """
+
+    x: float
+    y: float
+    shapes: Sequence[str]
+    several: bool = False
+
+    @property
+    def choices(self) -> int:
+        """How many numbers the view can write for the slot, from 0 on."""
+        return 2 ** len(self.shapes) if self.several else len(self.shapes)
+
+    def drawn(self, number: int) -> str:
+        """The SVG of what the slot shows by the number that the view has written."""
+        if not self.several:
+            shapes = self.shapes[number]
+        else:
+            shapes = "".join(s for bit, s in enumerate(self.shapes) if number >> bit & 1)
+        return moved(self.x, self.y, shapes) if shapes else ""
+
+
+def slots_at(
+    places: Iterable[tuple[float, float]], shapes: Sequence[str], several: bool = False
+) -> list[Slot]:
+    """A slot for each place, all with the same shapes."""
+    return [Slot(x, y, shapes, several) for x, y in places]
 
 
 @dataclass(frozen=True)
@@ -95,7 +132,7 @@ class Scene:
     Attributes:
         bottom: where the board ends, in user units; it begins at `HEAD`, and is `WIDTH` wide.
         ground: SVG elements that are always there.
-        slots: the SVG that each slot can show, by number; an empty text shows nothing.
+        slots: the places at which shapes can be shown, in the order in which they are drawn.
         roles: by number, see ``role`` of a game's view.
         note: a few words below the board, or none.
         ends: float[num_actions, 2, 2], x and y of two things that each action joins, such as the
@@ -107,7 +144,7 @@ class Scene:
 
     bottom: float
     ground: Sequence[str]
-    slots: Sequence[Sequence[str]]
+    slots: Sequence[Slot]
     roles: Sequence[Role]
     note: str = ""
     ends: np.ndarray | None = None
@@ -121,10 +158,10 @@ def scene_document(
     """The picture of a position, as for `Game.svg`."""
     scene = game.drawn_scene
     shown = game.shown(state, last_action, before).tolist()
-    chosen = [choices[number] for choices, number in zip(scene.slots, shown, strict=True)]
+    drawn = [slot.drawn(number) for slot, number in zip(scene.slots, shown, strict=True)]
     roles = [scene.roles[number] for number in game.facts(state)[ROLE : ROLE + 2]]
     return game_document(
-        *(game, state, [*scene.ground, *filter(None, chosen)], scene.bottom),
+        *(game, state, [*scene.ground, *filter(None, drawn)], scene.bottom),
         pieces=(roles[0].piece, roles[1].piece),
         roles=(roles[0].words, roles[1].words),
         last_action=last_action,
@@ -139,7 +176,9 @@ def describe_scene(game: Game) -> dict[str, Any]:
     Returns:
         - ``box``: left, top, width and height of the board in user units;
         - ``ground``: SVG that is always there;
-        - ``choices`` and ``slots``: for each slot, the places in ``choices`` of what it can show;
+        - ``shapes``: pieces of SVG; ``kinds``: the kinds of slots, each with the numbers of the
+            ``shapes`` that it can show, and ``several`` as a `Slot` has it; ``slots``: x, y and the
+            number of the kind of each;
         - ``roles``: ``words`` and ``piece`` of each;
         - ``note``, ``words``, ``tasks``, ``has_points``: as a `Scene` and a `Game` have them;
         - ``spots``: x and y of each action on the board, null where it has no place;
@@ -153,13 +192,23 @@ def describe_scene(game: Game) -> dict[str, Any]:
         - ``symbols``: marks of layers, see `layers.SYMBOLS`.
     """
     scene = game.drawn_scene
-    choices: dict[str, int] = {}
-    slots = [[choices.setdefault(text, len(choices)) for text in each] for each in scene.slots]
+    kinds: dict[tuple[tuple[str, ...], bool], int] = {}
+    slots = [
+        [round(slot.x, 2), round(slot.y, 2)]
+        + [kinds.setdefault((tuple(slot.shapes), slot.several), len(kinds))]
+        for slot in scene.slots
+    ]
+    shapes = list(dict.fromkeys(shape for each, _ in kinds for shape in each))
+    number = {shape: place for place, shape in enumerate(shapes)}
     spots = game.action_spots()
     return {
         "box": [0, HEAD, WIDTH, scene.bottom - HEAD],
         "ground": "".join(scene.ground),
-        "choices": list(choices),
+        "shapes": shapes,
+        "kinds": [
+            {"shapes": [number[shape] for shape in each], "several": several}
+            for each, several in kinds
+        ],
         "slots": slots,
         "roles": [{"words": role.words, "piece": role.piece} for role in scene.roles],
         "note": scene.note,

@@ -13,10 +13,11 @@ from ..board.picture import (
     last_mark,
     outlined,
     round_piece,
+    square,
     svg_gradients,
     taken_mark,
 )
-from ..board.scene import Role, Scene
+from ..board.scene import Role, Scene, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
@@ -135,38 +136,35 @@ class Corso(Game):
     def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)
         places = [frame.place(cell) for cell in range(self.num_actions)]
-        contents = [_contents(x, y, frame.unit) for x, y in places]
-        marks = [_marks(x, y, frame.unit) for x, y in places]
         return Scene(
             bottom=frame.bottom,
             ground=[_GRADIENTS, *frame.elements],
-            slots=[*contents, *marks],
-            roles=[Role(name, _marble(0, 0, 24, player)) for player, name in enumerate(_NAMES)],
+            slots=[
+                *slots_at(places, _contents(frame.unit)),
+                *slots_at(places, _marks(frame.unit)),
+            ],
+            roles=[Role(name, _marble(24, player)) for player, name in enumerate(_NAMES)],
         )
 
 
-def _square(x: float, y: float, side: float) -> str:
-    """The beginning of a square element with round corners."""
-    return (
-        f'<rect x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side:.1f}" '
-        f'height="{side:.1f}" rx="{side / 10:.1f}"'
-    )
+def _marble(radius: float, player: int) -> str:
+    return round_piece(radius, f"url(#marble{player})", _MARBLE_COLOURS[player][2])
 
 
-def _marble(x: float, y: float, radius: float, player: int) -> str:
-    return round_piece(x, y, radius, f"url(#marble{player})", _MARBLE_COLOURS[player][2])
+def _square(share: float, unit: float) -> str:
+    """The beginning of a square element, as large as that share of a cell."""
+    return square(share * unit, share * unit / 10)
 
 
-def _contents(x: float, y: float, unit: float) -> list[str]:
+def _contents(unit: float) -> list[str]:
     """What a cell can hold, as the rules number it."""
-    square = _square(x, y, 0.92 * unit)
-    open_cell = f'{square} fill="{_CELL}"/>'
-    marbles = [open_cell + _marble(x, y, 0.34 * unit, player) for player in (0, 1)]
-    return [open_cell, *marbles, *(f'{square} fill="{colour}"/>' for colour in _DYE_COLOURS)]
+    cell = _square(0.92, unit)
+    open_cell = f'{cell} fill="{_CELL}"/>'
+    marbles = [open_cell + _marble(0.34 * unit, player) for player in (0, 1)]
+    return [open_cell, *marbles, *(f'{cell} fill="{colour}"/>' for colour in _DYE_COLOURS)]
 
 
-def _marks(x: float, y: float, unit: float) -> list[str]:
+def _marks(unit: float) -> list[str]:
     """The marks of a cell, as the view numbers them; what an expansion took is crossed."""
-    last = "".join(last_mark(_square(x, y, 0.84 * unit)))
-    dyed = "".join(outlined(_square(x, y, 0.56 * unit), LIGHT, unit / 60))
-    return ["", last, dyed, dyed + "".join(taken_mark(x, y, 0.12 * unit))]
+    dyed = outlined(_square(0.56, unit), LIGHT, unit / 60)
+    return ["", last_mark(_square(0.84, unit)), dyed, dyed + taken_mark(0.12 * unit)]

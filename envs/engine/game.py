@@ -149,7 +149,7 @@ class Game(GameText):
         view: module with the functions that tell what people see, written and compiled like rule
             functions, so that a page shows what Python shows:
             ``show(tables, view, before, state, action, shown)`` writes for each slot of `scene`
-            the number of the choice that it shows, int32[slots], in which anything may stand
+            the number of the shape that it shows, int32[slots], in which anything may stand
             before; ``action`` led from ``before`` to ``state``; it may be -1, and ``before``
             may be ``state`` once more, where these are not known; ``view`` is the record of
             ``view_tables``;
@@ -427,7 +427,7 @@ class Game(GameText):
     def shown(
         self, state: np.record, last_action: int | None = None, before: np.record | None = None
     ) -> np.ndarray:
-        """The number of the choice that each slot of the `scene` shows, int32[slots].
+        """What each slot of the `scene` shows, by number, int32[slots]: see `board.scene.Slot`.
 
         Args: as for `svg`.
         """

@@ -285,21 +285,21 @@ class _Trial:
             self._expect(shape == expected, "spots", told)
 
     def check_scene(self) -> None:
-        """The picture is made of texts, and each slot has a choice."""
+        """The picture is made of texts, and each slot has a shape."""
         self._where = ""
         try:
             scene = self.game.drawn_scene
-            texts = [scene.note, *scene.ground, *(text for each in scene.slots for text in each)]
+            texts = [scene.note, *scene.ground, *(text for s in scene.slots for text in s.shapes)]
             texts += [text for role in scene.roles for text in (role.words, role.piece)]
-            self._choices = np.array([len(choices) for choices in scene.slots], np.int64)
+            self._choices = np.array([slot.choices for slot in scene.slots], np.int64)
         except Exception as error:  # whatever is wrong with a stranger's game
             self._expect(False, "scene", f"scene fails: {self._told(error)}")
             return
         others = [text for text in texts if not isinstance(text, str)]
         self._expect(not others, "scene", f"the scene has {others[:1]} where a text must be")
-        empty = np.flatnonzero(self._choices == 0).tolist()
+        empty = [number for number, slot in enumerate(scene.slots) if not slot.shapes]
         self._expect(
-            not empty, "scene", f"slot {empty[:1]} of the scene has no choice; an empty text is one"
+            not empty, "scene", f"slot {empty[:1]} of the scene has no shape; an empty text is one"
         )
         self._expect(scene.roles, "scene", "the scene has no roles")
         if scene.handling is not None:

@@ -1,4 +1,4 @@
-"""What a position shows, computed: the choices of its picture, its texts by number.
+"""What a position shows, computed: the shapes of its picture, its texts by number.
 
 Template functions (see `compile`): ``rules`` is one game's rule module with the functions of its
 view, see `Game`. Programs without Python run the same functions from the game's WebAssembly module.
@@ -21,7 +21,7 @@ TURN, FLIP = 0, 1
 
 @kernel
 def show(tables, view, before, states, action, shown):
-    """Write the number of the choice that each slot of the picture shows into ``shown``."""
+    """Write what each slot of the picture shows, by number, into ``shown``."""
     rules.show(tables[0], view[0], before[0], states[0], action, shown)
 
 

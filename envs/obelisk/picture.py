@@ -29,9 +29,11 @@ from ..board.picture import (
     file_letter,
     fitted_text,
     last_mark,
+    moved,
+    square,
     svg_text,
 )
-from ..board.scene import Handling, Role, Scene
+from ..board.scene import Handling, Role, Scene, Slot, slots_at
 from ..engine.rule import table_record
 from .blocks import COLOURS, HEIGHT, SIDE, Block, Cube
 from .placements import (
@@ -71,6 +73,7 @@ _HALF = WIDTH / 2 - 1.5 * _GAP  # width of the panel of a tower
 _TOWER_UNIT = 30.0  # side of a cube
 _MAP_UNIT = 46.0
 _BAND = 322.0  # height of what is in play
+_FOOT = 236.0  # from there to the foot of a block in the building zone
 _TILE_HEIGHT = 136.0  # of an orientation
 _REST_UNIT = 36.0  # side of a landing place
 _PILE_COLUMNS, _PILE_ROW = 8, 134.0
@@ -129,15 +132,13 @@ def view_tables(game: Obelisk) -> np.ndarray:
 def scene(game: Obelisk) -> Scene:
     """What the picture is made of; the slots are in the order that `view` tells."""
     ground = [_definitions(game)]
-    from_above: list[list[str]] = []
-    heights: list[list[str]] = []
+    columns: list[tuple[float, float]] = []  # from above
     for player in (0, 1):
         left = _GAP + player * (_HALF + _GAP)
         ground += _panel(left, HEAD, _HALF, _tower_height(game))
         ground += _behind_tower(_tower_corner(game, player))
         ground += _around_map(left + 240, HEAD + 62)
-        from_above += _highest_cubes(game, left + 240, HEAD + 62)
-        heights += _heights(game, left + 240, HEAD + 62)
+        columns += _map_places(left + 240, HEAD + 62)
     ground += _panel(_GAP, _band_top(game), WIDTH - 2 * _GAP, _BAND)
     ground += _panel(_GAP, _pile_top(game), WIDTH - 2 * _GAP, _pile_height(game))
     ground.append(_text_at_right(_pile_top(game) + 22, "in circles: points", 20, FAINT))
@@ -148,14 +149,14 @@ def scene(game: Obelisk) -> Scene:
         slots=[
             *_band(game),
             *_pile(game),
-            *([["", *_standing(player)] for player in (0, 1)]),
-            *([["", *_hands(game, player)] for player in (0, 1)]),
-            *([["", _hand_mark(player)] for player in (0, 1)]),
-            *from_above,
-            *heights,
+            *slots_at(map(_facts_place, (0, 1)), ["", *_standing()]),
+            *slots_at(map(_facts_place, (0, 1)), ["", *_hands(game)]),
+            *slots_at(map(_facts_place, (0, 1)), ["", _hand_mark()]),
+            *slots_at(columns, _highest_cubes(game)),
+            *slots_at(columns, _heights(game)),
             *_cubes(game, 0),
             *_cubes(game, 1),
-            ["".join(_limit(_tower_corner(game, player), (2, 3, 0)) for player in (0, 1))],
+            *slots_at((_tower_corner(game, player) for player in (0, 1)), [_limit((2, 3, 0))]),
             *_types_left(game),
         ],
         roles=[Role(word, _sample(number % 2)) for number, word in enumerate(words)],
@@ -174,8 +175,7 @@ def _handling(game: Obelisk) -> Handling:
     for player in (0, 1):
         left = _GAP + player * (_HALF + _GAP)
         for column, (x, y) in enumerate(_map_places(left + 240, HEAD + 62)):
-            middle = x + _MAP_UNIT / 2, y + _MAP_UNIT / 2
-            from_above[HEIGHT_SLOT + COLUMNS * player + column] = middle
+            from_above[HEIGHT_SLOT + COLUMNS * player + column] = x, y
         corner = _tower_corner(game, player)
         for rank, (i, j, k) in enumerate(_all_cubes(game), player * COLUMNS * _levels(game)):
             aside, up = _point(i + 0.5, j + 0.5, k + 0.5)
@@ -239,7 +239,7 @@ def _band_top(game: Obelisk) -> float:
 
 def _zone_place(game: Obelisk, place: int) -> tuple[float, float]:
     """The foot of a block in the building zone."""
-    return _GAP + (place + 0.5) * (_HALF + _GAP), _band_top(game) + 236
+    return _GAP + (place + 0.5) * (_HALF + _GAP), _band_top(game) + _FOOT
 
 
 def _tile(game: Obelisk, orientation: int) -> tuple[float, float]:
@@ -321,75 +321,67 @@ def _text_at_right(y: float, text: str, size: float, fill: str) -> str:
     return svg_text(WIDTH - _GAP - 14, y, text, size, fill, "end")
 
 
-def _standing(player: int) -> list[str]:
+def _standing() -> list[str]:
     """What is told of a tower."""
-    centre, top = _facts_place(player)
-    return [svg_text(centre, top + 60, words, 24, INK) for words in ("over the top", "flat")]
+    return [svg_text(0, 60, words, 24, INK) for words in ("over the top", "flat")]
 
 
-def _hands(game: Obelisk, player: int) -> Iterator[str]:
+def _hands(game: Obelisk) -> Iterator[str]:
     """The block that a player has to place, of each type."""
-    centre, top = _facts_place(player)
     for block in game.catalogue.types:
         yield (
-            svg_text(centre, top + 96, "to be placed:", SMALL_TEXT, INK)
-            + _defined(centre, top + 236, block, 18, 116)
-            + _value(centre + 56, top + 138, block)
-            + fitted_text(centre, top + 254, block.id, 20, INK, 136)
+            svg_text(0, 96, "to be placed:", SMALL_TEXT, INK)
+            + _defined(0, 236, block, 18, 116)
+            + _value(56, 138, block)
+            + fitted_text(0, 254, block.id, 20, INK, 136)
         )
 
 
-def _hand_mark(player: int) -> str:
-    centre, top = _facts_place(player)
-    return "".join(
-        last_mark(f'<rect x="{centre - 76:g}" y="{top + 112:g}" width="152" height="160" rx="8"')
-    )
+def _hand_mark() -> str:
+    return last_mark('<rect x="-76" y="112" width="152" height="160" rx="8"')
 
 
-def _band(game: Obelisk) -> list[list[str]]:
+def _band(game: Obelisk) -> list[Slot]:
     """The band between towers and pile: the building zone, or landing places."""
     top, black = _band_top(game), game.catalogue.black
-    places = range(PLACEMENTS)
+    zone = [_zone_place(game, place) for place in (0, 1)]
+    landing_places = [_landing_place(game, place) for place in range(PLACEMENTS)]
     left = [
         _text_at_right(top + 24, f"black blocks left: {count}", SMALL_TEXT, INK)
         for count in range(black.count + 1)
     ]
     return [
-        [_empty_zone(game), _legend(game, 0), _legend(game, 1)],
-        ["", *left],
-        *([["", *_chosen_blocks(game, place)] for place in (0, 1)]),
-        *([["", "".join(last_mark(_zone_slot(game, place)))] for place in (0, 1)]),
-        *([["", *_tiles(game, orientation)] for orientation in range(ORIENTATIONS)]),
-        *([["", *_landings(*_landing_place(game, place))] for place in places]),
-        *([["", *_reached(game, place)] for place in places]),
+        Slot(0, 0, [_empty_zone(game), _legend(game, 0), _legend(game, 1)]),
+        Slot(0, 0, ["", *left]),
+        *slots_at(zone, ["", *_chosen_blocks(game)]),
+        *slots_at(zone, ["", last_mark(_zone_frame())]),
+        *(Slot(*_tile(game, each), ["", *_tiles(game, each)]) for each in range(ORIENTATIONS)),
+        *slots_at(landing_places, ["", *_landings()]),
+        *slots_at(landing_places, ["", *_reached(game)]),
     ]
 
 
-def _zone_slot(game: Obelisk, place: int) -> str:
-    """The beginning of the element around a block in the building zone."""
-    x, _ = _zone_place(game, place)
+def _zone_frame() -> str:
+    """The beginning of the element around a block in the building zone, from the block's foot."""
     return (
-        f'<rect x="{x - _HALF / 2 + 10:g}" y="{_band_top(game) + 48:g}" '
+        f'<rect x="{-_HALF / 2 + 10:g}" y="{48 - _FOOT:g}" '
         f'width="{_HALF - 20:g}" height="{_BAND - 60:g}" rx="10"'
     )
 
 
 def _empty_zone(game: Obelisk) -> str:
-    slots = [
-        f'{_zone_slot(game, place)} fill="none" stroke="{LINE}" stroke-dasharray="6 6"/>'
-        for place in (0, 1)
-    ]
-    return "".join([_text_at_left(_band_top(game) + 24, "building zone", 24), *slots])
+    frame = f'{_zone_frame()} fill="none" stroke="{LINE}" stroke-dasharray="6 6"/>'
+    frames = [moved(*_zone_place(game, place), frame) for place in (0, 1)]
+    return "".join([_text_at_left(_band_top(game) + 24, "building zone", 24), *frames])
 
 
-def _chosen_blocks(game: Obelisk, place: int) -> Iterator[str]:
-    """A block in the building zone, of each type."""
-    x, y = _zone_place(game, place)
+def _chosen_blocks(game: Obelisk) -> Iterator[str]:
+    """A block in the building zone, of each type, standing at the origin."""
     for block in game.catalogue.types:
         yield (
-            _defined(x, y, block, 34, 160)
-            + _value(x + _HALF / 2 - 34, _band_top(game) + 74, block)
-            + fitted_text(x, y + 32, f"{block.id}, {len(block.cubes)} cubes", 24, INK, _HALF - 40)
+            _defined(0, 0, block, 34, 160)
+            + _value(_HALF / 2 - 34, 74 - _FOOT, block)
+            + fitted_text(0, 32, f"{block.id}, {len(block.cubes)} cubes", 24, INK, _HALF - 40)
         )
 
 
@@ -403,7 +395,6 @@ def _legend(game: Obelisk, owner: int) -> str:
 
 def _tiles(game: Obelisk, orientation: int) -> Iterator[str]:
     """An orientation of each block; nothing where it looks like a lower one."""
-    left, top = _tile(game, orientation)
     for block, found in zip(game.catalogue.everything, game.placements, strict=True):
         if all(place // COLUMNS != orientation for place in found):
             yield ""
@@ -411,56 +402,52 @@ def _tiles(game: Obelisk, orientation: int) -> Iterator[str]:
         cubes = oriented(block.cubes, orientation)
         name = orientation_text(orientation) if block != game.catalogue.black else "black"
         yield (
-            f"<g {_fitted(left + 42, top + 84, cubes, 18, 62)}>{_drawn(cubes, block.colour)}</g>"
-            + svg_text(left + 42, top + 104, name, SMALL_TEXT, INK)
+            f"<g {_fitted(42, 84, cubes, 18, 62)}>{_drawn(cubes, block.colour)}</g>"
+            + svg_text(42, 104, name, SMALL_TEXT, INK)
         )
 
 
-def _landings(x: float, y: float) -> list[str]:
+def _landings() -> list[str]:
     """A landing place by what is below: shaded over holes, dark where it is too high."""
-    square = (
-        f'<rect x="{x - _REST_UNIT / 2:g}" y="{y - _REST_UNIT / 2:g}" width="{_REST_UNIT:g}" '
-        f'height="{_REST_UNIT:g}"'
-    )
     fills = (*_HOLES[: MOST_HOLES + 1], DARK)
-    return [f'{square} fill="{fill}" stroke="{FAINT}"/>' for fill in fills]
+    return [f'{square(_REST_UNIT)} fill="{fill}" stroke="{FAINT}"/>' for fill in fills]
 
 
-def _reached(game: Obelisk, place: int) -> list[str]:
+def _reached(game: Obelisk) -> list[str]:
     """The height reached at a landing place."""
-    x, y = _landing_place(game, place)
     return [
-        svg_text(x, y, str(height), 24, LIGHT if height > HEIGHT else INK)
+        svg_text(0, 0, str(height), 24, LIGHT if height > HEIGHT else INK)
         for height in range(1, _levels(game) + 1)
     ]
 
 
-def _pile(game: Obelisk) -> list[list[str]]:
+def _pile(game: Obelisk) -> list[Slot]:
     """How many blocks are in the common pile."""
     y, most = _pile_top(game) + 22, game.catalogue.pile_size
-    return [[_text_at_left(y, f"common pile: {count} blocks", 24) for count in range(most + 1)]]
+    counts = [_text_at_left(y, f"common pile: {count} blocks", 24) for count in range(most + 1)]
+    return [Slot(0, 0, counts)]
 
 
-def _types_left(game: Obelisk) -> list[list[str]]:
+def _types_left(game: Obelisk) -> list[Slot]:
     """Each type in the pile with its value, then how many are left of it."""
     width = (WIDTH - 2 * _GAP) / _PILE_COLUMNS
     blocks, counts = [], []
     for number, block in enumerate(game.catalogue.types):
-        x, y = _pile_place(game, number)
+        place = _pile_place(game, number)
         none, some = (
             "".join(
-                fitted_text(x, y + 46 + 17 * line, words, 17, ink, width - 4)
+                fitted_text(0, 46 + 17 * line, words, 17, ink, width - 4)
                 for line, words in enumerate(_in_lines(block.id))
             )
             for ink in (LINE, INK)
         )
-        some += _defined(x - 4, y + 30, block, 15, 58) + _value(x + width / 2 - 18, y - 22, block)
-        blocks.append([none, some])
+        some += _defined(-4, 30, block, 15, 58) + _value(width / 2 - 18, -22, block)
+        blocks.append(Slot(*place, [none, some]))
         several = [
-            svg_text(x - width / 2 + 4, y - 24, f"{left}x", SMALL_TEXT, INK, "start")
+            svg_text(4 - width / 2, -24, f"{left}x", SMALL_TEXT, INK, "start")
             for left in range(2, block.count + 1)
         ]
-        counts.append(["", "", *several])
+        counts.append(Slot(*place, ["", "", *several]))
     return [*blocks, *counts]
 
 
@@ -499,34 +486,21 @@ def _around_map(left: float, top: float) -> Iterator[str]:
 
 
 def _map_places(left: float, top: float) -> list[tuple[float, float]]:
-    """The upper left corners of the columns."""
+    """The middles of the columns."""
     columns = [divmod(column, SIDE) for column in range(COLUMNS)]
-    return [(left + x * _MAP_UNIT, top + (SIDE - 1 - y) * _MAP_UNIT) for y, x in columns]
+    return [(left + (x + 0.5) * _MAP_UNIT, top + (SIDE - 0.5 - y) * _MAP_UNIT) for y, x in columns]
 
 
-def _highest_cubes(game: Obelisk, left: float, top: float) -> list[list[str]]:
-    """Each column in the colour of its highest cube; of none, first."""
+def _highest_cubes(game: Obelisk) -> list[str]:
+    """A column in the colour of its highest cube; of none, first."""
     fills = [PAPER, *(COLOURS[colour] for colour in _colours(game))]
-    return [
-        [
-            f'<rect x="{x:g}" y="{y:g}" width="{_MAP_UNIT:g}" height="{_MAP_UNIT:g}" '
-            f'fill="{fill}" stroke="{INK}"/>'
-            for fill in fills
-        ]
-        for x, y in _map_places(left, top)
-    ]
+    return [f'{square(_MAP_UNIT)} fill="{fill}" stroke="{INK}"/>' for fill in fills]
 
 
-def _heights(game: Obelisk, left: float, top: float) -> list[list[str]]:
-    """The heights of the columns in dark letters, then in light ones."""
-    return [
-        [
-            svg_text(x + _MAP_UNIT / 2, y + _MAP_UNIT / 2, str(height), 28, ink)
-            for ink in (DARK, "#ffffff")
-            for height in range(_levels(game) + 1)
-        ]
-        for x, y in _map_places(left, top)
-    ]
+def _heights(game: Obelisk) -> list[str]:
+    """The height of a column in dark letters, then in light ones."""
+    heights = range(_levels(game) + 1)
+    return [svg_text(0, 0, str(h), 28, ink) for ink in (DARK, "#ffffff") for h in heights]
 
 
 def _lightness(colour: str) -> float:
@@ -613,20 +587,24 @@ def _whole_cube(colour: str, shade: int) -> str:
     return f'<g id="ob-{colour}{shade}">{"".join(sides)}</g>'
 
 
-def _use(name: str, x: float, y: float, more: str = "") -> str:
-    return f'<use href="#ob-{name}" x="{x:.1f}" y="{y:.1f}"{more}/>'
+def _use(name: str, more: str = "") -> str:
+    return f'<use href="#ob-{name}"{more}/>'
 
 
-def _cubes(game: Obelisk, player: int) -> Iterator[list[str]]:
-    """What each cube of a tower and its edges can show, the nearest last."""
+def _cubes(game: Obelisk, player: int) -> Iterator[Slot]:
+    """A slot for each cube of a tower and one for its edges, the nearest last."""
     left, bottom = _tower_corner(game, player)
     names = [f"{colour}{shade}" for colour in _colours(game) for shade in range(SHADES)]
+    bodies = ["", *map(_use, ("rod", *names))]
+    numbers, newest = range(len(_EDGES)), f' color="{LIGHT}"'
+    edges = [
+        *(_use(f"e{edge}") for edge in numbers),
+        *(_use(f"n{edge}", newest) for edge in numbers),
+    ]
     for cube in _all_cubes(game):
         aside, up = _point(*cube)
-        x, y = left + aside, bottom + up
-        yield ["", _use("rod", x, y), *(_use(name, x, y) for name in names)]
-        for edge in range(len(_EDGES)):
-            yield ["", _use(f"e{edge}", x, y), _use(f"n{edge}", x, y, f' color="{LIGHT}"')]
+        yield Slot(left + aside, bottom + up, bodies)
+        yield Slot(left + aside, bottom + up, edges, several=True)
 
 
 def _shape_name(block: Block) -> str:
@@ -645,7 +623,7 @@ def _drawn(cubes: Sequence[Cube], colour: str) -> str:
             if all(beyond[side] not in own for side in sides)
         ]
         x, y = _point(*cube)
-        uses = "".join(f'<use href="#ob-{name}"/>' for name in (f"{colour}0", *edges))
+        uses = "".join(map(_use, (f"{colour}0", *edges)))
         parts.append(f'<g transform="translate({x:.1f} {y:.1f})">{uses}</g>')
     return "".join(parts)
 
@@ -681,19 +659,17 @@ def _behind_tower(corner: tuple[float, float]) -> Iterator[str]:
         colour = INK if level == HEIGHT else FAINT
         yield f'<path d="M{x - 14:.1f} {y:.1f}h6" stroke="{colour}"/>'
         yield svg_text(round(x - 26, 1), round(y, 1), str(level), SMALL_TEXT, colour)
+    yield _limit((0, 1, 2))
     yield "</g>"
-    yield _limit(corner, (0, 1, 2))
 
 
-def _limit(corner: tuple[float, float], ends: Sequence[int]) -> str:
+def _limit(ends: Sequence[int]) -> str:
     """The height of the rods: a dashed line along these corners of a tower."""
-    left, bottom = corner
     around = ((0, SIDE), (SIDE, SIDE), (SIDE, 0), (0, 0))
     points = [_point(*around[end], HEIGHT) for end in ends]
     return (
-        f'<g transform="translate({left:g} {bottom:g})"><polyline points="{_points(points)}" '
-        f'fill="none" stroke="{INK}" stroke-width="1.5" stroke-linecap="round" '
-        'stroke-dasharray="4 5"/></g>'
+        f'<polyline points="{_points(points)}" fill="none" stroke="{INK}" stroke-width="1.5" '
+        'stroke-linecap="round" stroke-dasharray="4 5"/>'
     )
 
 

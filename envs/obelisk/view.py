@@ -12,10 +12,10 @@ The slots of the picture, in the order in which they are drawn, for T types of b
     HAND, HAND_MARK     [2] the block that each player has to place, 1 + type; the last action
     HIGHEST, HEIGHT     [2, 9] columns from above: 1 + colour of the highest cube; the height, and
                         L + 1 more where it is written in light letters
-    CUBES               [2, 9 L, 10] the cubes and their edges, the nearest cubes last
+    CUBES               [2, 9 L, 2] the cubes, each with its edges, the nearest last
 
-and then, see `_after_cubes`: what is always before the towers; [T] whether any block of a type is
-left; [T] how many.
+and then, see `_after_cubes`: [2] what is always before the towers; [T] whether any block of a type
+is left; [T] how many.
 
 View tables: ``filled`` [T+1, 72, 9], the cubes of a placement over each column: bit ``z`` is the
 cube at height ``z``; ``rank`` [L, 9], the place of a cube among those of its tower in the order of
@@ -66,12 +66,13 @@ OVER_THE_TOP = MOST_HOLES + 2
 OVER, FLAT = 1, 2
 
 # The slots of a cube: its sides (nothing, a piece of rod, then colour by colour in the shades that
-# tell neighbouring blocks of one colour apart), then its edges (none, drawn, the newest block's).
+# tell neighbouring blocks of one colour apart), then its edges (a bit for each that is drawn, and
+# as many for the newest block's).
 ROD = 1
 FIRST_COLOUR = 2
 SHADES = 3
 EDGES = 9
-CUBE_SLOTS = 1 + EDGES
+CUBE_SLOTS = 2
 INNER_EDGES = 3  # between two visible sides
 
 
@@ -139,8 +140,8 @@ def _show_pile(view, state, shown):
     shown[PILE] = state.pile_blocks
     types = len(state.pile)
     for block in range(types):
-        shown[_after_cubes(view) + 1 + block] = int(state.pile[block] > 0)
-        shown[_after_cubes(view) + 1 + types + block] = state.pile[block]
+        shown[_after_cubes(view) + 2 + block] = int(state.pile[block] > 0)
+        shown[_after_cubes(view) + 2 + types + block] = state.pile[block]
 
 
 @rule
@@ -248,6 +249,7 @@ def _draw_outlines(view, shown, newest):
             for column in range(COLUMNS):
                 first = _cube(view, owner, level, column)
                 own = shown[first]
+                edges = 0
                 if own > 0:
                     for edge in range(EDGES):
                         one = _beyond(view, shown, owner, level, column, view.edge[edge, 0])
@@ -255,7 +257,8 @@ def _draw_outlines(view, shown, newest):
                         ends = (one == 0) & (other != own)
                         if edge < INNER_EDGES:
                             ends |= (other == 0) & (one != own)
-                        shown[first + 1 + edge] = int(ends) * (1 + int(own == newest))
+                        edges |= int(ends) << edge
+                shown[first + 1] = edges << EDGES if own == newest else edges
 
 
 @rule

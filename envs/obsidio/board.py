@@ -11,12 +11,14 @@ from ..board.grid import cell_name, draw_frame, read_cell, square_symmetries
 from ..board.picture import (
     GOLD,
     last_mark,
+    moved,
     open_mark,
     outlined,
     round_piece,
+    square,
     svg_gradients,
 )
-from ..board.scene import Role, Scene
+from ..board.scene import Role, Scene, Slot, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.rule import table_record
@@ -281,19 +283,22 @@ class Obsidio(Game):
 
     def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)
-        ground, contents, marks = [_GRADIENTS, *frame.elements], [], []
-        for cell, kind in enumerate(self.kinds.tolist()):
-            x, y = frame.place(cell)
-            ground += _draw_cell(x, y, frame.unit, kind)
-            contents.append(_contents(x, y, frame.unit, kind))
-            marks.append(_marks(x, y, frame.unit))
+        kinds = self.kinds.tolist()
+        places = [frame.place(cell) for cell in range(self.cells)]
+        tiles = {kind: _tile(frame.unit, kind) for kind in (DARK, LIGHT, TARGET)}
+        contents = {kind: _contents(frame.unit, kind) for kind in (DARK, LIGHT, TARGET)}
         return Scene(
             bottom=frame.bottom,
-            ground=ground,
-            slots=[*contents, *marks],
-            roles=[
-                Role(name, _draw_token(0, 0, 24, number)) for number, name in enumerate(_COLOURS)
+            ground=[
+                _GRADIENTS,
+                *frame.elements,
+                *(moved(*place, tiles[kind]) for place, kind in zip(places, kinds, strict=True)),
             ],
+            slots=[
+                *(Slot(*place, contents[kind]) for place, kind in zip(places, kinds, strict=True)),
+                *slots_at(places, _marks(frame.unit), several=True),
+            ],
+            roles=[Role(name, _token(24, number)) for number, name in enumerate(_COLOURS)],
             note="diamond: last token",
         )
 
@@ -304,68 +309,51 @@ def _kind(rank: int, file: int) -> int:
     return TARGET if rank % 2 else DARK
 
 
-def _square(x: float, y: float, side: float, corner: float = 0) -> str:
-    """The beginning of a square element."""
+def _tile(unit: float, kind: int) -> str:
+    """A dark or light cell, or the sunken tile of a target."""
+    tile = f'{square(unit)} fill="{_CELL_COLOURS[kind]}" stroke="#a59b88"/>'
+    if kind != TARGET:
+        return tile
     return (
-        f'<rect x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side:.1f}" '
-        f'height="{side:.1f}" rx="{corner:.1f}"'
+        f'{tile}{square(0.8 * unit, unit / 8)} fill="{_HOLLOW}"/>'
+        f'<circle r="{0.26 * unit:g}" fill="none" stroke="{_RING}" stroke-width="{unit / 16:g}"/>'
     )
 
 
-def _draw_cell(x: float, y: float, unit: float, kind: int) -> list[str]:
-    """A dark or light cell, or the sunken tile of a target."""
-    tile = f'{_square(x, y, unit)} fill="{_CELL_COLOURS[kind]}" stroke="#a59b88"/>'
-    if kind != TARGET:
-        return [tile]
+def _contents(unit: float, kind: int) -> list[str]:
+    """What a cell can show, as the view numbers it; only targets take control."""
+    is_open = open_mark(0.12 * unit)
+    if kind == TARGET:
+        return ["", "", "", *(_control(0.34 * unit, colour) for colour in (0, 1)), is_open]
+    return ["", *(_token(0.36 * unit, colour) for colour in (0, 1)), "", "", is_open]
+
+
+def _marks(unit: float) -> list[str]:
+    """The marks of a cell: of the last token, which is a diamond, and of the last action."""
+    half = 0.16 * unit
+    diamond = (
+        f"M0 {-half:.1f}l{half:.1f} {half:.1f}l{-half:.1f} {half:.1f}l{-half:.1f} {-half:.1f}z"
+    )
     return [
-        tile,
-        f'{_square(x, y, 0.8 * unit, unit / 8)} fill="{_HOLLOW}"/>',
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{0.26 * unit:g}" fill="none" '
-        f'stroke="{_RING}" stroke-width="{unit / 16:g}"/>',
+        f'<path d="{diamond}" fill="{picture.LIGHT}" stroke="{picture.DARK}" stroke-width="2.5"/>',
+        last_mark(square(0.86 * unit)),
     ]
 
 
-def _contents(x: float, y: float, unit: float, kind: int) -> list[str]:
-    """What a cell can show, as the view numbers it; only targets take control."""
-    is_open = open_mark(x, y, 0.12 * unit)
-    if kind == TARGET:
-        stacks = ["".join(_draw_control(x, y, 0.34 * unit, colour)) for colour in (0, 1)]
-        return ["", "", "", *stacks, is_open]
-    return ["", *(_draw_token(x, y, 0.36 * unit, colour) for colour in (0, 1)), "", "", is_open]
-
-
-def _marks(x: float, y: float, unit: float) -> list[str]:
-    """The marks of a cell, as the view adds them up."""
-    diamond = _draw_diamond(x, y, 0.16 * unit)
-    last = "".join(last_mark(_square(x, y, 0.86 * unit)))
-    return ["", diamond, last, diamond + last]
-
-
-def _draw_token(x: float, y: float, radius: float, colour: int) -> str:
+def _token(radius: float, colour: int) -> str:
     """A token; that of the second colour has a light ring, so that hue is not all."""
-    token = round_piece(x, y, radius, f"url(#token{colour})", _TOKEN_COLOURS[colour][1])
+    token = round_piece(radius, f"url(#token{colour})", _TOKEN_COLOURS[colour][1])
     if colour == 0:
         return token
     return token + (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{0.5 * radius:g}" fill="none" '
-        f'stroke="{picture.LIGHT}" stroke-width="{0.12 * radius:g}"/>'
+        f'<circle r="{0.5 * radius:g}" fill="none" stroke="{picture.LIGHT}" '
+        f'stroke-width="{0.12 * radius:g}"/>'
     )
 
 
-def _draw_control(x: float, y: float, radius: float, colour: int) -> list[str]:
+def _control(radius: float, colour: int) -> str:
     """A control token: a stack of two tokens, the upper one with a gold rim."""
     rise = 0.3 * radius
-    ring = f'<circle cx="{x:.1f}" cy="{y - rise:.1f}" r="{0.85 * radius:g}"'
-    return [
-        _draw_token(x, y + rise, radius, colour),
-        _draw_token(x, y - rise, radius, colour),
-        *outlined(ring, GOLD, 0.16 * radius),
-    ]
-
-
-def _draw_diamond(x: float, y: float, half: float) -> str:
-    return (
-        f'<path d="M{x:.1f} {y - half:.1f}l{half:g} {half:g}l{-half:g} {half:g}'
-        f'l{-half:g} {-half:g}z" fill="{picture.LIGHT}" stroke="{picture.DARK}" '
-        'stroke-width="2.5"/>'
-    )
+    token = _token(radius, colour)
+    rim = outlined(f'<circle r="{0.85 * radius:g}"', GOLD, 0.16 * radius)
+    return moved(0, rise, token) + moved(0, -rise, token + rim)

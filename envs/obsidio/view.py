@@ -8,7 +8,7 @@ from .rules import CLAIMING, CONTROL, EMPTY, PLAYABLE, SECOND, START, look, open
 
 #: Choices of a cell: what it holds, as the rules number that, or nothing yet, but it may be taken.
 PLAYABLE_CELL = 5
-#: Choices of its marks, added up: the token that lines of sight begin at, the last action.
+#: Its marks, added up: the token that lines of sight begin at, the last action.
 LAST_TOKEN = 1
 LAST_ACTION = 2
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 from math import cos, radians, tan
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from ..board.picture import (
     svg_gradients,
     taken_mark,
 )
-from ..board.scene import Role, Scene
+from ..board.scene import Role, Scene, Slot, slots_at
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
@@ -210,66 +210,51 @@ class Onyx(Game):
     def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)
         at, unit = _coordinates(frame), frame.unit / cos(_TILT)
-        spots = [(float(x), float(y)) for x, y in at]
-        marks = [_last_mark(*spots[place], 0.3 * unit) for place in map(int, self.places)]
+        corners, midpoints = at[: self.size**2].tolist(), at[self.size**2 :].tolist()
+        middles = [
+            _midpoint(unit) if cell in self.squares else [""] for cell in range(len(corners))
+        ]
+        mark = ["", last_mark(f'<circle r="{0.3 * unit:g}"')]
         return Scene(
             bottom=frame.bottom,
             ground=[_GRADIENTS, *frame.elements, *self._drawn_board(frame)],
             slots=[
-                *(self._contents(place, *spots[place], unit) for place in range(len(spots))),
+                *slots_at(corners, _corner(unit)),
+                *(Slot(x, y, each) for (x, y), each in zip(midpoints, middles, strict=True)),
                 *self._links(at, DARK, 0.2 * unit),
                 *self._links(at, GOLD, 0.1 * unit),
-                ["", *marks, ""],
+                *slots_at(at[self.places].tolist(), mark),
             ],
             roles=[
-                Role(f"{_NAMES[colour]}, {_GOALS[colour]}", _stone(0, 0, 24, colour))
-                for colour in (V, H)
+                Role(f"{_NAMES[colour]}, {_GOALS[colour]}", _stone(24, colour)) for colour in (V, H)
             ],
         )
 
-    def _contents(self, place: int, x: float, y: float, unit: float) -> list[str]:
-        """What a place can show, as the view numbers it: only corners lose stones."""
-        if place not in self.places:
-            return [""]
-        stones = [_stone(x, y, 0.3 * unit, colour) for colour in (V, H)]
-        if place >= self.size**2:
-            return ["", *stones, "", "", open_mark(x, y, 0.06 * unit)]
-        cross = "".join(taken_mark(x, y, 0.14 * unit))
-        return ["", *stones, *(f'<g opacity="0.4">{stone}</g>{cross}' for stone in stones)]
-
-    def _links(self, at: np.ndarray, colour: str, width: float) -> list[list[str]]:
-        """For each place nothing, or a line to one of its neighbours, the place itself being none.
-
-        A line is the same text from both of its ends.
-        """
-
-        def line(place: int, near: int) -> str:
-            if near == place:
-                return ""
-            return _line(at[min(place, near)], at[max(place, near)], colour, width)
-
+    def _links(self, at: np.ndarray, colour: str, width: float) -> list[Slot]:
+        """For each place a slot that shows nothing, or a line to one of its neighbours."""
         return [
-            ["", *(line(place, near) for near in neighbours)]
-            for place, neighbours in enumerate(self.tables[0].neighbours.tolist())
+            Slot(x, y, ["", *(_link(way, colour, width) for way in ways)])
+            for (x, y), ways in zip(
+                at.tolist(), at[self.tables[0].neighbours] - at[:, None], strict=True
+            )
         ]
 
     def _drawn_board(self, frame: Frame) -> list[str]:
         """Squares, triangles, lines, and the edges in their colours."""
-        size, elements = self.size, []
-        at, unit = _coordinates(frame), frame.unit / cos(_TILT)
-        for cell in filter(lambda cell: _is_cell(cell, size), range(size**2)):
-            outline = " ".join(f"{x:.2f},{y:.2f}" for x, y in at[_around(cell, size)])
-            fill = _TRIANGLE if _diagonal(cell, size) else _SQUARE
-            elements.append(f'<polygon points="{outline}" fill="{fill}"/>')
-        for one, other in _midpoint_lines(size, self.squares):
-            elements.append(_line(at[one], at[other], _LIGHT_LINE, unit / 40))
-        for one, other in _corner_lines(size):
-            elements.append(_line(at[one], at[other], _LINE, unit / 30))
-        for colour in (V, H):
-            for edge in _edges(colour, size):
-                for one, other in pairwise(edge):
-                    elements.append(_line(at[one], at[other], _EDGE_COLOURS[colour], unit / 9))
-        return elements
+        size, at, unit = self.size, _coordinates(frame), frame.unit / cos(_TILT)
+        cells = [cell for cell in range(size**2) if _is_cell(cell, size)]
+        triangles = [_around(cell, size) for cell in cells if _diagonal(cell, size)]
+        squares = [_around(cell, size) for cell in self.squares]
+        return [
+            _area(at, squares, _SQUARE),
+            _area(at, triangles, _TRIANGLE),
+            _lines(at, _midpoint_lines(size, self.squares), _LIGHT_LINE, unit / 40),
+            _lines(at, _corner_lines(size), _LINE, unit / 30),
+            *(
+                _lines(at, _edges(colour, size), _EDGE_COLOURS[colour], unit / 9)
+                for colour in (V, H)
+            ),
+        ]
 
 
 # The board by its corners and unit cells: a cell has the number of its lower left corner.
@@ -427,16 +412,41 @@ def _coordinates(frame: Frame) -> np.ndarray:
     return at
 
 
-def _line(one: np.ndarray, other: np.ndarray, colour: str, width: float) -> str:
-    return (
-        f'<line x1="{one[0]:.2f}" y1="{one[1]:.2f}" x2="{other[0]:.2f}" y2="{other[1]:.2f}" '
-        f'stroke="{colour}" stroke-width="{width:g}" stroke-linecap="round"/>'
-    )
+def _path(at: np.ndarray, places: Sequence[int]) -> str:
+    """A path from place to place, as ``d`` of an element has it."""
+    return "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in at[list(places)])
 
 
-def _stone(x: float, y: float, radius: float, colour: int) -> str:
-    return round_piece(x, y, radius, f"url(#stone{colour})", _STONE_COLOURS[colour][2])
+def _area(at: np.ndarray, outlines: Iterable[Sequence[int]], fill: str) -> str:
+    return f'<path d="{"Z".join(_path(at, each) for each in outlines)}Z" fill="{fill}"/>'
 
 
-def _last_mark(x: float, y: float, radius: float) -> str:
-    return "".join(last_mark(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"'))
+def _lines(at: np.ndarray, lines: Iterable[Sequence[int]], colour: str, width: float) -> str:
+    return _stroked("".join(_path(at, each) for each in lines), colour, width)
+
+
+def _link(way: np.ndarray, colour: str, width: float) -> str:
+    """A line from the origin; nothing if it leads nowhere."""
+    return _stroked(f"M0 0l{way[0]:.2f} {way[1]:.2f}", colour, width) if way.any() else ""
+
+
+def _stroked(path: str, colour: str, width: float) -> str:
+    style = f'fill="none" stroke="{colour}" stroke-width="{width:g}" stroke-linecap="round"'
+    return f'<path d="{path}" {style}/>'
+
+
+def _stone(radius: float, colour: int) -> str:
+    return round_piece(radius, f"url(#stone{colour})", _STONE_COLOURS[colour][2])
+
+
+def _corner(unit: float) -> list[str]:
+    """What a corner can show, as the view numbers it: only corners lose stones."""
+    stones = [_stone(0.3 * unit, colour) for colour in (V, H)]
+    cross = taken_mark(0.14 * unit)
+    return ["", *stones, *(f'<g opacity="0.4">{stone}</g>{cross}' for stone in stones)]
+
+
+def _midpoint(unit: float) -> list[str]:
+    """What the middle of a square can show."""
+    stones = [_stone(0.3 * unit, colour) for colour in (V, H)]
+    return ["", *stones, "", "", open_mark(0.06 * unit)]

@@ -2,8 +2,8 @@
 
 There are four runs of slots, the first three with one slot for each place, as the rules number
 places: what lies there; the dark edge of the line from there to the next place of the winning
-chain; and that line itself, apart so that it runs on over all edges. The last slot is the mark of
-the last action. View tables: none.
+chain; and that line itself, apart so that it runs on over all edges. The last has one for each
+point: the mark of the last action. View tables: none.
 """
 
 from ..engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, rule
@@ -15,8 +15,6 @@ GHOST = 2
 MIDPOINT = 5
 #: Choices of a line and its edge: none, or LINK + the number of the neighbour that it leads to.
 LINK = 1
-#: Choices of the last mark: none, or MARK + the action; the swap has none.
-MARK = 1
 
 
 @rule
@@ -36,7 +34,8 @@ def show(tables, view, before, state, action, shown):
     if (state.outcome == PLAYER_0_WINS) | (state.outcome == PLAYER_1_WINS):
         winner = int(state.outcome == PLAYER_1_WINS)
         _show_chain(tables, state, winner ^ int(state.v_player), shown)
-    shown[3 * places] = MARK + action
+    for point in range(swap):
+        shown[3 * places + point] = int(point == action)
 
 
 @rule

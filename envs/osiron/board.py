@@ -22,11 +22,12 @@ from ..board.picture import (
     SMALL_TEXT,
     WIDTH,
     last_mark,
+    moved,
     outlined,
     svg_gradients,
     svg_text,
 )
-from ..board.scene import Diagram, Role, Scene
+from ..board.scene import Diagram, Role, Scene, Slot, slots_at
 from ..engine.codec import CanonicalTurn
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
@@ -443,17 +444,24 @@ class Osiron(Game):
 
     def scene(self) -> Scene:
         may_exclude = self.num_actions > self.num_pairs or any(self.excluded_circles)
+        centres, middles = [_place(centre) for centre in CENTRES], _middles().tolist()
+        pieces = {is_up: _pieces(is_up) for is_up in (True, False)}
         return Scene(
             bottom=_BOTTOM,
             ground=_ground(),
             slots=[
-                *(_gilded(circle) for circle in range(CIRCLES)),
-                *(_pieces(space) for space in range(SPACES)),
-                *(_studs(centre) for centre in CENTRES),
-                *(_ring(circle) for circle in range(CIRCLES)),
-                [*(_no_entry(*ends) for ends in PAIR_ENDS), ""],
-                ["", *(_kind_sign(kind) for kind in (BORDERING, POINTING))],
-                *(_stock(player) for player in (0, 1)),
+                *slots_at(centres, ["", _gilded_petals()]),
+                Slot(0, 0, ["".join(_circle_lines())]),
+                *(
+                    Slot(x, y, pieces[_points_up(*place)])
+                    for (x, y), place in zip(middles, PLACES, strict=True)
+                ),
+                *(Slot(x, y, _labels(n)) for (x, y), n in zip(middles, NAMES, strict=True)),
+                *slots_at(centres, ["", *(_stud(player) for player in (0, 1))]),
+                *slots_at(centres, ["", outlined(f'<circle r="{_UNIT:g}"', GOLD, 7)]),
+                *slots_at(_middles()[np.array(PAIR_ENDS)].mean(axis=1).tolist(), ["", _no_entry()]),
+                Slot(56, _BOTTOM - 66, ["", *(_kind_sign(k) for k in (BORDERING, POINTING))]),
+                *_stock(),
             ],
             roles=[Role(name, _sample(player)) for player, name in enumerate(("light", "dark"))],
             note="crossed: circle does not count" if may_exclude else "",
@@ -579,35 +587,20 @@ def _arcs(corners: list[tuple[float, float]], radius: float, sweep: int) -> str:
     return f"M{x:.1f} {y:.1f}" + "".join(arcs) + "Z"
 
 
-def _middle(space: int) -> tuple[float, float]:
-    xs, ys = zip(*map(_place, CORNERS[space]), strict=True)
-    return sum(xs) / 3, sum(ys) / 3
-
-
 def _middles() -> np.ndarray:
     """The middle of each space in the picture, float[24, 2]."""
-    return np.array([_middle(space) for space in range(SPACES)])
-
-
-def _triangle(space: int, size: float) -> str:
-    """The concave triangle of a space, ``size`` times as large, about its middle."""
-    middle_x, middle_y = _middle(space)
-    left, tip, right = sorted(map(_place, CORNERS[space]))
-    clockwise = (left, tip, right) if _points_up(*PLACES[space]) else (left, right, tip)
-    corners = [
-        (middle_x + size * (x - middle_x), middle_y + size * (y - middle_y)) for x, y in clockwise
-    ]
-    return _arcs(corners, size * _UNIT, sweep=0)
+    return np.array(
+        [np.mean([_place(corner) for corner in corners], axis=0) for corners in CORNERS]
+    )
 
 
 def _ground() -> list[str]:
-    """The board without its pieces."""
+    """The board without its lines and its pieces."""
     return [
         _GRADIENTS,
         *(_circle(centre, _UNIT + 12, f'fill="{_RIM}"') for centre in CENTRES),
         *(_circle(centre, _UNIT, f'fill="{_DISC}"') for centre in CENTRES),
         *(_petal(side, _PETAL) for side in _sides(CORNERS)),
-        *_circle_lines(),
     ]
 
 
@@ -616,34 +609,67 @@ def _circle_lines() -> list[str]:
     return [_circle(centre, _UNIT, line) for centre in CENTRES]
 
 
-def _gilded(circle: int) -> list[str]:
-    """Nothing, or the petals of a circle in gold, and on them again the lines."""
-    sides = _sides(CORNERS[space] for space in CIRCLE_SPACES[circle])
-    return ["", "".join([*(_petal(side, _WIN) for side in sides), *_circle_lines()])]
+def _circle(centre: Point, radius: float, style: str) -> str:
+    x, y = _place(centre)
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {style}/>'
 
 
-def _ring(circle: int) -> list[str]:
-    """Nothing, or a gold ring."""
-    x, y = _place(CENTRES[circle])
-    ring = outlined(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_UNIT:g}"', GOLD, 7)
-    return ["", "".join(ring)]
+def _sides(triangles: Iterable[frozenset[Point]]) -> list[list[Point]]:
+    """The sides of triangles, each once."""
+    sides = {side for corners in triangles for side in combinations(sorted(corners), 2)}
+    return [list(side) for side in sorted(sides)]
 
 
-def _no_entry(lower: int, higher: int) -> str:
-    """A crossed-out circle between two pieces that must not be exchanged back."""
-    (x1, y1), (x2, y2) = _middle(lower), _middle(higher)
-    x, y, radius = (x1 + x2) / 2, (y1 + y2) / 2, 15
-    slant = 0.7 * radius
+def _petal(side: list[Point], fill: str) -> str:
+    """The lens that two circles cut out about a side."""
+    path = _arcs([_place(end) for end in side], _UNIT, sweep=1)
+    return f'<path d="{path}" fill="{fill}"/>'
+
+
+# Shapes about the origin.
+
+
+def _gilded_petals() -> str:
+    """The petals of a circle in gold."""
+    x, y = _place(CENTRES[0])
+    petals = [_petal(side, _WIN) for side in _sides(CORNERS[each] for each in CIRCLE_SPACES[0])]
+    return moved(-x, -y, "".join(petals))
+
+
+def _triangle(points_up: bool, size: float) -> str:
+    """The concave triangle of a space, ``size`` times as large, about its middle."""
+    side = size * _UNIT
+    height = (1 if points_up else -1) * side * sqrt(3) / 2
+    left, tip, right = (-side / 2, height / 3), (0.0, -2 * height / 3), (side / 2, height / 3)
+    return _arcs([left, tip, right] if points_up else [left, right, tip], side, sweep=0)
+
+
+def _pieces(points_up: bool) -> list[str]:
+    """The pieces that a space can have, as the view numbers them, and none."""
+    shape = f'<path d="{_triangle(points_up, _INSET)}"'
+    pieces = [
+        f'{shape} fill="url(#piece{player})" stroke="{edge}" stroke-width="1.5" '
+        'stroke-linejoin="round"/>'
+        for player, (_, _, edge) in enumerate(_PIECES)
+    ]
+    return [*pieces, *(piece + last_mark(shape) for piece in pieces), ""]
+
+
+def _labels(name: str) -> list[str]:
+    """The name of a space on a light piece, on a dark one, and on none."""
+    return [svg_text(0, 0, name, SMALL_TEXT, ink) for ink in (*_LABELS, _EMPTY_LABEL)]
+
+
+def _no_entry() -> str:
+    """A crossed-out circle, for between two pieces that must not be exchanged back."""
     return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{LIGHT}" stroke="{DARK}" '
-        'stroke-width="4"/>'
-        f'<path d="M{x - slant:.1f} {y - slant:.1f}l{2 * slant:.1f} {2 * slant:.1f}" '
-        f'stroke="{DARK}" stroke-width="4"/>'
+        f'<circle r="15" fill="{LIGHT}" stroke="{DARK}" stroke-width="4"/>'
+        f'<path d="M-10.5 -10.5l21 21" stroke="{DARK}" stroke-width="4"/>'
     )
 
 
 def _kind_sign(kind: int) -> str:
-    """Two spaces in the corner of the picture, and an arrow between them: how to exchange."""
+    """Two spaces and an arrow between them: how to exchange."""
     side, height = 56.0, 28.0 * sqrt(3)
     if kind == BORDERING:  # base to base, the arrow across it
         above = f"M{-side / 2:g} 0h{side:g}L0 {-height:.1f}Z"
@@ -663,79 +689,33 @@ def _kind_sign(kind: int) -> str:
         'stroke-linecap="round" stroke-linejoin="round"/>'
         for colour, width in ((DARK, 8), (GOLD, 4))
     )
-    return f'<g transform="translate(56 {_BOTTOM - 66:g})">{spaces}{lines}</g>'
+    return spaces + lines
 
 
-def _stock(player: int) -> list[str]:
-    """The pieces that a player has left to place, by their number, in a corner of the picture."""
-    left, top = 18 + player * (WIDTH - 3 * 24 - 36), _BOTTOM - 100
-    style = f'fill="{_PIECES[player][1]}" stroke="{_PIECES[player][2]}" stroke-width="1.5"'
-    pieces = [
-        f'<path d="M{left + 24 * (k % 4) - 10:g} {top + 28 * (k // 4) + 8:g}h20l-10 -18Z" {style}/>'
-        for k in range(SPACES // 2)
-    ]
-    return ["".join(pieces[:number]) for number in range(SPACES // 2 + 1)]
+def _stock() -> list[Slot]:
+    """A slot for each piece that a player can have left to place, in a corner of the picture."""
+    slots = []
+    for player, (_, fill, edge) in enumerate(_PIECES):
+        left, top = 18 + player * (WIDTH - 3 * 24 - 36), _BOTTOM - 100
+        places = [(left + 24 * (k % 4), top + 28 * (k // 4)) for k in range(SPACES // 2)]
+        piece = f'<path d="M-10 8h20l-10 -18Z" fill="{fill}" stroke="{edge}" stroke-width="1.5"/>'
+        slots += slots_at(places, ["", piece])
+    return slots
 
 
 def _sample(player: int) -> str:
-    """A piece about the origin."""
+    """A piece."""
     return (
         f'<path d="M-24 16A48 48 0 0 0 0 -24A48 48 0 0 0 24 16A48 48 0 0 0 -24 16Z" '
         f'fill="url(#piece{player})" stroke="{_PIECES[player][2]}" stroke-width="2"/>'
     )
 
 
-def _circle(centre: tuple[float, float], radius: float, style: str) -> str:
-    x, y = _place(centre)
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {style}/>'
-
-
-def _sides(triangles: Iterable[frozenset[Point]]) -> list[list[Point]]:
-    """The sides of triangles, each once."""
-    sides = {side for corners in triangles for side in combinations(sorted(corners), 2)}
-    return [list(side) for side in sorted(sides)]
-
-
-def _petal(side: list[Point], fill: str) -> str:
-    """The lens that two circles cut out about a side."""
-    path = _arcs([_place(end) for end in side], _UNIT, sweep=1)
-    return f'<path d="{path}" fill="{fill}"/>'
-
-
-def _studs(centre: Point) -> list[str]:
-    """Nothing, or what tells that a circle does not count for light, or for dark."""
-    return ["", *(_stud(centre, player) for player in (0, 1))]
-
-
-def _stud(centre: Point, player: int) -> str:
-    """A crossed stud in the middle of a circle that does not count for a player."""
-    x, y = _place(centre)
+def _stud(player: int) -> str:
+    """A crossed stud, for the middle of a circle that does not count for a player."""
     fill, _, edge = _PIECES[player]
-    arm = 8
-    cross = f"M{x - arm:.1f} {y - arm:.1f}l{2 * arm:g} {2 * arm:g}m0 {-2 * arm:g}"
-    return _circle(centre, 14, f'fill="{fill}" stroke="{edge}" stroke-width="2"') + (
-        f'<path d="{cross}l{-2 * arm:g} {2 * arm:g}" stroke="{(DARK, LIGHT)[player]}" '
-        'stroke-width="3.4"/>'
-    )
-
-
-def _pieces(space: int) -> list[str]:
-    """What a space can show, as the view numbers it."""
-    pieces = [_piece(space, player, is_marked) for is_marked in (False, True) for player in (0, 1)]
-    return [*pieces, _empty(space)]
-
-
-def _empty(space: int) -> str:
-    x, y = _middle(space)
-    return svg_text(round(x, 1), round(y, 1), NAMES[space], SMALL_TEXT, _EMPTY_LABEL)
-
-
-def _piece(space: int, player: int, is_marked: bool) -> str:
-    x, y = _middle(space)
-    shape = f'<path d="{_triangle(space, _INSET)}"'
-    mark = "".join(last_mark(shape)) if is_marked else ""
-    label = svg_text(round(x, 1), round(y, 1), NAMES[space], SMALL_TEXT, _LABELS[player])
     return (
-        f'{shape} fill="url(#piece{player})" stroke="{_PIECES[player][2]}" stroke-width="1.5" '
-        f'stroke-linejoin="round"/>{mark}{label}'
+        f'<circle r="14" fill="{fill}" stroke="{edge}" stroke-width="2"/>'
+        f'<path d="M-8 -8l16 16m0 -16l-16 16" stroke="{(DARK, LIGHT)[player]}" '
+        'stroke-width="3.4"/>'
     )

@@ -1,9 +1,10 @@
 """What people see of a position of Osiron.
 
-Slots, one upon the other: for each circle, whether its petals are gilded; for each space, its piece
-and whether it was placed or exchanged last; for each circle, the stud that tells for whom it does
-not count; for each circle, its ring; the pair that must not be exchanged back; in advanced movement
-a sign for the kind of exchange; for each player, the pieces left to place. View tables: none.
+Slots, one upon the other: for each circle, whether its petals are gilded; the lines of all circles;
+for each space, its piece and whether it was placed or exchanged last, then the name of each; for
+each circle, the stud that tells for whom it does not count; for each circle, its ring; for each
+pair, whether it must not be exchanged back; in advanced movement a sign for the kind of exchange;
+for each player, the twelve pieces, of which those are shown that are left. View tables: none.
 """
 
 from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, rule
@@ -11,6 +12,7 @@ from .rules import (
     CIRCLE_SIZE,
     CIRCLES,
     NO_PAIR,
+    PAIRS,
     SPACES,
     at_least,
     movement,
@@ -22,9 +24,19 @@ MARKED = 2
 EMPTY_SPACE = 4
 #: Choices of a circle's petals and of its ring: plain, golden.
 #: Choices of a circle's stud: none, light's, dark's.
-#: Choices of the pair: each one, and `NO_PAIR`.
+#: Choices of a space's name: on a light piece, on a dark one, on none.
+NAME_ON_NONE = 2
 #: Choices of the sign: none, bordering, pointing.
-#: Choices of the pieces left: their number.
+
+# Where the runs of slots begin.
+_LINES = CIRCLES
+_PIECES = _LINES + 1
+_NAMES = _PIECES + SPACES
+_STUDS = _NAMES + SPACES
+_RINGS = _STUDS + CIRCLES
+_FORBIDDEN = _RINGS + CIRCLES
+_SIGN = _FORBIDDEN + PAIRS
+_LEFT = _SIGN + 1
 
 # Tasks: of each forbidden pair; of each kind of exchange, where none is forbidden; and of each
 # number of pieces that the mover has left to place, from 1.
@@ -35,30 +47,33 @@ _PLACE = _OF_KIND + 2
 @rule
 def show(tables, view, before, state, action, shown):
     """The pieces, the circles that do not count, and those that have won or tied."""
-    studs = CIRCLES + SPACES
-    rings = studs + CIRCLES
     marked = _touched(tables, action)
     full = _full_circles(state, 0) | _full_circles(state, 1)
+    shown[_LINES] = 0
     for circle in range(CIRCLES):
         digit = 8 << 4 * circle
         is_golden = full & digit != 0
         shown[circle] = is_golden
-        shown[rings + circle] = is_golden
+        shown[_RINGS + circle] = is_golden
         if int(state.counting[0]) & digit == 0:
-            shown[studs + circle] = 1
+            shown[_STUDS + circle] = 1
         else:
-            shown[studs + circle] = 2 if int(state.counting[1]) & digit == 0 else 0
+            shown[_STUDS + circle] = 2 if int(state.counting[1]) & digit == 0 else 0
     for space in range(SPACES):
         is_dark = 1 - (int(state.light) >> space & 1)
         piece = DARK_PIECE * is_dark + MARKED * (marked >> space & 1)
-        shown[CIRCLES + space] = EMPTY_SPACE if int(state.empty) >> space & 1 else piece
+        is_empty = int(state.empty) >> space & 1
+        shown[_PIECES + space] = EMPTY_SPACE if is_empty else piece
+        shown[_NAMES + space] = NAME_ON_NONE if is_empty else is_dark
     is_on = state.outcome == ONGOING
-    pair = rings + CIRCLES
-    shown[pair] = int(state.forbidden) if is_on else NO_PAIR
+    for pair in range(PAIRS):
+        shown[_FORBIDDEN + pair] = int(is_on & (state.forbidden == pair))
     is_kind_told = is_on and tables.is_advanced and state.empty == 0
-    shown[pair + 1] = 1 + movement(tables, state) if is_kind_told else 0
+    shown[_SIGN] = 1 + movement(tables, state) if is_kind_told else 0
     for player in range(2):
-        shown[pair + 2 + player] = _left_to_place(state, player)
+        left = _left_to_place(state, player)
+        for piece in range(SPACES // 2):
+            shown[_LEFT + SPACES // 2 * player + piece] = int(piece < left)
 
 
 @rule

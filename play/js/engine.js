@@ -268,8 +268,8 @@ export class Game {
 
   /**
    * What people see and are told of the position; the scene (NAME.scene.json) says what it means.
-   * @returns {{shown: Int32Array, task: number, roles: number[], points: number[]}} the choice that
-   *   each slot shows, the mover's task, and each player's role and points, by number.
+   * @returns {{shown: Int32Array, task: number, roles: number[], points: number[]}} what each
+   *   slot shows, the mover's task, and each player's role and points, by number.
    */
   view() {
     const last = this.#actions.length ? this.#actions[this.#actions.length - 1] : -1;

@@ -32,7 +32,7 @@ class GameMemory(NamedTuple):
         planes: float32 [planes, cells], an observation.
         view_tables: the constants of the view, structured [1].
         before: the position before the last action, structured [1], where a picture marks that.
-        shown: int32 [slots], the choice that each slot of the scene shows.
+        shown: int32 [slots], what each slot of the scene shows, by number.
         facts: int32 [5], see `ludarium.envs.engine.views`.
         counts: int64 [5], outcomes of random games.
         line, next_action: what perft works with.

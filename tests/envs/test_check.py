@@ -64,7 +64,10 @@ def _with_handling(**changes: str) -> list[Change]:
     handling = ", ".join(f"{name}={value}" for name, value in parts.items())
     return [
         ("import Role, Scene", "import Handling, Role, Scene"),
-        ("slots, roles)", f"slots, roles, handling=Handling({handling}))"),
+        (
+            'in "XO"],\n        )',
+            f'in "XO"],\n            handling=Handling({handling}),\n        )',
+        ),
     ]
 
 
@@ -208,7 +211,7 @@ def test_a_view_that_the_compiler_refuses_is_told_in_two_lines(changed):
 
 
 def test_nothing_is_found_where_pieces_are_taken_in_hand(changed):
-    told = "[(np.arange(1, 18, 2), ['', 'the last'])]"
+    told = "[(np.arange(9, 18), ['', 'the last'])]"
     turns = _with_view("next_pose(tables, view, state, pose, way)", "pose")
     assert check_game(changed(turns, *_with_handling(told=told))(), games=3) == []
 
@@ -231,7 +234,7 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
         ([("tables.lines[line, k]", "tables.line[line, k]")],
          r"no attribute 'line' .line \d+ of rules.py, in _has_line"),
         ([("= state.cells[cell]\n        shown", "= state.cels[cell]\n        shown")],
-         "no attribute 'cels' .line 10 of view.py, in show"),
+         "no attribute 'cels' .line 12 of view.py, in show"),
         ([("= state.cells[cell]\n        shown", "= before.cels[cell]\n        shown")],
          "show fails: .* no attribute 'cels'"),
         ([("= state.cells[cell]\n        shown", "= view.marks[cell]\n        shown")],
@@ -267,19 +270,19 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
            "for cell in range(3)])\n\n    def scene")],
          r"action_spots has the shape \(3, 2\), not \(9, 2\)"),
         ([("def scene(self)", "def scene(self, state)")], "scene fails: TypeError"),
-        ([('["", "".join(last_mark(square))]', '["", last_mark(square)]')],
+        ([('["", last_mark(cell)]', '["", [last_mark(cell)]]')],
          "the scene has .* where a text must be"),
-        ([('["", "".join(last_mark(square))]', "[]")], r"slot \[1\] of the scene has no choice"),
-        ([('for symbol in "XO"]\n', 'for symbol in ""]\n')], "the scene has no roles"),
+        ([('["", last_mark(cell)]', "[]")], r"slot \[9\] of the scene has no shape"),
+        ([('for symbol in "XO"],\n', 'for symbol in ""],\n')], "the scene has no roles"),
         ([("= state.cells[cell]\n        shown", "= state.cells[cell] + 1\n        shown")],
          r"show for slot \d+ is 3, but there are 3 choices: 0 to 2 \(after \d plies"),
         ([("= int(cell == action)", "= -int(cell == action)")],
          r"show for slot \d+ is -1, but there are 2 choices: 0 to 1"),
-        ([("        shown[2 * cell + 1] = int(cell == action)\n", "")],
-         "show leaves slot 1 unwritten; it must write all 18 slots"),
-        ([("[2 * cell + 1]", "[2 * cell + 3]")],
-         "show fails: IndexError: .*line 11 of view.py, in show.; the scene has 18 slots"),
-        ([('slots.append(["", *(svg_text', 'slots.append([""]); slots.append(["", *(svg_text')],
+        ([("        shown[CELLS + cell] = int(cell == action)\n", "")],
+         "show leaves slot 9 unwritten; it must write all 18 slots"),
+        ([("[CELLS + cell]", "[CELLS + cell + 1]")],
+         "show fails: IndexError: .*line 13 of view.py, in show.; the scene has 18 slots"),
+        ([("slots=[*slots_at(places, marks)", "slots=[*slots_at(places * 2, marks)")],
          "show leaves slot 18 unwritten"),
         ([("int(cell == action)", "int(cell == action)\n    state.ply = 0")],
          "the view changes the position; it may write only into shown"),
@@ -288,7 +291,7 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
         (_with_handling(pose_of="np.zeros(3, int)"), "pose_of of the handling must have"),
         (_with_handling(slots="range(19)"), r"handling names slot \[18\], but there are 18 slots"),
         (_with_handling(slots="[1]"), r"people point at slot \[0\], which is not among the slots"),
-        (_with_handling(told="[(np.arange(1, 18, 2), ['one'])]"), "with a text for each of its ch"),
+        (_with_handling(told="[(np.arange(9, 18), ['one'])]"), "with a text for each of its ch"),
         ([*_with_handling(), _with_view("next_pose(tables, view, state, pose, way)", "pose + way")],
          r"next_pose takes the poses \[0\] of legal actions to \[1\] by a flip"),
         ([_with_view("word(tables, state, action)", "action + state.ply")],

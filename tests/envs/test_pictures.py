@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -81,7 +80,7 @@ def test_the_last_ply_is_told_and_marked(drawn_game: Game) -> None:
 
 def test_a_view_chooses_among_what_there_is(any_game: Game) -> None:
     scene = any_game.drawn_scene
-    choices = np.array([len(each) for each in scene.slots])
+    choices = np.array([slot.choices for slot in scene.slots])
     for seed in range(3):
         before, last_action = None, None
         for position, action in random_game(any_game, seed):
@@ -116,11 +115,11 @@ def test_onyx_shows_captured_stones_and_the_winning_chain() -> None:
     columns = [f"{file}{rank}" for rank in range(1, 7) for file in "da"]
     _, action, won = played(game, *columns[:-1])
     assert won.rewards == (1, -1)
-    gold = re.findall(
-        rf'<line x1="(.*?)" y1="(.*?)" x2="(.*?)" y2="(.*?)" stroke="{GOLD}"', won.svg()
-    )
-    column = [tuple(f"{x:.2f}" for x in game.action_spots()[3 + 6 * rank]) for rank in range(6)]
-    assert gold == [(*one, *other) for one, other in pairwise(column)]
+    line = rf'translate\((\S+) (\S+)\)"><path d="M0 0l(\S+) (\S+)" fill="none" stroke="{GOLD}"'
+    gold = np.array(re.findall(line, won.svg()), float)
+    column = game.action_spots()[3::6][:6]
+    assert gold[:, :2] == pytest.approx(column[1:], abs=0.01)
+    assert gold[:, 2:] == pytest.approx(-np.diff(column, axis=0), abs=0.01)
 
 
 def test_obelisk_shows_where_a_block_comes_to_rest() -> None:

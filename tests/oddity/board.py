@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ludarium.envs.board.picture import HEAD
-from ludarium.envs.board.scene import Role, Scene
+from ludarium.envs.board.scene import Role, Scene, Slot
 from ludarium.envs.engine.codec import CanonicalTurn
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.messages import quoted
@@ -72,7 +72,7 @@ class Oddity(Game):
             bottom=HEAD + 40 * HIGHEST + 20,
             ground=[f'<rect y="{HEAD:g}" width="{40 * PILES + 20}" height="5" fill="#886644"/>'],
             slots=[
-                ["", f'<circle cx="{40 * pile + 30}" cy="{HEAD + 40 * place + 30:g}" {counter}']
+                Slot(40 * pile + 30, HEAD + 40 * place + 30, ["", f"<circle {counter}"])
                 for pile in range(PILES)
                 for place in range(HIGHEST)
             ],

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ludarium.envs.board.grid import cell_name, draw_frame, read_cell, square_symmetries
-from ludarium.envs.board.picture import last_mark, svg_text
-from ludarium.envs.board.scene import Role, Scene
+from ludarium.envs.board.picture import last_mark, moved, square, svg_text
+from ludarium.envs.board.scene import Role, Scene, slots_at
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.rule import table_record
 
@@ -73,13 +73,13 @@ class TicTacToe(Game):
 
     def scene(self) -> Scene:
         frame = draw_frame(_SIDE, _SIDE, _PAPER)
-        ground, slots, side = frame.elements, [], frame.unit
-        for cell in range(CELLS):
-            x, y = frame.place(cell)
-            square = f'<rect x="{x - side / 2:g}" y="{y - side / 2:g}" '
-            square += f'width="{side:g}" height="{side:g}"'
-            ground.append(f'{square} fill="{_CELL}" stroke="{_INK}"/>')
-            slots.append(["", *(svg_text(x, y, symbol, 0.7 * side, _INK) for symbol in "XO")])
-            slots.append(["", "".join(last_mark(square))])
-        roles = [Role("", svg_text(0, 0, symbol, 50, _INK)) for symbol in "XO"]
-        return Scene(frame.bottom, ground, slots, roles)
+        places = [frame.place(cell) for cell in range(CELLS)]
+        cell, size = square(frame.unit), 0.7 * frame.unit
+        tile = f'{cell} fill="{_CELL}" stroke="{_INK}"/>'
+        marks = ["", *(svg_text(0, 0, symbol, size, _INK) for symbol in "XO")]
+        return Scene(
+            bottom=frame.bottom,
+            ground=[*frame.elements, *(moved(*place, tile) for place in places)],
+            slots=[*slots_at(places, marks), *slots_at(places, ["", last_mark(cell)])],
+            roles=[Role("", svg_text(0, 0, symbol, 50, _INK)) for symbol in "XO"],
+        )

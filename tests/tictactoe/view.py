@@ -2,10 +2,12 @@
 
 from ludarium.envs.engine.rule import rule
 
+from .rules import CELLS
+
 
 @rule
 def show(tables, view, before, state, action, shown):
     """The mark on each cell, and whether it is the last one."""
-    for cell in range(len(state.cells)):
-        shown[2 * cell] = state.cells[cell]
-        shown[2 * cell + 1] = int(cell == action)
+    for cell in range(CELLS):
+        shown[cell] = state.cells[cell]
+        shown[CELLS + cell] = int(cell == action)

@@ -9,6 +9,16 @@ const HELD_REACH = 150; // likewise, to where a piece in hand would come to rest
 const OVERLAP = 0.5; // share of the reach within which two places overlap
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+/** The SVG of what a slot shows by the number that the view has written, about the slot's place. */
+export function shapesOf(scene, slot, number) {
+  const kind = scene.kinds[scene.slots[slot][2]];
+  if (!kind.several) return scene.shapes[kind.shapes[number]];
+  return kind.shapes.map((shape, bit) => ((number >> bit) & 1 ? scene.shapes[shape] : "")).join("");
+}
+
+/** Where a slot is, as the transformation of an element about the origin. */
+export const placeOf = ([x, y]) => `translate(${x} ${y})`;
+
 const distance = ([x, y], [left, top]) => Math.hypot(x - left, y - top);
 
 /** A ring that shows on any colour. */
@@ -26,8 +36,8 @@ export class BoardView {
   #onAim;
   #scene = null;
   #parts = null;
-  #position = []; // which choice each slot shows in it
-  #shown = []; // which choice is drawn
+  #position = []; // what each slot shows in it, by number
+  #shown = []; // what is drawn
   #radius = 0; // of discs
   #reach = 0;
   #legal = []; // {action, text} that may be played and have a spot
@@ -78,7 +88,7 @@ export class BoardView {
     const names = ["under", "hints", "shares", "layers", "pick", "aim"];
     const [under, hints, shares, layers, pick, aim] = names.map(group(svg));
     ground.innerHTML = scene.ground;
-    slots.append(...scene.slots.map(() => el("svg:g")));
+    slots.append(...scene.slots.map((slot) => el("svg:g", { transform: placeOf(slot) })));
     this.#parts = { svg, slots: [...slots.children], under, hints, shares, layers, pick, aim };
     this.#shown = scene.slots.map(() => -1);
     this.#container.parentElement.style.setProperty("--aspect", width / height);
@@ -90,7 +100,7 @@ export class BoardView {
    * Draw a position.
    * @param {object} position
    * @param {object} position.node of the tree: another one ends what keys and clicks have begun.
-   * @param {ArrayLike<number>} position.shown which choice each slot shows.
+   * @param {ArrayLike<number>} position.shown what each slot shows, by number.
    * @param {{action: number, text: string}[]} position.legal the legal actions.
    * @param {boolean} position.mayPlay whether they may be played here and now.
    * @param {({fill: string, ink: string, text: string} | null)[]} position.discs by action.
@@ -144,11 +154,10 @@ export class BoardView {
     const fresh = [];
     this.#parts.slots.forEach((slot, number) => {
       slot.classList.toggle("ghost", changed.has(number));
-      const choice = this.#scene.slots[number][shown[number]];
-      if (choice === this.#shown[number]) return;
+      if (shown[number] === this.#shown[number]) return;
       if (fades && this.#shown[number] !== -1) fresh.push(slot);
-      this.#shown[number] = choice;
-      slot.innerHTML = this.#scene.choices[choice];
+      this.#shown[number] = shown[number];
+      slot.innerHTML = shapesOf(this.#scene, number, shown[number]);
       slot.classList.remove("fresh");
     });
     // One layout for all of them, so that their fades begin anew.

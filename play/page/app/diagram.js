@@ -1,5 +1,6 @@
 /** A start that the players agree on, set up by clicking: a picture of it, and a button on each place. */
 
+import { placeOf, shapesOf } from "./board.js";
 import { el } from "./dom.js";
 
 /**
@@ -35,8 +36,10 @@ export function diagramField({ engine, scene }, letters, changed) {
       [...letters].map((letter) => letter === kinds[0]),
     );
     const { shown } = game.view();
-    const slots = scene.slots.map((slot, number) => scene.choices[slot[shown[number]]]);
-    svg.innerHTML = scene.ground + slots.join("");
+    const drawn = scene.slots.map((slot, number) => {
+      return `<g transform="${placeOf(slot)}">${shapesOf(scene, number, shown[number])}</g>`;
+    });
+    svg.innerHTML = scene.ground + drawn.join("");
     buttons.forEach((button, place) => {
       const name = names[kinds.indexOf(letters[place])];
       button.setAttribute("aria-label", `${places[place]}: ${name}`);

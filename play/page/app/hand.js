@@ -72,7 +72,7 @@ export class Hand {
    * @param {object} position
    * @param {object} position.table
    * @param {object} position.node
-   * @param {ArrayLike<number>} position.shown which choice each slot shows.
+   * @param {ArrayLike<number>} position.shown what each slot shows, by number.
    * @param {{action: number, text: string}[]} position.legal
    * @param {boolean} position.mayPlay
    */
