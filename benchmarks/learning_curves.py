@@ -33,12 +33,13 @@ TESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "Obelisk": ("obelisk", {}),
     "Osiron, beginner's setup": ("osiron", {}),
     "Osiron, alternating setup": ("osiron", {"setup": "alternating"}),
+    "Osiron, advanced movement": ("osiron", {"movement": "advanced"}),
 }
 PARTS = ("shipped", "trained", "picture")
 SIMULATIONS = (0, 16, 100, 400, 800)
 _TRAINED = "Corso 5 x 5"
 _SHIPPED = "shipped"
-_COLOURS = ("#2f6690", "#c8553d", "#588157", "#8d6a9f", "#b08900", "#3a3a3a")
+_COLOURS = ("#2f6690", "#c8553d", "#588157", "#8d6a9f", "#b08900", "#3a3a3a", "#4fa3a5")
 _FAINT = "#d0ccc2"
 
 

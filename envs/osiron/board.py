@@ -456,7 +456,10 @@ class Osiron(Game):
                     Slot(x, y, pieces[_points_up(*place)])
                     for (x, y), place in zip(middles, PLACES, strict=True)
                 ),
-                *(Slot(x, y, _labels(n)) for (x, y), n in zip(middles, NAMES, strict=True)),
+                *(
+                    Slot(x, y, _labels(name, _points_up(*place)))
+                    for (x, y), name, place in zip(middles, NAMES, PLACES, strict=True)
+                ),
                 *slots_at(centres, ["", *(_stud(player) for player in (0, 1))]),
                 *slots_at(centres, ["", outlined(f'<circle r="{_UNIT:g}"', GOLD, 7)]),
                 *slots_at(_middles()[np.array(PAIR_ENDS)].mean(axis=1).tolist(), ["", _no_entry()]),
@@ -464,7 +467,7 @@ class Osiron(Game):
                 *_stock(),
             ],
             roles=[Role(name, _sample(player)) for player, name in enumerate(("light", "dark"))],
-            note="crossed: circle does not count" if may_exclude else "",
+            note="a cross: the circle does not count for that colour" if may_exclude else "",
             ends=self._ends(),
             diagram=Diagram("setup", "LD", ("light", "dark"), NAMES, _middles(), self.diagram),
         )
@@ -567,6 +570,7 @@ _GRADIENTS = svg_gradients(
 )
 _LABELS = ("#6d5f3d", "#c3cad5")
 _EMPTY_LABEL = "#3d2814"
+_LABEL_OFFSET = 34  # of an empty space's name from the middle, towards the tip
 _WIN = "#f7cf45"
 _INSET = 0.9  # size of a piece beside that of its space
 
@@ -655,9 +659,14 @@ def _pieces(points_up: bool) -> list[str]:
     return [*pieces, *(piece + last_mark(shape) for piece in pieces), ""]
 
 
-def _labels(name: str) -> list[str]:
-    """The name of a space on a light piece, on a dark one, and on none."""
-    return [svg_text(0, 0, name, SMALL_TEXT, ink) for ink in (*_LABELS, _EMPTY_LABEL)]
+def _labels(name: str, points_up: bool) -> list[str]:
+    """The name of a space on a light piece, on a dark one, and on none.
+
+    Without a piece it leaves the middle to what marks a placement there.
+    """
+    offset = -_LABEL_OFFSET if points_up else _LABEL_OFFSET
+    empty = svg_text(0, offset, name, SMALL_TEXT, _EMPTY_LABEL)
+    return [*(svg_text(0, 0, name, SMALL_TEXT, ink) for ink in _LABELS), empty]
 
 
 def _no_entry() -> str:

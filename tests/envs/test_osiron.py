@@ -7,6 +7,7 @@ options instead of the short run's, and a tenth of it with each other set of opt
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -1301,3 +1302,11 @@ def test_picture_shows_exclusions_last_exchange_and_winning_circle() -> None:
     position.play(action)
     picture = position.game.svg(position.state, action)
     assert (picture.count(f'stroke="{gold}"'), picture.count(marks)) == (2, 2)
+
+
+def test_names_of_empty_spaces_leave_the_middle_to_what_marks_a_placement() -> None:
+    scene = make_game("osiron", setup="empty").drawn_scene
+    for name in NAMES:
+        (shape,) = [slot.shapes[-1] for slot in scene.slots if f">{name}<" in slot.shapes[-1]]
+        (baseline,) = re.findall(r'y="([-\d.]+)"', shape)
+        assert abs(float(baseline)) > 20
