@@ -16,7 +16,7 @@ import numpy as np
 from numba import NumbaError
 
 from .messages import quoted, shortened
-from .rule import state_dtype
+from .rule import plain, state_dtype
 
 if TYPE_CHECKING:
     from .game import Game
@@ -202,7 +202,7 @@ def _faults_of_calls(module: ModuleType, calls: dict[str, int]) -> Iterator[str]
     for name, count in calls.items():
         function = getattr(module, name, None)
         if function is not None:
-            taken = getattr(function, "py_func", function).__code__.co_argcount
+            taken = plain(function).__code__.co_argcount
             if taken != count:
                 yield f"{name} takes {taken} arguments; it is called with {count}"
 

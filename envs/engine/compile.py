@@ -116,9 +116,8 @@ def _fill_in(rules: ModuleType, view: ModuleType | None) -> ModuleType:
     shown = {name: getattr(view, name, defaults[name]) for name in VIEWS}  # and not of the rules
     vars(filled_in).update(defaults | vars(rules) | shown)
     for name in (*_RULES, *VIEWS):
-        function = getattr(filled_in, name)
-        plain = getattr(function, "py_func", function)
-        setattr(filled_in, name, _COMPILE["leaf" if name in _RULES else "part"](plain))
+        function = rule_module.plain(getattr(filled_in, name))
+        setattr(filled_in, name, _COMPILE["leaf" if name in _RULES else "part"](function))
     return filled_in
 
 

@@ -5,6 +5,7 @@ CPU, numba-cuda), so inside it there is no allocation, no exception, no array ex
 recursion and no Python randomness; every integer is computed as a plain ``int``.
 """
 
+from collections.abc import Callable
 from functools import cache, partial
 
 import numpy as np
@@ -16,6 +17,12 @@ rule = partial(part, forceinline=True)
 
 #: The same for functions that are large, or called in many places: the compiler may decide.
 compiled = part
+
+
+def plain(function: Callable) -> Callable:
+    """The plain Python of a function that may be compiled."""
+    return getattr(function, "py_func", function)
+
 
 # state.outcome: how a game stands. Rewards are +1/-1, or 0/0 for the last two.
 ONGOING = 0

@@ -15,13 +15,13 @@ from .compile import VIEWS
 from .game import Game, Symmetries
 from .messages import shortened
 from .position import Position
-from .rule import DEFAULTS, ONGOING, TRUNCATED, seed_rng
+from .rule import DEFAULTS, ONGOING, TRUNCATED, plain, seed_rng
 from .views import FLIP, TURN
 
 if TYPE_CHECKING:
     from ..board.scene import Handling
 
-_DEFAULTS = {name: getattr(rule, "py_func", rule) for name, rule in DEFAULTS.items()}
+_DEFAULTS = {name: plain(rule) for name, rule in DEFAULTS.items()}
 _NOTHING = 777.0  # stands in an observation where nothing was written
 _UNWRITTEN = -777  # stands where the view has written no choice
 _IN_FULL = 3  # games in which views and texts are checked too, and which compiled code plays again

@@ -17,12 +17,7 @@ from typing import Any
 
 from ..engine.files import MEGABYTE, read_json_file
 from ..engine.messages import quoted
-
-#: A cube of a block: x, y, z, each at least 0; z counts upwards.
-Cube = tuple[int, int, int]
-
-SIDE = 3  # columns of a tower in each direction
-HEIGHT = 9  # of the rods, in cubes
+from .geometry import HEIGHT, SIDE, Cube, connected, shifted
 
 #: Colours that a block may have, and how each is painted: also of different lightness.
 COLOURS = {
@@ -211,34 +206,13 @@ def _checked_cubes(place: str, value: Any) -> tuple[Cube, ...]:
             f"{place}: it is {sizes[0]} x {sizes[1]} cubes and {sizes[2]} high, which does not "
             f"fit into a tower of {SIDE} x {SIDE}, {HEIGHT} high"
         )
-    loose = set(cubes) - _connected(cubes)
+    loose = set(cubes) - connected(cubes)
     if loose:
         raise ValueError(
             f"{place}: its cubes are not connected face to face; {list(min(loose))} does not "
             f"hang together with {list(cubes[0])}"
         )
     return shifted(cubes)
-
-
-def shifted(cubes: Sequence[Cube]) -> tuple[Cube, ...]:
-    """The same cubes in rising order, with least x, y and z 0."""
-    low_x, low_y, low_z = (min(axis) for axis in zip(*cubes, strict=True))
-    return tuple(sorted((x - low_x, y - low_y, z - low_z) for x, y, z in cubes))
-
-
-def _connected(cubes: Sequence[Cube]) -> set[Cube]:
-    """The cubes that hang together with the first."""
-    reached, waiting = {cubes[0]}, [cubes[0]]
-    while waiting:
-        x, y, z = waiting.pop()
-        for near in (
-            *((x - 1, y, z), (x + 1, y, z), (x, y - 1, z)),
-            *((x, y + 1, z), (x, y, z - 1), (x, y, z + 1)),
-        ):
-            if near in cubes and near not in reached:
-                reached.add(near)
-                waiting.append(near)
-    return reached
 
 
 def _check_keys(place: str, value: Any, keys: tuple[str, ...]) -> None:

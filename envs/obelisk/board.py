@@ -17,16 +17,21 @@ from ..engine.messages import quoted
 from ..engine.options import Clock, Option, ply_cap
 from ..engine.rule import ONGOING, table_record
 from . import picture, rules, terminal, view
-from .blocks import HEIGHT, SIDE, Catalogue, Cube, accept_blocks, catalogue
-from .placements import (
+from .blocks import Catalogue, accept_blocks, catalogue
+from .geometry import (
     COLUMNS,
+    HEIGHT,
     ORIENTATIONS,
     PLACEMENTS,
-    mirror_types,
+    SIDE,
+    column_images,
+    cubes_above,
+    mirror_images,
     moved,
     orientation_text,
     oriented,
     placements,
+    profiles,
 )
 from .rules import (
     ACTIONS_AFTER_TYPES,
@@ -43,7 +48,6 @@ from .rules import (
     TIMEOUT,
 )
 
-_FAR_ABOVE, _FAR_BELOW = 100, -100  # columns that a placement does not cover
 _HOURGLASS_CAP = 400
 _PLIES_OF_A_TURN = 7  # two chosen, one picked, two placed, two answers to flats
 # By phase.
@@ -136,12 +140,12 @@ class Obelisk(Game):
         self.state_dtype = rules.state_dtype(len(types), self.catalogue.pile_size, placed)
         self.log_fields = ("logged", "log")
         self.event_names = _EVENTS[: None if self.options["hourglass"] else -1]
-        underside, top = _profiles(self.placements)
+        underside, top = profiles(self.placements)
         stock = np.array([block.count for block in types], np.int8)
         self.tables = table_record(
             underside=underside,
             top=top,
-            above=_cubes_above(self.catalogue),
+            above=cubes_above([block.cubes for block in everything]),
             tallest=int(top.max()),
             value=np.array([block.value for block in everything], np.int8),
             stock=stock,
@@ -342,12 +346,15 @@ class Obelisk(Game):
         placement is numbered depends on the block: kind 0 is for positions without a block to
         place, kind ``t + 1`` for those where the mover places one of type ``t``.
         """
-        mirror = mirror_types(self.catalogue.types)
+        types = self.catalogue.types
+        mirror = mirror_images(
+            [block.cubes for block in types], [(block.value, block.count) for block in types]
+        )
         turns = [(own, other) for own in range(4) for other in range(4)]
         rows = [(False, *turn) for turn in turns]
         if mirror is not None:
             rows += [(True, *turn) for turn in turns]
-        same = list(range(len(self.catalogue.types)))
+        same = list(range(len(types)))
         images = {False: same, True: mirror or same}
         kinds = range(len(same) + 1)
         actions = [
@@ -376,7 +383,7 @@ class Obelisk(Game):
         types = len(images)
         image = np.arange(self.num_actions)
         image[:types] = images
-        image[types + BLACK : types + DECLINE] = types + BLACK + _column_images(mirrored, other)
+        image[types + BLACK : types + DECLINE] = types + BLACK + column_images(mirrored, other)
         if kind:
             block, image_block = kind - 1, images[kind - 1]
             number_of = {cubes: place for place, cubes in self.placements[image_block].items()}
@@ -397,7 +404,7 @@ class Obelisk(Game):
         for tower, turns in ((rules.OWN_TOWER, own), (rules.OTHER_TOWER, other)):
             for level in range(rules.LEVELS):
                 first = tower + COLUMNS * level
-                image[first : first + COLUMNS] = first + _column_images(mirrored, turns)
+                image[first : first + COLUMNS] = first + column_images(mirrored, turns)
         counts = [block.count for block in self.catalogue.types]
         slots = list(accumulate(counts, initial=0))  # where each type's features begin
         part = rules.PARTS_OF_CATALOGUE + self.catalogue.black.count
@@ -414,36 +421,6 @@ def _placement_text(place: int) -> str:
     """A placement in writing, such as ``place b2 r3f``."""
     orientation, column = divmod(place, COLUMNS)
     return f"place {cell_name(column, SIDE)} {orientation_text(orientation)}"
-
-
-def _column_images(mirrored: bool, quarters: int) -> np.ndarray:
-    """Where a symmetry of a tower takes each of its columns, int[9]."""
-    images = [moved((c % SIDE, c // SIDE, 0), quarters, mirrored) for c in range(COLUMNS)]
-    return np.array([SIDE * y + x for x, y, _ in images])
-
-
-def _profiles(all_placements: list[dict[int, frozenset[Cube]]]) -> tuple[np.ndarray, np.ndarray]:
-    """The tables ``underside`` and ``top``, int8[blocks, 72, 9]."""
-    shape = (len(all_placements), PLACEMENTS, COLUMNS)
-    underside, top = np.full(shape, _FAR_ABOVE, np.int8), np.full(shape, _FAR_BELOW, np.int8)
-    for block, places in enumerate(all_placements):
-        for place, cubes in places.items():
-            for x, y, z in cubes:
-                entry = block, place, SIDE * y + x
-                underside[entry] = min(underside[entry], z)
-                top[entry] = max(top[entry], z + 1)
-    return underside, top
-
-
-def _cubes_above(blocks: Catalogue) -> np.ndarray:
-    """The table ``above``, uint8[blocks, 2, 10]."""
-    above = np.zeros((len(blocks.everything), 2, HEIGHT + 1), np.uint8)
-    for number, block in enumerate(blocks.everything):
-        for flipped in (0, 1):
-            for _, _, z in oriented(block.cubes, 4 * flipped):
-                for rest in range(HEIGHT + 1):
-                    above[number, flipped, rest] += z + rest >= HEIGHT
-    return above
 
 
 def _largest_lead(blocks: Catalogue) -> int:

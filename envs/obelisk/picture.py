@@ -35,11 +35,14 @@ from ..board.picture import (
 )
 from ..board.scene import Handling, Role, Scene, Slot, slots_at
 from ..engine.rule import table_record
-from .blocks import COLOURS, HEIGHT, SIDE, Block, Cube
-from .placements import (
+from .blocks import COLOURS, Block
+from .geometry import (
     COLUMNS,
+    HEIGHT,
     ORIENTATIONS,
     PLACEMENTS,
+    SIDE,
+    Cube,
     after_flip,
     after_turn,
     orientation_text,
@@ -49,6 +52,7 @@ from .rules import BLACK, DECLINE, PICK_FIRST, PLACE
 from .view import (
     CUBE_SLOTS,
     CUBES,
+    HEIGHTS,
     HIGHEST,
     LANDING,
     MOST_HOLES,
@@ -56,7 +60,6 @@ from .view import (
     SHADES,
     STANDING,
 )
-from .view import HEIGHT as HEIGHT_SLOT
 
 if TYPE_CHECKING:
     from .board import Obelisk
@@ -175,7 +178,7 @@ def _handling(game: Obelisk) -> Handling:
     for player in (0, 1):
         left = _GAP + player * (_HALF + _GAP)
         for column, (x, y) in enumerate(_map_places(left + 240, HEAD + 62)):
-            from_above[HEIGHT_SLOT + COLUMNS * player + column] = x, y
+            from_above[HEIGHTS + COLUMNS * player + column] = x, y
         corner = _tower_corner(game, player)
         for rank, (i, j, k) in enumerate(_all_cubes(game), player * COLUMNS * _levels(game)):
             aside, up = _point(i + 0.5, j + 0.5, k + 0.5)

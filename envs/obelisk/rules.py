@@ -33,11 +33,9 @@ import numpy as np
 
 from ..engine import rule as engine
 from ..engine.rule import rule
+from .geometry import COLUMNS, HEIGHT, PLACEMENTS
 
-COLUMNS = 9
-RODS = 9  # height of the rods; a cube above it ends the game
-PLACEMENTS = 72
-HALF_OF_PLACEMENTS = 36  # the placements from here on are flipped
+HALF_OF_PLACEMENTS = PLACEMENTS // 2  # the placements from here on are flipped
 
 # The phases of a turn, in their order. The active player begins it.
 CHOOSE_FIRST, CHOOSE_SECOND, PICK, PLACE_ACTIVE, PLACE_PASSIVE, BLACK_ACTIVE, BLACK_PASSIVE = range(
@@ -64,7 +62,7 @@ NO_BLOCK = -1  # in an empty place of the building zone and in an empty hand
 
 # Observation: where each part begins. First the parts of fixed size; "own" is the observing
 # player's. A level of a tower is "the column is higher than k", for k = 0..9.
-LEVELS = RODS + 1
+LEVELS = HEIGHT + 1
 OWN_TOWER = 0
 OTHER_TOWER = OWN_TOWER + LEVELS * COLUMNS
 OWN_IS_FLAT = OTHER_TOWER + LEVELS * COLUMNS
@@ -208,7 +206,7 @@ def may_end(tables, state):
     for column in range(COLUMNS):
         highest = max(highest, int(state.heights[0, column]), int(state.heights[1, column]))
     is_over = (state.over[0] | state.over[1]) != 0
-    last_turn = is_over | (highest + tables.tallest > RODS) | (state.pile_blocks < 2)
+    last_turn = is_over | (highest + tables.tallest > HEIGHT) | (state.pile_blocks < 2)
     return (last_turn & (state.phase >= PLACE_PASSIVE)) | (state.ply + 1 >= tables.max_plies)
 
 
@@ -265,14 +263,18 @@ def is_flat(state, player):
 
 
 @rule
-def _put(tables, state, owner, block, placement):
-    """Let a block slide down the rods of the owner's tower, and count it there."""
+def resting_height(tables, heights, block, placement):
+    """How high a block comes to rest that slides down on columns of these heights [9]."""
     rest = 0
     for column in range(COLUMNS):
-        rest = max(
-            rest,
-            int(state.heights[owner, column]) - int(tables.underside[block, placement, column]),
-        )
+        rest = max(rest, int(heights[column]) - int(tables.underside[block, placement, column]))
+    return rest
+
+
+@rule
+def _put(tables, state, owner, block, placement):
+    """Let a block slide down the rods of the owner's tower, and count it there."""
+    rest = resting_height(tables, state.heights[owner], block, placement)
     for column in range(COLUMNS):
         before = int(state.heights[owner, column])
         after = max(before, rest + int(tables.top[block, placement, column]))

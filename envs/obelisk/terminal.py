@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -12,11 +13,10 @@ import numpy as np
 
 from ..board.grid import cell_name, read_cell
 from ..engine.messages import quoted
-from ..engine.rule import ONGOING
-from .blocks import HEIGHT, SIDE, Block, Cube
-from .placements import COLUMNS, orientation_text, oriented, own_orientations
-from .rest import Rest, come_to_rest
-from .rules import NO_BLOCK
+from ..engine.rule import ONGOING, plain
+from .blocks import Block
+from .geometry import COLUMNS, HEIGHT, SIDE, Cube, orientation_text, oriented, own_orientations
+from .rules import NO_BLOCK, resting_height
 
 if TYPE_CHECKING:
     from .board import Obelisk
@@ -176,6 +176,40 @@ def _heights(heights: np.ndarray) -> list[str]:
 # Where a block comes to rest.
 
 
+@dataclass(frozen=True)
+class _Rest:
+    """A block on a tower.
+
+    Attributes:
+        low, high: it stands from this height to that one.
+        lost: cells below it that can never be filled.
+        above: its cubes higher than the rods.
+        heights: of the columns afterwards.
+    """
+
+    low: int
+    high: int
+    lost: int
+    above: int
+    heights: np.ndarray
+
+    def __str__(self) -> str:
+        lost = f" -{self.lost}" if self.lost else ""
+        return f"{self.low}-{self.high}{'!' if self.above else ''}{lost}"
+
+
+def _come_to_rest(game: Obelisk, number: int, place: int, heights: np.ndarray) -> _Rest:
+    """Where a block slides down to that is put on columns of these heights."""
+    tables = game.tables[0]
+    low = plain(resting_height)(tables, heights, number, place)
+    underside, top = (
+        low + table[number, place].astype(int) for table in (tables.underside, tables.top)
+    )
+    lost = (underside - heights)[underside < top].sum()
+    above = sum(low + z >= HEIGHT for _, _, z in game.placements[number][place])
+    return _Rest(low, int(top.max()), int(lost), above, np.maximum(heights, top))
+
+
 def _where(game: Obelisk, state: np.record, words: list[str]) -> list[str]:
     """The answer to ``where``: of every placement, or of one."""
     if state.outcome != ONGOING:
@@ -189,16 +223,16 @@ def _where(game: Obelisk, state: np.record, words: list[str]) -> list[str]:
         raise ValueError("you have no block to place now; name one: where ID")
     block, heights = game.catalogue.everything[number], state.heights[player]
     if not words:
-        return _all_placements(block, heights, game.placements[number])
+        return _all_placements(game, number, heights)
     place = _placement_of(" ".join(words))
     if place not in game.placements[number]:
         raise ValueError(game.why_not_there(number, place))
-    rest = come_to_rest(heights, game.placements[number][place])
+    rest = _come_to_rest(game, number, place, heights)
     return [*_told(block, rest), *side_by_side([["now", *_heights(heights)],
                                                ["then", *_heights(rest.heights)]])]  # fmt: skip
 
 
-def _told(block: Block, rest: Rest) -> list[str]:
+def _told(block: Block, rest: _Rest) -> list[str]:
     lines = [f"{block.id} comes to rest at height {rest.low} and reaches up to {rest.high}"]
     if rest.lost:
         lines.append(f"{_counted(rest.lost, 'cell')} below it can never be filled")
@@ -210,22 +244,22 @@ def _told(block: Block, rest: Rest) -> list[str]:
     return lines
 
 
-def _all_placements(
-    block: Block, heights: np.ndarray, placements: dict[int, frozenset[Cube]]
-) -> list[str]:
+def _all_placements(game: Obelisk, number: int, heights: np.ndarray) -> list[str]:
     """A table: a row for each orientation, a column for each position."""
+    placements = game.placements[number]
     positions = sorted({place % COLUMNS for place in placements})
     rows = [["", *(cell_name(position, SIDE) for position in positions)]]
     for orientation in sorted({place // COLUMNS for place in placements}):
         row = [orientation_text(orientation)]
         for position in positions:
-            cubes = placements.get(COLUMNS * orientation + position)
-            row.append("" if cubes is None else str(come_to_rest(heights, cubes)))
+            place = COLUMNS * orientation + position
+            is_there = place in placements
+            row.append(str(_come_to_rest(game, number, place, heights)) if is_there else "")
         rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     title = (
-        f"{summary(block)}: the heights between which it would stand; -2: two cells below it "
-        f"are lost; !: above {HEIGHT}"
+        f"{summary(game.catalogue.everything[number])}: the heights between which it would stand; "
+        f"-2: two cells below it are lost; !: above {HEIGHT}"
     )
     lines = [
         "  ".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True)).rstrip()

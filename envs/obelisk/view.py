@@ -10,7 +10,7 @@ The slots of the picture, in the order in which they are drawn, for T types of b
     PILE                the blocks in the pile
     STANDING            [2] whether a tower is over the top, or flat
     HAND, HAND_MARK     [2] the block that each player has to place, 1 + type; the last action
-    HIGHEST, HEIGHT     [2, 9] columns from above: 1 + colour of the highest cube; the height, and
+    HIGHEST, HEIGHTS    [2, 9] columns from above: 1 + colour of the highest cube; the height, and
                         L + 1 more where it is written in light letters
     CUBES               [2, 9 L, 2] the cubes, each with its edges, the nearest last
 
@@ -27,36 +27,32 @@ in an edge: first those that have two visible sides, then those with the visible
 
 from ..engine.rule import ONGOING, rule
 from ..engine.views import TURN
+from .geometry import COLUMNS, HEIGHT, ORIENTATIONS, PLACEMENTS, SIDE
 from .rules import (
     BLACK_ACTIVE,
-    COLUMNS,
     DECLINE,
     NO_BLOCK,
     PICK_FIRST,
     PLACE,
     PLACE_ACTIVE,
-    PLACEMENTS,
-    RODS,
     is_flat,
+    resting_height,
 )
-
-_SIDE = 3
-_ORIENTATIONS = 8
 
 BAND = 0
 BLACK_LEFT = 1
 ZONE = 2
 ZONE_MARK = ZONE + 2
 TILE = ZONE_MARK + 2
-LANDING = TILE + _ORIENTATIONS
+LANDING = TILE + ORIENTATIONS
 REACHED = LANDING + PLACEMENTS
 PILE = REACHED + PLACEMENTS
 STANDING = PILE + 1
 HAND = STANDING + 2
 HAND_MARK = HAND + 2
 HIGHEST = HAND_MARK + 2
-HEIGHT = HIGHEST + 2 * COLUMNS
-CUBES = HEIGHT + 2 * COLUMNS
+HEIGHTS = HIGHEST + 2 * COLUMNS
+CUBES = HEIGHTS + 2 * COLUMNS
 
 # Choices of ``LANDING`` where a block can be placed: 1 + the holes, or that it is over the top.
 MOST_HOLES = 4  # that are told apart
@@ -187,30 +183,21 @@ def _show_landing_places(tables, view, state, shown):
         owner = 1 - owner
         block = len(state.pile)
     shown[BAND] = 1 + owner
+    heights = state.heights[owner]
     for placement in range(PLACEMENTS):
-        rest = _rest(tables, shown, owner, block, placement)
+        rest = resting_height(tables, heights, block, placement)
         reached = 0
         holes = 0
         for column in range(COLUMNS):
             if view.filled[block, placement, column]:
-                below = shown[HEIGHT + COLUMNS * owner + column]
                 reached = max(reached, rest + int(tables.top[block, placement, column]))
-                holes += rest + int(tables.underside[block, placement, column]) - below
+                underside = rest + int(tables.underside[block, placement, column])
+                holes += underside - int(heights[column])
         if reached > 0:
-            is_over = reached > RODS
+            is_over = reached > HEIGHT
             shown[TILE + placement // COLUMNS] = 1 + block
             shown[LANDING + placement] = OVER_THE_TOP if is_over else 1 + min(holes, MOST_HOLES)
             shown[REACHED + placement] = reached
-
-
-@rule
-def _rest(tables, shown, owner, block, placement):
-    """The height at which a block comes to rest; columns are as high as their slots say."""
-    rest = 0
-    for column in range(COLUMNS):
-        height = int(shown[HEIGHT + COLUMNS * owner + column])
-        rest = max(rest, height - int(tables.underside[block, placement, column]))
-    return rest
 
 
 @rule
@@ -224,13 +211,14 @@ def _build_towers(tables, view, state, shown):
         owner = int(state.log[number]) % 2
         placement = int(state.log[number]) // 2 % PLACEMENTS
         block = int(state.log[number]) // 2 // PLACEMENTS
-        rest = _rest(tables, shown, owner, block, placement)
+        heights = shown[HEIGHTS + COLUMNS * owner : HEIGHTS + COLUMNS * (owner + 1)]
+        rest = resting_height(tables, heights, block, placement)
         for column in range(COLUMNS):
             filled = int(view.filled[block, placement, column])
-            for z in range(RODS):
+            for z in range(HEIGHT):
                 if filled >> z & 1:
                     shown[_cube(view, owner, rest + z, column)] = number + 1
-                    shown[HEIGHT + COLUMNS * owner + column] = rest + z + 1
+                    heights[column] = rest + z + 1
                     shown[HIGHEST + COLUMNS * owner + column] = 1 + int(view.colour[block])
 
 
@@ -264,12 +252,12 @@ def _draw_outlines(view, shown, newest):
 @rule
 def _beyond(view, shown, owner, level, column, side):
     """The number of the block beyond a side of a cube, 0 if there is none."""
-    x = column % _SIDE + int(view.step[side, 0])
-    y = column // _SIDE + int(view.step[side, 1])
+    x = column % SIDE + int(view.step[side, 0])
+    y = column // SIDE + int(view.step[side, 1])
     z = level + int(view.step[side, 2])
-    inside = (min(x, y, z) >= 0) & (max(x, y) < _SIDE) & (z < len(view.rank))
+    inside = (min(x, y, z) >= 0) & (max(x, y) < SIDE) & (z < len(view.rank))
     if inside:
-        return int(shown[_cube(view, owner, z, _SIDE * y + x)])
+        return int(shown[_cube(view, owner, z, SIDE * y + x)])
     return 0
 
 
@@ -285,9 +273,9 @@ def _paint(view, state, shown):
                     block = int(state.log[number]) // 2 // PLACEMENTS
                     colour = SHADES * int(view.colour[block]) + number % SHADES
                     shown[cube] = FIRST_COLOUR + colour
-                elif level < RODS:
+                elif level < HEIGHT:
                     shown[cube] = ROD
             column_slot = COLUMNS * owner + column
             colour = int(shown[HIGHEST + column_slot]) - 1
             if colour >= 0 and view.is_dark[colour]:
-                shown[HEIGHT + column_slot] += len(view.rank) + 1
+                shown[HEIGHTS + column_slot] += len(view.rank) + 1

@@ -31,9 +31,13 @@ from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED
 from ludarium.envs.engine.views import FLIP, TURN
 from ludarium.envs.obelisk import Obelisk, rules, view
 from ludarium.envs.obelisk import __file__ as room
-from ludarium.envs.obelisk.blocks import Cube
-from ludarium.envs.obelisk.placements import mirror_types, oriented, own_orientations, placements
-from ludarium.envs.obelisk.rest import come_to_rest
+from ludarium.envs.obelisk.geometry import (
+    Cube,
+    mirror_images,
+    oriented,
+    own_orientations,
+    placements,
+)
 from tests.games import random_game, slow_but
 from tests.references.agreement import assert_same, play_beside
 from tests.references.obelisk import ReferenceObelisk, Tower
@@ -260,7 +264,8 @@ def test_default_blocks_differ_from_each_other() -> None:
 def test_default_catalogue_is_mirror_closed() -> None:
     types = make_game("obelisk").catalogue.types  # type: ignore[attr-defined]
     ids = [each.id for each in types]
-    mirror = mirror_types(types)
+    worths = [(each.value, each.count) for each in types]
+    mirror = mirror_images([each.cubes for each in types], worths)
     assert mirror is not None
     images = {ids[number]: ids[image] for number, image in enumerate(mirror) if number != image}
     left = {name for name in images if "left" in name}
@@ -723,6 +728,22 @@ def test_heights_and_points_are_those_of_the_cubes(position: Position) -> None:
     assert not position.state.log[position.state.logged :].any()
 
 
+def where_it_rests(position: Position, owner: int, cubes: frozenset[Cube]) -> dict[str, Any]:
+    """Where a block comes to rest on a tower of the reference, and what is below and above it."""
+    tower = towers_of_the_log(position)[owner]
+    heights = tower.heights()
+    placed = tower.drop("it", 0, cubes)
+    lowest = {
+        3 * y + x: min(c for a, b, c in placed.cubes if (a, b) == (x, y)) for x, y, _ in cubes
+    }
+    return {
+        "cubes": placed.cubes,
+        "high": 1 + max(z for _, _, z in placed.cubes),
+        "lost": sum(z - heights[column] for column, z in lowest.items()),
+        "is_above": placed.cubes_above > 0,
+    }
+
+
 def slots_of_cubes(position: Position, action: int | None = None) -> np.ndarray:
     """What the picture shows of each cube, and its edges, int32[2, levels, 9, 2]."""
     game = position.game
@@ -805,9 +826,9 @@ def test_the_picture_has_the_places_where_a_block_can_land(position: Position) -
         if place not in legal or place not in game.placements[blocks]:
             assert told == (0, 0)
             continue
-        rest = come_to_rest(state.heights[owner], game.placements[blocks][place])
-        below = 1 + min(rest.lost, view.MOST_HOLES)
-        assert told == (rest.high, view.OVER_THE_TOP if rest.above else below)
+        rest = where_it_rests(position, owner, game.placements[blocks][place])
+        below = 1 + min(rest["lost"], view.MOST_HOLES)
+        assert told == (rest["high"], view.OVER_THE_TOP if rest["is_above"] else below)
         assert shown[view.TILE + place // 9] == 1 + blocks
 
 
@@ -864,7 +885,7 @@ def test_a_preview_shows_where_a_block_comes_to_rest(position: Position) -> None
         if handling.pose_of[action] < 0:
             continue
         cubes = game.placements[block][action - first]
-        rest = come_to_rest(position.state.heights[owner], cubes)
+        rest = where_it_rests(position, owner, cubes)
         after = position.copy()
         after.play(action)
         changed = game.shown(after.state, action, position.state) != shown
@@ -873,9 +894,9 @@ def test_a_preview_shows_where_a_block_comes_to_rest(position: Position) -> None
             for drawing in handling.drawings
         )
         columns = {3 * y + x for x, y, _ in cubes}
-        assert set(from_above) == {view.HEIGHT + 9 * owner + column for column in columns}
+        assert set(from_above) == {view.HEIGHTS + 9 * owner + column for column in columns}
         ranks = game.view_tables[0].rank
-        stands = {9 * len(ranks) * owner + int(ranks[rest.low + z, 3 * y + x]) for x, y, z in cubes}
+        stands = {9 * len(ranks) * owner + int(ranks[z, 3 * y + x]) for x, y, z in rest["cubes"]}
         assert set(from_a_corner) == {view.CUBES + view.CUBE_SLOTS * rank for rank in stands}
         left, top, width, height = corners[owner]
         for x, y in (*from_above.values(), *from_a_corner.values()):
@@ -884,10 +905,13 @@ def test_a_preview_shows_where_a_block_comes_to_rest(position: Position) -> None
         height_told, holes_told = (
             texts[shown[slots[action]]] for slots, texts in handling.told if slots[action] >= 0
         )
-        assert height_told == ("over the top" if rest.above else f"reaches {rest.high} of 9")
-        if not rest.above:
-            number = {0: "no hole", 1: "1 hole"}.get(rest.lost, f"{min(rest.lost, 4)} holes")
-            assert holes_told == f"leaves {number}{' or more' if rest.lost >= 4 else ''}"
+        assert height_told == (
+            "over the top" if rest["is_above"] else f"reaches {rest['high']} of 9"
+        )
+        if not rest["is_above"]:
+            lost = rest["lost"]
+            number = {0: "no hole", 1: "1 hole"}.get(lost, f"{min(lost, 4)} holes")
+            assert holes_told == f"leaves {number}{' or more' if lost >= 4 else ''}"
 
 
 @many_positions
