@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .engine.game import Game, Symmetries
 from .engine.options import Option
 from .engine.position import Position
+from .engine.spec import Spec
 from .engine.trial import check_game
 from .faces import GameModule, from_record, install_faces, make, make_raw, register_game
 from .registry import GAMES, make_game
@@ -46,6 +47,7 @@ __all__ = [
     "Game",
     "Option",
     "Position",
+    "Spec",
     "Symmetries",
     "check_game",
     "from_record",

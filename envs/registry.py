@@ -128,7 +128,7 @@ def _check_class(game: Any) -> None:
     if inspect.isabstract(game):
         missing = ", ".join(sorted(game.__abstractmethods__))
         raise ValueError(f"{_path(game)} lacks methods of a game: {missing}")
-    absent = [name for name in ("name", "title", "summary", "rules") if not hasattr(game, name)]
+    absent = [name for name in ("name", "rules") if not hasattr(game, name)]
     if absent:
         raise ValueError(f"{_path(game)} lacks class attributes of a game: {', '.join(absent)}")
     if not _NAME.fullmatch(game.name):

@@ -2,7 +2,8 @@
 
 Configuration keys come from ``configs/schema.py``: sections, defaults and what is accepted from the
 models, meanings from their docstrings, where ``key``: text explains a key. Metrics come from
-``training/runs/metrics.py``. A test fails where a page is not what this program would write.
+``training/runs/metrics.py``, functions of games from ``envs/engine/hooks.py``. A test fails where a
+page is not what this program would write.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from msgspec import NODEFAULT, Meta
 from msgspec.structs import FieldInfo, fields
 
 from ludarium.configs.schema import ALGORITHMS, AlphaZeroConfig, Section, TrainingConfig
+from ludarium.envs.engine.hooks import HOOKS
+from ludarium.envs.engine.spec import Spec
 from ludarium.training.runs.metrics import GROUPS
 
 GUIDE = Path(__file__).resolve().parents[1] / "guide"
@@ -162,7 +165,37 @@ def metrics_page() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"configuration.md": configuration_page, "metrics.md": metrics_page}
+def hooks_page() -> str:
+    """The page of all functions that a game may have, and of its spec."""
+    parts = [
+        "# Functions of a game\n\n" + _MADE.format(source="envs/engine/hooks.py and spec.py"),
+        "[A new game](new-game.md) has the first four. They are decorated with `rule` of "
+        "`ludarium.envs.engine.rule`, and compiled.\n",
+    ]
+    titles = {"rules": "`rules.py`: the game", "view": "`view.py`: what people see"}
+    for module, title in titles.items():
+        rows = [
+            f"| `{hook.name}({', '.join(hook.arguments)})` | {hook.does} |"
+            for hook in HOOKS
+            if hook.module == module
+        ]
+        parts.append(f"## {title}\n\n" + _table(("function", "does"), rows))
+    entries = re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |\Z)", _attributes(Spec), re.S | re.M)
+    rows = [f"| `{name}` | {' '.join(text.split()).replace('``', '`')} |" for name, text in entries]
+    parts.append("## The spec\n\n" + _table(("of a `Spec`", "what"), rows))
+    return "\n".join(parts)
+
+
+def _attributes(kind: type) -> str:
+    """The part of a docstring that explains the attributes."""
+    return (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
+
+
+PAGES = {
+    "configuration.md": configuration_page,
+    "metrics.md": metrics_page,
+    "hooks.md": hooks_page,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -22,6 +22,7 @@ from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
 from ..engine.rule import table_record
+from ..engine.spec import Spec
 from . import rules, view
 from .rules import DYE, MARBLE, NUM_PLANES, OPEN
 
@@ -51,27 +52,27 @@ class Corso(Game):
     rules: ClassVar = rules
     view: ClassVar = view
 
-    def setup(self) -> None:
+    def setup(self) -> Spec:
         size: int = self.options["size"]
         cells = size**2
         self.size = size
-        self.state_dtype = rules.state_dtype(cells)
-        self.tables = table_record(
-            neighbours=orthogonal_neighbours(size, size),
-            owner=np.array([0, 1, -1, 1, -1], np.int8),
+        names = [cell_name(cell, size) for cell in range(cells)]
+        return Spec(
+            state_dtype=rules.state_dtype(cells),
+            tables=table_record(
+                neighbours=orthogonal_neighbours(size, size),
+                owner=np.array([0, 1, -1, 1, -1], np.int8),
+            ),
+            action_names=names,
+            observation_names=_PLANE_NAMES,
+            board=(size, size),
+            max_plies=cells,  # README.md has the proof
+            max_score=cells,
+            binary_observation=True,
+            action_places=np.arange(cells),
+            words=[*names, *(f"{name}!" for name in names)],
+            event_names=_EVENTS,
         )
-        self.num_actions = cells
-        self.action_names = [cell_name(cell, size) for cell in range(cells)]
-        self.observation_shape = (NUM_PLANES, size, size)
-        self.observation_names = _PLANE_NAMES
-        self.max_score = cells
-        self.action_places = np.arange(cells)
-        self.binary_observation = True
-        self.max_plies = cells  # README.md has the proof
-        self.has_owners = True
-        self.event_names = _EVENTS
-        self.words = [*self.action_names, *(f"{name}!" for name in self.action_names)]
-        self.has_points = True
 
     def text_to_action(self, state: np.record, text: str) -> int:
         match = re.fullmatch(r"([a-z][0-9]+)(!?)", text)
@@ -122,16 +123,7 @@ class Corso(Game):
         return ", ".join(_TEXT_SYMBOLS[content + player] for content in (MARBLE, DYE))
 
     def symmetries(self) -> Symmetries:
-        cells = square_symmetries(self.size)
-        planes = np.arange(NUM_PLANES)[None, :, None] * self.num_actions
-        return Symmetries(
-            actions=cells,
-            observation=(planes + cells[:, None, :]).reshape(len(cells), -1),
-        )
-
-    def action_spots(self) -> np.ndarray:
-        frame = draw_frame(self.size, self.size, _BOARD)
-        return np.array([frame.place(cell) for cell in range(self.num_actions)])
+        return Symmetries.of_board(square_symmetries(self.size), NUM_PLANES)
 
     def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)

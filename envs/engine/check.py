@@ -1,149 +1,145 @@
 """Checks of a new game: some run whenever a game is made, others play it (`check_game`).
 
-`check_description`, `check_rules` and `check_view` neither compile nor play anything, and take less
-than a millisecond; every `Game` runs them when it is made.
+`check_spec` and `check_hooks` neither compile nor play anything, and take less than a millisecond;
+every `Game` runs them when it is made.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from math import prod
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import NumbaError
 
+from .hooks import HOOKS
 from .messages import quoted, shortened
 from .rule import plain, state_dtype
+from .spec import Spec
 
 if TYPE_CHECKING:
     from .game import Game
 
-#: How many arguments the functions of a game's modules are called with.
-_RULES = {
-    **dict.fromkeys(("score", "may_end"), 2),
-    **dict.fromkeys(("init", "is_legal", "step", "is_turned", "set_up"), 3),
-    "observe": 4,
-}
-_VIEW = {
-    **dict.fromkeys(("task", "pass_turn"), 2),
-    **dict.fromkeys(("word", "role", "points", "owner"), 3),
-    "at_hand": 4,
-    "next_pose": 5,
-    "show": 6,
-}
-_NEEDED = ("init", "is_legal", "step", "observe")
 _MOST_ACTIONS = 2**15 - 1  # search trees store action numbers in two bytes
 _MOST_PLIES = 2**31 - 1
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # numba's messages have colours where colorama is there
-_WHOLE_NUMBERS = {
-    "num_actions": (1, _MOST_ACTIONS),
-    "max_plies": (1, _MOST_PLIES),
-    "max_score": (0, _MOST_PLIES),
-}
-_FLAGS = ("binary_observation", "random_start", "has_owners", "has_points")
 
 
-# What `setup` has set.
+# What `setup` has returned.
 
 
-def check_description(game: Game) -> None:
-    """Check the attributes of a game, as far as they can be checked without its rules.
+def check_spec(game: Game, spec: Any) -> None:
+    """Check the spec of a game, as far as it can be checked without the rules.
 
     Raises:
-        ValueError: one is missing, or does not fit the others; the message says which and how.
+        ValueError: something does not fit; the message says what and how.
     """
-    for fault in _faults_of_description(game):
+    for fault in _faults_of_spec(game, spec):
         raise ValueError(f"{game.name}: {fault}")
 
 
-def _faults_of_description(game: Game) -> Iterator[str]:
-    names = ("state_dtype", "tables", "action_names", "observation_shape", "observation_names")
-    for name in (*names, *_WHOLE_NUMBERS, *_FLAGS):
-        if not hasattr(game, name):
-            yield f"setup does not set {name}"
-    for name, (least, most) in _WHOLE_NUMBERS.items():
-        value = getattr(game, name)
-        if type(value) is not int or not least <= value <= most:
-            yield f"{name} is {quoted(value)}; it must be an integer from {least} to {most:,}"
-    for name in _FLAGS:
-        if type(getattr(game, name)) is not bool:
-            yield f"{name} is {quoted(getattr(game, name))}; it must be True or False"
-    shape = game.observation_shape
-    is_shape = isinstance(shape, tuple) and len(shape) in (1, 3)
-    if not is_shape or not all(type(size) is int and size > 0 for size in shape):
-        yield f"observation_shape is {quoted(shape)}; write (planes, height, width) or (features,)"
-    yield from _faults_of_names("action_names", game.action_names, game.num_actions, "actions")
-    entries = "planes" if len(shape) == 3 else "features"
-    yield from _faults_of_names("observation_names", game.observation_names, shape[0], entries)
-    events = game.event_names
-    number = len(events) if isinstance(events, Sequence) else 0
-    yield from _faults_of_names("event_names", events, number, "events")
+def _faults_of_spec(game: Game, spec: Any) -> Iterator[str]:
+    if not isinstance(spec, Spec):
+        yield f"setup returns {quoted(spec)}; it must return a Spec"
+    for name, least in (("max_plies", 1), ("max_score", 0)):
+        value = getattr(spec, name)
+        if type(value) is not int or not least <= value <= _MOST_PLIES:
+            must = f"it must be an integer from {least} to {_MOST_PLIES:,}"
+            yield f"{name} is {quoted(value)}; {must}"
+    for name in ("binary_observation", "random_start"):
+        if type(getattr(spec, name)) is not bool:
+            yield f"{name} is {quoted(getattr(spec, name))}; it must be True or False"
+    board = spec.board
+    is_board = isinstance(board, tuple) and len(board) == 2
+    if board is not None and not (is_board and all(type(n) is int and n > 0 for n in board)):
+        yield f"board is {quoted(board)}; write (height, width), or None for a row of features"
+    for name in ("action_names", "observation_names", "event_names"):
+        yield from _faults_of_names(name, getattr(spec, name))
+    actions = len(spec.action_names)
+    if not 1 <= actions <= _MOST_ACTIONS:
+        yield f"there are {actions} actions; there must be 1 to {_MOST_ACTIONS:,}"
+    if not spec.observation_names:
+        yield "observation_names is empty; an observation has a plane or a feature"
     for name in ("words", "tasks"):
-        yield from _faults_of_texts(name, getattr(game, name))
-    yield from _faults_of_clock(game)
-    yield from _faults_of_records(game)
-    yield from _faults_of_places(game)
-    if game.has_owners and len(shape) != 3:
-        yield "has_owners is True, but cells have owners only on a board (planes, height, width)"
+        yield from _faults_of_texts(name, getattr(spec, name))
+    if not spec.tasks:
+        yield "tasks is empty; it must have a text"
+    yield from _faults_of_clock(game, spec)
+    yield from _faults_of_records(spec)
+    yield from _faults_of_places(spec)
+    yield from _faults_of_turn(spec)
+    if hasattr(game.view, "owner") and spec.board is None:
+        yield "its view has a function owner, but cells have owners only on a board"
 
 
-def _faults_of_clock(game: Game) -> Iterator[str]:
+def _faults_of_turn(spec: Spec) -> Iterator[str]:
+    turn = spec.canonical_turn
+    if turn is None:
+        return
+    cells = prod(spec.board) if spec.board else len(spec.observation_names)
+    actions = len(spec.action_names)
+    if len(turn.cells) != cells or len(turn.actions) != actions:
+        yield (
+            f"its canonical turn is of {len(turn.cells)} cells and {len(turn.actions)} actions, "
+            f"but there are {cells} and {actions}"
+        )
+    if turn.upright not in spec.observation_names:
+        yield f"its canonical turn is told by {quoted(turn.upright)}, which is not observed"
+
+
+def _faults_of_clock(game: Game, spec: Spec) -> Iterator[str]:
     clock = game.clock
     if clock is None:
         return
     if game.options.get(clock.option) not in (True, False):
         yield f"its clock has the option {quoted(clock.option)}, which must be True or False"
-    if clock.action not in game.action_names:
+    if clock.action not in spec.action_names:
         yield f"its clock plays {quoted(clock.action)}, which is no action"
 
 
 def _faults_of_texts(title: str, texts: Any) -> Iterator[str]:
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         yield f"{title} is {quoted(texts)}; it must be a list of texts"
-    if not texts:
-        yield f"{title} is empty; it must have a text"
 
 
-def _faults_of_names(title: str, names: Any, count: int, what: str) -> Iterator[str]:
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        yield f"{title} is {quoted(names)}; it must be a list of texts"
-    if len(names) != count:
-        yield f"{title} are {len(names)}, but there are {count} {what}"
+def _faults_of_names(title: str, names: Any) -> Iterator[str]:
+    yield from _faults_of_texts(title, names)
     if len(set(names)) != len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         yield f"{title} has {quoted(twice)} twice; every name must differ"
 
 
-def _faults_of_records(game: Game) -> Iterator[str]:
-    dtype, common = game.state_dtype, state_dtype()
+def _faults_of_records(spec: Spec) -> Iterator[str]:
+    dtype, common = spec.state_dtype, state_dtype()
     if not isinstance(dtype, np.dtype) or dtype.names is None:
         yield f"state_dtype is {quoted(dtype)}; make it with engine.rule.state_dtype(...)"
     fields = dict(dtype.fields or {})
     if any(name not in fields or fields[name][0] != common[name] for name in common.names or ()):
         yield "state_dtype lacks ply, mover or outcome; make it with engine.rule.state_dtype(...)"
     for name in ("tables", "view_tables"):
-        tables = getattr(game, name)
-        if not isinstance(tables, np.ndarray) or tables.shape != (1,):
+        tables = getattr(spec, name)
+        is_record = isinstance(tables, np.ndarray) and tables.shape == (1,)
+        if tables is not None and not is_record:
             yield f"{name} is {quoted(tables)}; make it with engine.rule.table_record(...)"
-    for name in game.log_fields:
+    for name in spec.log_fields:
         if name not in fields or name in (common.names or ()):
             yield f"log_fields names {quoted(name)}; the game's own fields are " + ", ".join(
                 field for field in fields if field not in (common.names or ())
             )
 
 
-def _faults_of_places(game: Game) -> Iterator[str]:
-    places = game.action_places
+def _faults_of_places(spec: Spec) -> Iterator[str]:
+    places = spec.action_places
     if places is None:
         return
-    if not isinstance(places, np.ndarray) or places.shape != (game.num_actions,):
-        yield f"action_places is {quoted(places)}; it must be an array of num_actions numbers"
+    if not isinstance(places, np.ndarray) or places.shape != (len(spec.action_names),):
+        yield f"action_places is {quoted(places)}; it must be an array of a number for each action"
     if not np.issubdtype(places.dtype, np.integer) or (places < -1).any():
         yield "action_places must be whole numbers, -1 for an action without a place"
-    if len(game.observation_shape) != 3:
+    if spec.board is None:
         yield "action_places are places on a board, and the observation is none"
     on_board = places[places >= 0]
     if len(np.unique(on_board)) != len(on_board):
@@ -159,52 +155,32 @@ def _faults_of_places(game: Game) -> Iterator[str]:
 # The functions of the rules and of the view.
 
 
-def check_rules(game: Game) -> None:
-    """Check the functions of a game's rules.
+def check_hooks(game: Game, spec: Spec) -> None:
+    """Check the functions of a game's rules and of its view.
 
     Raises:
-        ValueError: one is missing or takes another number of arguments.
+        ValueError: one is missing, takes other arguments, or lacks what goes with it.
     """
-    for fault in _faults_of_rules(game):
-        raise ValueError(f"the rules of {game.name}: {fault}")
+    for fault in _faults_of_hooks(game, spec):
+        raise ValueError(f"{game.name}: {fault}")
 
 
-def check_view(game: Game) -> None:
-    """Check the functions of a game's view.
-
-    Raises:
-        ValueError: one takes another number of arguments, or ``points`` and ``has_points`` do not
-            go together.
-    """
-    for fault in _faults_of_view(game):
-        raise ValueError(f"the view of {game.name}: {fault}")
-
-
-def _faults_of_rules(game: Game) -> Iterator[str]:
-    for name in _NEEDED:
-        if not hasattr(game.rules, name):
-            yield f"there is no function {name}"
-    yield from _faults_of_calls(game.rules, _RULES)
-
-
-def _faults_of_view(game: Game) -> Iterator[str]:
-    counts = hasattr(game.view, "points")
-    if game.has_points and not counts:
-        yield "has_points is True, but there is no function points"
-    if counts and not game.has_points:
-        yield "there is a function points, but has_points is False; set it in setup"
-    if game.view is not None:
-        yield from _faults_of_calls(game.view, _VIEW)
-
-
-def _faults_of_calls(module: ModuleType, calls: dict[str, int]) -> Iterator[str]:
-    """Functions that take another number of arguments than they are called with."""
-    for name, count in calls.items():
-        function = getattr(module, name, None)
-        if function is not None:
+def _faults_of_hooks(game: Game, spec: Spec) -> Iterator[str]:
+    for hook in HOOKS:
+        function = hook.of(game.rules, game.view)
+        if function is None:
+            yield f"its {hook.module} have no function {hook.name}"
+        else:
             taken = plain(function).__code__.co_argcount
-            if taken != count:
-                yield f"{name} takes {taken} arguments; it is called with {count}"
+            if taken != len(hook.arguments):
+                yield (
+                    f"{hook.name} of its {hook.module} takes {taken} arguments; it is called with "
+                    f"{len(hook.arguments)}: {', '.join(hook.arguments)}"
+                )
+    if (spec.canonical_turn is None) == hasattr(game.rules, "is_turned"):
+        yield "the function is_turned of its rules and the canonical_turn of its spec go together"
+    if hasattr(game.view, "show") != game.draws_scene:
+        yield "the function show of its view and the method scene go together"
 
 
 # What the compiler says.
@@ -224,7 +200,7 @@ def compile_error(game: Game, error: Exception) -> ValueError:
         reason = f"no record has the field {error}"
     function = re.search(r"<function (\w+) at", text)
     name = function[1] if function else "a function"
-    what, line = "view" if name in _VIEW and hasattr(game.view, name) else "rules", ""
+    what, line = "view" if hasattr(game.view, name) else "rules", ""
     for kind, module in (("rules", game.rules), ("view", game.view)):
         source = re.escape(Path(str(getattr(module, "__file__", ""))).name)
         place = re.search(rf'File "[^"]*{source}", line (\d+)', text) if source else None

@@ -26,6 +26,8 @@ class CanonicalTurn:
     ``canonical = planes[:, cells]``, and ``actions[number]`` is the other frame's number.
 
     Attributes:
+        upright: which of the ``observation_names`` is 1 (all over, if it is a plane) where the
+            player sees the board's own frame, and 0 where it is turned.
         cells: int[cells], or int[features] of a flat observation.
         actions: int[num_actions].
 
@@ -33,6 +35,7 @@ class CanonicalTurn:
         ValueError: a table is no permutation that undoes itself.
     """
 
+    upright: str
     cells: np.ndarray
     actions: np.ndarray
 

@@ -19,9 +19,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import codegen, numba_private
+from . import codegen, hooks, numba_private
 from . import rule as rule_module
+from .hooks import HOOKS
 from .numba_private import Dispatcher, event
+from .rule import plain
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -63,7 +65,7 @@ def specialise(
     """Compiled copies of all kernels of ``templates`` for one game's ``rules`` module.
 
     Templates may import parts from other template modules; those are copied along. Optional
-    rule functions that the game lacks are filled in from `engine.rule.DEFAULTS`. Templates that
+    functions that the game lacks are filled in from `engine.hooks.HOOKS`. Templates that
     show positions need the game's ``view`` module too, whose functions they find in ``rules``.
 
     Returns:
@@ -101,23 +103,14 @@ def specialise(
     )
 
 
-_RULES = ("init", "is_legal", "step", "observe", "score", "is_turned", "may_end", "set_up")
-#: The functions of a game's view.
-VIEWS = (
-    *("show", "word", "task", "role", "points", "next_pose"),
-    *("owner", "at_hand", "pass_turn"),
-)
-
-
 def _fill_in(rules: ModuleType, view: ModuleType | None) -> ModuleType:
-    """The rule module with every optional function present, each compiled as a `leaf`."""
+    """The rule module with every hook present, those of the rules each compiled as a `leaf`."""
     filled_in = ModuleType(rules.__name__)
-    defaults = rule_module.DEFAULTS
-    shown = {name: getattr(view, name, defaults[name]) for name in VIEWS}  # and not of the rules
-    vars(filled_in).update(defaults | vars(rules) | shown)
-    for name in (*_RULES, *VIEWS):
-        function = rule_module.plain(getattr(filled_in, name))
-        setattr(filled_in, name, _COMPILE["leaf" if name in _RULES else "part"](function))
+    vars(filled_in).update(vars(rules))
+    for hook in HOOKS:
+        role = "leaf" if hook.module == "rules" else "part"
+        setattr(filled_in, hook.name, _COMPILE[role](plain(hook.of(rules, view))))
+    filled_in.shows_planes = not hasattr(view, "show")  # type: ignore[attr-defined]
     return filled_in
 
 
@@ -151,7 +144,9 @@ def sources_of(templates: ModuleType, rules: ModuleType, view: ModuleType | None
     for path in (__file__, codegen.__file__, numba_private.__file__):
         digest.update(Path(path).read_bytes())
     views = [] if view is None else [view]
-    for module in _compiled_modules([*_template_modules(templates), rules, rule_module, *views]):
+    for module in _compiled_modules(
+        [*_template_modules(templates), rules, rule_module, hooks, *views]
+    ):
         digest.update(Path(str(module.__file__)).read_bytes())
         for name, value in sorted(vars(module).items()):
             if isinstance(value, int | float | tuple | np.generic):

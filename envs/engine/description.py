@@ -43,10 +43,10 @@ def describe_game(game: Game) -> dict[str, Any]:
 
 def _describe_turn(game: Game) -> dict[str, Any] | None:
     turn = game.canonical_turn
-    if turn is None or game.upright is None:
+    if turn is None:
         return None
     return {
-        "upright": list(game.observation_names).index(game.upright),
+        "upright": list(game.observation_names).index(turn.upright),
         "cells": turn.cells.tolist(),
         "actions": turn.actions.tolist(),
     }

@@ -1,14 +1,15 @@
 """`Game`: the base class that a game's package implements and every part of the engine uses.
 
-A game's package is a folder with ``rules.py`` (the rule functions), ``view.py`` (what a position
-shows), ``board.py`` (the subclass of `Game`: geometry, text, symmetries, picture) and a README.
+A game's package is a folder with ``rules.py`` (the rule functions), ``board.py`` (the subclass of
+`Game`: geometry, text, symmetries, picture), perhaps ``view.py`` (what a position shows), and a
+README.
 ``docs/guide/new-game.md`` builds one step by step.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -20,20 +21,20 @@ import numpy as np
 from . import foresight as foresight_templates
 from . import kernels as kernel_templates
 from . import views as view_templates
-from .check import COMPILE_ERRORS, check_description, check_rules, check_view, compile_error
-from .codec import CanonicalTurn
+from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error
 from .compile import specialise
 from .messages import quoted
 from .options import Clock, Option, check_options
 from .position import Position
 from .rule import extended_record, seed_rng, table_record
+from .spec import Spec
 from .text import GameText
 from .views import NUM_FACTS, POINTS, TASK
 
 if TYPE_CHECKING:
     from ..board.scene import Scene
 
-
+_SOME_NAMES = 6  # of actions, in a message
 _NOTHING = table_record(nothing=0)
 
 
@@ -68,6 +69,23 @@ class Symmetries:
                 raise ValueError("a symmetry must be a permutation, and row 0 the identity")
         if self.actions.shape[-2] != len(self.observation):
             raise ValueError("actions and observation need the same number of symmetries")
+
+    @classmethod
+    def of_board(cls, cells: np.ndarray, planes: int, others: int = 0) -> Symmetries:
+        """Symmetries that relabel every plane, and the actions, as they do the cells.
+
+        Args:
+            cells: int[symmetries, cells]; action ``k`` is that of cell ``k``.
+            planes: of the observation.
+            others: actions after those of the cells, which stay what they are.
+        """
+        count, size = cells.shape
+        rest = np.broadcast_to(np.arange(size, size + others), (count, others))
+        offsets = size * np.arange(planes)[None, :, None]
+        return cls(
+            actions=np.hstack([cells, rest]).astype(np.int32),
+            observation=(offsets + cells[:, None, :]).reshape(count, -1).astype(np.int32),
+        )
 
     def __len__(self) -> int:
         return len(self.observation)
@@ -110,193 +128,142 @@ class Threats(NamedTuple):
 class Game(GameText):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
-    A subclass names the class attributes and sets the instance attributes in `setup`, which
-    may read ``self.options``.
+    A subclass has the class attributes ``name`` and ``rules``, and a method `setup` that returns a
+    `Spec`. What else it may have, has a default.
 
     Class attributes:
         name: lower-case name, as in the registry and in ``<name>_v<version>``.
+        rules: module with the functions of the rules, see `hooks.HOOKS`.
+        view: module with the functions that tell what people see; None where all have the default.
         version: version of rules, observation and action numbers together; a change of any
             makes older checkpoints and records unreadable, and so needs a new number.
-        title: name for people.
+        title: name for people; by default ``name`` with a capital letter.
         summary: the game in one line.
         credit: inventor and year.
         option_list: the options.
         notation: how the text of an action differs from its name, in a sentence; empty if it
             is the name in every position.
-        upright: where the rules have ``is_turned``: which of the ``observation_names`` is 1 (all
-            over, if it is a plane) where the player's canonical view is the board's own, and 0
-            where it is turned.
         clock: the `Clock` that an option brings into the game, if one does.
         boards: sets of options, besides the defaults, that a page with games offers.
-        rules: module with the rule functions (all decorated with ``engine.rule.rule``):
-            ``init(tables, state, rng)`` writes the start into every field of ``state``;
-            ``is_legal(tables, state, action) -> bool`` for an unfinished game;
-            ``step(tables, state, action)`` plays a legal action;
-            ``observe(tables, state, player, planes)`` writes what ``player`` sees, in the board's
-            own frame, into every entry of ``planes`` [planes, cells], or [1, features] for a
-            flat observation;
-            ``score(tables, state) -> int``, player 0's lead: the margin at the end of a game
-            that has points, a guess at who is ahead for one that has none;
-            ``is_turned(tables, state, player) -> bool``, whether the canonical view of ``player``
-            is the board after ``canonical_turn``, so that both players play in the same
-            direction there. The turn commutes with every symmetry;
-            ``may_end(tables, state) -> bool``, false only where no legal action of an unfinished
-            game ends it: searches then need not try each action for a win.
-            ``set_up(tables, state, places)`` writes the start that people have agreed on, see
-            `board.scene.Diagram`: ``places`` has a bit for each place with the first letter.
-            The last four may be left out: no score, a board that is never turned, a game that may
-            end at any time, and no such start.
-        view: module with the functions that tell what people see, written and compiled like rule
-            functions, so that a page shows what Python shows:
-            ``show(tables, view, before, state, action, shown)`` writes for each slot of `scene`
-            the number of the shape that it shows, int32[slots], in which anything may stand
-            before; ``action`` led from ``before`` to ``state``; it may be -1, and ``before``
-            may be ``state`` once more, where these are not known; ``view`` is the record of
-            ``view_tables``;
-            ``word(tables, state, action) -> int``, which of the ``words`` is the text of an action
-            (default: its number);
-            ``task(tables, state) -> int``, which of the ``tasks`` the mover has (default: 0);
-            ``role(tables, state, player) -> int``, which of the scene's roles a player has
-            (default: its number);
-            ``points(tables, state, player) -> int``, where ``has_points``;
-            ``owner(tables, state, cell) -> int``, 1, -1 or 0 for nobody, where ``has_owners``;
-            ``at_hand(tables, before, state, cell) -> bool``, whether the action that led from
-            ``before`` to ``state`` took what is worth a threat there (default: nothing is);
-            ``pass_turn(tables, state) -> bool``, which writes the position in which the other
-            player is to move, as if the mover had passed (default: nobody can, False);
-            ``next_pose(tables, view, state, pose, way) -> int``, where people take pieces in hand:
-            how the mover's piece lies after a turn or a flip (`engine.views.TURN`, ``FLIP``), by
-            the numbers of the scene's `Handling`. A piece that then looks the same has the same
-            pose, so that a legal action's pose leads to that of a legal action.
 
-    Instance attributes:
+    Attributes:
         options: every option with its value.
-        state_dtype: from ``rule.state_dtype``.
-        tables: from ``rule.table_record``.
         num_actions: size of the action space.
-        action_names: for each action a text that does not depend on the position.
         observation_shape: (planes, height, width) or (features,).
-        observation_names: a short name for each plane or feature.
-        max_score: largest absolute final ``score``, or 0 where it is only a guess.
-        canonical_turn: the `CanonicalTurn` that goes with ``is_turned``; None without.
-        action_places: a hint for networks on boards: for each action its place
-            ``plane * height * width + cell`` on planes over the board, -1 where it has none
-            (a pass, say); int32[num_actions], no place twice; or None.
-        binary_observation: all observation entries are 0 or 1, so uint8 can hold them.
-        max_plies: most plies that a game can last.
-        random_start: starts differ, by the seed.
-        log_fields: names of record fields that only tell how the position came about, for
-            pictures; no rule reads them but to write them.
-        has_owners: the view's ``owner`` says who has which cell of the board. Only for
-            observations that are planes over the board, in games without a canonical turn.
-        event_names: the rules whose use `events` counts, for reports on the game, such as
-            ``capture``, the most striking first; none by default.
-        words: texts of actions, see ``view``; ``action_names`` by default.
-        tasks: what a mover may have to do, each after "to".
+        planes_shape: the same as the rules see it: (planes, cells), or (1, features).
         has_points: the players have points, whose difference is ``score``.
-        view_tables: from ``rule.table_record``, what ``show`` looks up besides the ``tables``.
+        has_owners: cells of the board have owners.
+        kernels: the compiled functions of ``engine.kernels`` for this game's rules.
+        words: texts of actions.
+        And every attribute of the `Spec`.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 0
     title: ClassVar[str]
-    summary: ClassVar[str]
-    credit: ClassVar[str]
+    summary: ClassVar[str] = ""
+    credit: ClassVar[str] = ""
     option_list: ClassVar[tuple[Option, ...]] = ()
     notation: ClassVar[str] = ""
-    upright: ClassVar[str | None] = None
     clock: ClassVar[Clock | None] = None
     boards: ClassVar[tuple[dict[str, Any], ...]] = ()
     rules: ClassVar[ModuleType]
     view: ClassVar[ModuleType | None] = None
 
-    #: Observation shape as the rules see it: (planes, cells), or (1, features).
-    planes_shape: tuple[int, int]
-    #: The compiled functions of ``engine.kernels`` for this game's rules.
-    kernels: SimpleNamespace
-
-    state_dtype: np.dtype
-    tables: np.ndarray
-    num_actions: int
-    action_names: Sequence[str]
-    observation_shape: tuple[int, ...]
-    observation_names: Sequence[str]
-    max_score: int = 0
-    canonical_turn: CanonicalTurn | None = None
-    action_places: np.ndarray | None = None
-    binary_observation: bool = False
-    max_plies: int
-    random_start: bool = False
-    log_fields: tuple[str, ...] = ()
-    has_owners: bool = False
-    event_names: Sequence[str] = ()
-    words: Sequence[str] = ()
-    tasks: Sequence[str] = ("move",)
-    has_points: bool = False
-    view_tables: np.ndarray = _NOTHING
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not hasattr(cls, "title") and hasattr(cls, "name"):
+            cls.title = cls.name.capitalize()
 
     def __init__(self, /, **options: Any) -> None:
         self.options = check_options(self.name, self.option_list, options)
-        self.setup()
-        self.words = self.words or self.action_names
-        self._check()
-        first, *board = self.observation_shape
-        self.planes_shape = (first, prod(board)) if board else (1, first)
-        self._add_turn()
+        spec = self.setup()
+        check_spec(self, spec)
+        check_hooks(self, spec)
+        self._adopt(spec)
         self.kernels = specialise(kernel_templates, self.rules)
 
-    def _check(self) -> None:
-        """Raise ``ValueError`` for errors that show without playing; `check_game` finds others."""
-        check_description(self)
-        check_rules(self)
-        check_view(self)
+    @property
+    def draws_scene(self) -> bool:
+        """Whether it has a picture of its own, and not that of the planes."""
+        return type(self).scene is not Game.scene
 
-    def _add_turn(self) -> None:
-        """Add the canonical turn to the tables, where `kernels` look for it."""
-        turn = self.canonical_turn
-        if (turn is None) == hasattr(self.rules, "is_turned") or (turn is None) != (
-            self.upright is None
-        ):
-            raise ValueError(
-                f"{self.name}: the rule `is_turned`, `canonical_turn` and `upright` go together"
-            )
-        cells, actions = np.arange(self.planes_shape[1]), np.arange(self.num_actions)
+    def _adopt(self, spec: Spec) -> None:
+        """Set the attributes that follow from a spec."""
+        self.state_dtype = spec.state_dtype
+        self.action_names, self.num_actions = spec.action_names, len(spec.action_names)
+        self.observation_names, first = spec.observation_names, len(spec.observation_names)
+        self.observation_shape = (first, *(spec.board or ()))
+        self.planes_shape = (first, prod(spec.board)) if spec.board else (1, first)
+        self.max_plies, self.max_score = spec.max_plies, spec.max_score
+        self.binary_observation, self.random_start = spec.binary_observation, spec.random_start
+        self.action_places, self.canonical_turn = spec.action_places, spec.canonical_turn
+        self.words, self.tasks = spec.words or spec.action_names, spec.tasks
+        self.event_names, self.log_fields = spec.event_names, spec.log_fields
+        self.view_tables = _NOTHING if spec.view_tables is None else spec.view_tables
+        self.has_points = hasattr(self.view, "points")
+        self.has_owners = hasattr(self.view, "owner")
+        self.tables = self._engine_tables(spec)
+
+    def _engine_tables(self, spec: Spec) -> np.ndarray:
+        """The tables, with what templates of the engine look up in them."""
+        turn, cells = spec.canonical_turn, self.planes_shape[1]
+        turned = (np.arange(cells), np.arange(self.num_actions))
         if turn is not None:
-            if len(turn.cells) != len(cells) or len(turn.actions) != len(actions):
-                raise ValueError(
-                    f"{self.name}: its canonical turn is of {len(turn.cells)} cells and "
-                    f"{len(turn.actions)} actions, but there are {len(cells)} and {len(actions)}"
-                )
-            cells, actions = turn.cells, turn.actions
-        self.tables = extended_record(
-            self.tables,
-            turned_cells=np.asarray(cells, np.int32),
-            turned_actions=np.asarray(actions, np.int32),
+            turned = turn.cells, turn.actions
+        places = np.full(self.num_actions, -1) if spec.action_places is None else spec.action_places
+        return extended_record(
+            _NOTHING if spec.tables is None else spec.tables,
+            turned_cells=np.asarray(turned[0], np.int32),
+            turned_actions=np.asarray(turned[1], np.int32),
+            action_cells=np.where(places < 0, -1, places % cells).astype(np.int32),
         )
 
     # What a game implements.
 
     @abstractmethod
-    def setup(self) -> None:
-        """Set the instance attributes from ``self.options``."""
+    def setup(self) -> Spec:
+        """The spec of the game with ``self.options``, which are checked already."""
 
-    @abstractmethod
+    # What it may implement.
+
     def text_to_action(self, state: np.record, text: str) -> int:
-        """Action number of ``text``, read in either case, legal in ``state`` or not.
+        """Action number of ``text``, read in lower case, legal in ``state`` or not.
 
-        `parse_action` adds the check that it is legal.
+        `parse_action` adds the check that it is legal. By default a text is that of the action in
+        this position.
 
         Raises:
             ValueError: the text is malformed; the message names it and says why.
         """
+        for action in range(self.num_actions):
+            if self.action_to_text(state, action) == text:
+                return action
+        some = ", ".join(self.action_names[:_SOME_NAMES])
+        more = "" if self.num_actions <= _SOME_NAMES else f", ... ({self.num_actions} in all)"
+        raise ValueError(f"{quoted(text)} is malformed: actions are {some}{more}")
 
-    @abstractmethod
+    def board_text(self, state: np.record) -> str:
+        """The position as lines of text, `standing` the last of them; by default its planes."""
+        from ..board.planes import planes_text
+
+        return "\n".join([*planes_text(self, state), self.standing(state)])
+
     def scene(self) -> Scene:
-        """What the picture is made of; which of it a position shows is up to its ``view``."""
+        """What the picture is made of; which of it a position shows is up to its ``view``.
 
-    @abstractmethod
+        By default that are the planes of the observation, cell by cell.
+        """
+        from ..board.planes import planes_scene
+
+        return planes_scene(self)
+
     def symmetries(self) -> Symmetries:
-        """All symmetries of the game, the identity first."""
+        """All symmetries of the game, the identity first; by default no other."""
+        return Symmetries(
+            actions=np.arange(self.num_actions)[None],
+            observation=np.arange(prod(self.observation_shape))[None],
+        )
 
     def why_illegal(self, state: np.record, action: int) -> str:
         """Why a well-formed action is not legal in ``state``: the end of a sentence."""
@@ -323,9 +290,12 @@ class Game(GameText):
 
         Returns:
             float[num_actions, 2], x and y in the user units of `svg`, NaN for an action that has
-            no place (a pass, say); or None, where no action has one.
+            no place (a pass, say); or None, where no action has one. By default that of its cell
+            in a rectangular frame, where ``action_places`` says one.
         """
-        return None
+        from ..board.planes import spots_of_places
+
+        return spots_of_places(self)
 
     # What the engine adds.
 
@@ -435,7 +405,8 @@ class Game(GameText):
         there = self._alone(state)
         action = -1 if last_action is None else last_action
         since = there if before is None else self._alone(before)
-        self._ask("show", self.tables, self.view_tables, since, there, action, shown)
+        planes = np.empty(self.planes_shape, np.float32)
+        self._ask("show", self.tables, self.view_tables, since, there, action, planes, shown)
         return shown
 
     def svg(

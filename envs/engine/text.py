@@ -34,10 +34,7 @@ class GameText(ABC):
 
     @abstractmethod
     def board_text(self, state: np.record) -> str:
-        """The position as lines of text, `standing` the last of them.
-
-        It is for people only: programs read the state.
-        """
+        """The position as lines of text for people; programs read the state."""
 
     # Hooks that a game may override.
 

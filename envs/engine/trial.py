@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .compile import VIEWS
 from .game import Game, Symmetries
+from .hooks import HOOKS
 from .messages import shortened
 from .position import Position
-from .rule import DEFAULTS, ONGOING, TRUNCATED, plain, seed_rng
-from .views import FLIP, TURN
+from .rule import ONGOING, TRUNCATED, plain, seed_rng
+from .views import FLIP, TURN, show_planes
 
 if TYPE_CHECKING:
     from ..board.scene import Handling
 
-_DEFAULTS = {name: plain(rule) for name, rule in DEFAULTS.items()}
+_HOOKS = {hook.name: hook for hook in HOOKS}
 _NOTHING = 777.0  # stands in an observation where nothing was written
 _UNWRITTEN = -777  # stands where the view has written no choice
 _IN_FULL = 3  # games in which views and texts are checked too, and which compiled code plays again
@@ -86,11 +86,10 @@ class _Trial:
         Raises:
             _FaultError: it raised an error, which is noted.
         """
-        module = self._view if name in VIEWS else self._rules
-        function: Any = getattr(module, name, _DEFAULTS.get(name))
+        function: Any = _HOOKS[name].of(self._rules, self._view)
         try:
             with np.errstate(all="raise"):
-                return function(self._table, *arguments)
+                return plain(function)(self._table, *arguments)
         except Exception as error:  # whatever is wrong with a stranger's rules
             room = f"; the scene has {len(self._choices)} slots" if name == "show" else ""
             self._expect(False, name, f"{name} fails: {self._told(error)}{room}")
@@ -392,6 +391,10 @@ class _Trial:
 
     def _shown(self, before: np.ndarray, action: int, states: np.ndarray) -> np.ndarray:
         shown = np.full(len(self._choices), _UNWRITTEN, np.int32)
+        if not self.game.draws_scene:
+            planes = self._observation(states, 0).reshape(self.game.planes_shape)
+            show_planes(self._table, planes, action, shown)
+            return shown
         self._call("show", self.game.view_tables[0], before[0], states[0], action, shown)
         return shown
 

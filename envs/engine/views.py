@@ -6,7 +6,7 @@ view, see `Game`. Programs without Python run the same functions from the game's
 
 from typing import Any
 
-from .compile import kernel
+from .compile import kernel, part
 
 rules: Any = None  # one game's rule module and view, filled in by `specialise`
 
@@ -20,9 +20,30 @@ TURN, FLIP = 0, 1
 
 
 @kernel
-def show(tables, view, before, states, action, shown):
-    """Write what each slot of the picture shows, by number, into ``shown``."""
-    rules.show(tables[0], view[0], before[0], states[0], action, shown)
+def show(tables, view, before, states, action, planes, shown):
+    """Write what each slot of the picture shows, by number, into ``shown``.
+
+    ``planes`` are for the observation of a game whose picture shows that.
+    """
+    if rules.shows_planes:
+        rules.observe(tables[0], states[0], 0, planes)
+        show_planes(tables[0], planes, action, shown)
+    else:
+        rules.show(tables[0], view[0], before[0], states[0], action, shown)
+
+
+@part
+def show_planes(table, planes, action, shown):
+    """Show the planes that player 0 sees, one after the other, and the cell of the last action."""
+    cells = planes.shape[1]
+    marks = planes.shape[0] * cells
+    for plane in range(planes.shape[0]):
+        for cell in range(cells):
+            shown[plane * cells + cell] = 1 if planes[plane, cell] > 0 else 0
+    for cell in range(cells):
+        shown[marks + cell] = 0
+    if action >= 0 and table.action_cells[action] >= 0:
+        shown[marks + table.action_cells[action]] = 1
 
 
 @kernel

@@ -16,6 +16,7 @@ from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Clock, Option, ply_cap
 from ..engine.rule import ONGOING, table_record
+from ..engine.spec import Spec
 from . import picture, rules, terminal, view
 from .blocks import Catalogue, accept_blocks, catalogue
 from .geometry import (
@@ -116,52 +117,53 @@ class Obelisk(Game):
     rules: ClassVar = rules
     view: ClassVar = view
 
-    def setup(self) -> None:
+    def setup(self) -> Spec:
         self.catalogue = catalogue(self.options["blocks"])
         types, everything = self.catalogue.types, self.catalogue.everything
         turns = self.catalogue.pile_size // 2
         self.placements = [placements(block.cubes) for block in everything]
-        self.num_actions = len(types) + ACTIONS_AFTER_TYPES
-        self.action_names = [
+        max_score, max_plies = _largest_lead(self.catalogue), self._ply_cap(turns)
+        action_names = [
             *(f"choose {block.id}" for block in types),
             *("pick first", "pick second"),
             *(_placement_text(place) for place in range(PLACEMENTS)),
             *(f"black {cell_name(column, SIDE)}" for column in range(COLUMNS)),
             *("decline", "timeout"),
         ]
-        self.words = [*self.action_names, *(f"pick {block.id}" for block in types)]
-        self.tasks = _TASKS
-        self.has_points = True
-        self.max_score = _largest_lead(self.catalogue)
-        self.binary_observation = True
-        self.max_plies = self._ply_cap(turns)
         # Each block adds a cube at least, and none is put on a tower that is over the top.
         placed = min(2 * turns + self.catalogue.black.count, 2 * (COLUMNS * HEIGHT + 1))
-        self.state_dtype = rules.state_dtype(len(types), self.catalogue.pile_size, placed)
-        self.log_fields = ("logged", "log")
-        self.event_names = _EVENTS[: None if self.options["hourglass"] else -1]
         underside, top = profiles(self.placements)
         stock = np.array([block.count for block in types], np.int8)
-        self.tables = table_record(
-            underside=underside,
-            top=top,
-            above=cubes_above([block.cubes for block in everything]),
-            tallest=int(top.max()),
-            value=np.array([block.value for block in everything], np.int8),
-            stock=stock,
-            first_slot=(stock.cumsum() - stock).astype(np.uint16),
-            blocks=self.catalogue.pile_size,
-            black_level=np.arange(self.catalogue.black.count, dtype=np.int8),
-            open=self._masks(),
-            lead_offset=self.max_score,
-            topple=int(self.options["scoring"] == "topple"),
-            max_plies=self.max_plies,
+        return Spec(
+            state_dtype=rules.state_dtype(len(types), self.catalogue.pile_size, placed),
+            tables=table_record(
+                underside=underside,
+                top=top,
+                above=cubes_above([block.cubes for block in everything]),
+                tallest=int(top.max()),
+                value=np.array([block.value for block in everything], np.int8),
+                stock=stock,
+                first_slot=(stock.cumsum() - stock).astype(np.uint16),
+                blocks=self.catalogue.pile_size,
+                black_level=np.arange(self.catalogue.black.count, dtype=np.int8),
+                open=self._masks(),
+                lead_offset=max_score,
+                topple=int(self.options["scoring"] == "topple"),
+                max_plies=max_plies,
+            ),
+            action_names=action_names,
+            observation_names=self._feature_names(max_score),
+            max_plies=max_plies,
+            max_score=max_score,
+            binary_observation=True,
+            words=[*action_names, *(f"pick {block.id}" for block in types)],
+            tasks=_TASKS,
+            event_names=_EVENTS[: None if self.options["hourglass"] else -1],
+            log_fields=("logged", "log"),
+            view_tables=picture.view_tables(self),
         )
-        self.view_tables = picture.view_tables(self)
-        self.observation_names = self._feature_names()
-        self.observation_shape = (len(self.observation_names),)
 
-    def _feature_names(self) -> list[str]:
+    def _feature_names(self, max_score: int) -> list[str]:
         """The parts of the observation in their order, as in `rules`."""
         levels = [
             f"column {cell_name(column, SIDE)} > {level}"
@@ -178,7 +180,7 @@ class Obelisk(Game):
             *(f"black left > {count}" for count in range(self.catalogue.black.count)),
             *(f"pile {block.id} > {count}" for block in types for count in range(block.count)),
             *(f"{place} {block.id}" for place in _PLACES_OF_BLOCKS for block in types),
-            *(f"lead digit {digit}" for digit in range((2 * self.max_score).bit_length())),
+            *(f"lead digit {digit}" for digit in range((2 * max_score).bit_length())),
         ]
 
     def _ply_cap(self, turns: int) -> int:
@@ -191,7 +193,8 @@ class Obelisk(Game):
     def _masks(self) -> np.ndarray:
         """The table ``open``: for placing each type, then the rows named in the rules."""
         types = len(self.catalogue.types)
-        masks = np.zeros((types + rules.OPEN_ROWS_AFTER_TYPES, self.num_actions), np.int8)
+        rows, actions = types + rules.OPEN_ROWS_AFTER_TYPES, types + ACTIONS_AFTER_TYPES
+        masks = np.zeros((rows, actions), np.int8)
         for number in range(types):
             masks[number, [types + PLACE + place for place in self.placements[number]]] = 1
         masks[types + rules.OPEN_CHOOSE, types + TIMEOUT] = self.options["hourglass"]

@@ -22,6 +22,7 @@ from ..board.scene import Role, Scene, Slot, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.rule import table_record
+from ..engine.spec import Spec
 from . import rules, view
 from .rules import (
     CLAIMING,
@@ -92,7 +93,7 @@ class Obsidio(Game):
     rules: ClassVar = rules
     view: ClassVar = view
 
-    def setup(self) -> None:
+    def setup(self) -> Spec:
         size: int = self.options["size"]
         cells = size**2
         self.size = size
@@ -101,32 +102,31 @@ class Obsidio(Game):
         self.kinds = np.array([_kind(*divmod(cell, size)) for cell in range(cells)], np.uint8)
         self.targets = np.flatnonzero(self.kinds == TARGET)
         targets_beside, num_beside = self._targets_beside()
-        self.state_dtype = rules.state_dtype(cells)
-        self.tables = table_record(
-            kind=self.kinds,
-            is_dark=(self.kinds == DARK).astype(np.uint8),
-            is_light=(self.kinds == LIGHT).astype(np.uint8),
-            step=np.array([size * up + right for up, right in _DIRECTIONS], np.int8),
-            run=self._runs(),
-            too_near=self._too_near(),
-            target_cell=self.targets.astype(np.uint8),
-            targets_beside=targets_beside,
-            num_beside=num_beside,
-            swap_rule=np.int64(self.options["swap_rule"]),
+        return Spec(
+            state_dtype=rules.state_dtype(cells),
+            tables=table_record(
+                kind=self.kinds,
+                is_dark=(self.kinds == DARK).astype(np.uint8),
+                is_light=(self.kinds == LIGHT).astype(np.uint8),
+                step=np.array([size * up + right for up, right in _DIRECTIONS], np.int8),
+                run=self._runs(),
+                too_near=self._too_near(),
+                target_cell=self.targets.astype(np.uint8),
+                targets_beside=targets_beside,
+                num_beside=num_beside,
+                swap_rule=np.int64(self.options["swap_rule"]),
+            ),
+            action_names=[*(cell_name(cell, size) for cell in range(cells)), "done", "swap"],
+            observation_names=_PLANE_NAMES,
+            board=(size, size),
+            # A token on every cell; each claim can be followed by a done, and by a pass; the swap.
+            max_plies=cells + 2 * len(self.targets) + 1,
+            max_score=len(self.targets) // 2 + 1,
+            binary_observation=True,
+            action_places=np.r_[0:cells, -1, -1].astype(np.int32),
+            tasks=_TASKS,
+            event_names=_EVENTS[: None if self.options["swap_rule"] else -1],
         )
-        self.num_actions = cells + 2
-        self.action_names = [*(cell_name(cell, size) for cell in range(cells)), "done", "swap"]
-        self.observation_shape = (NUM_PLANES, size, size)
-        self.observation_names = _PLANE_NAMES
-        self.max_score = len(self.targets) // 2 + 1
-        self.action_places = np.r_[0:cells, -1, -1].astype(np.int32)
-        self.binary_observation = True
-        # A token on every cell; each claim can be followed by a done, and by a pass; the swap.
-        self.max_plies = cells + 2 * len(self.targets) + 1
-        self.has_owners = True
-        self.event_names = _EVENTS[: None if self.options["swap_rule"] else -1]
-        self.tasks = _TASKS
-        self.has_points = True
 
     def _runs(self) -> np.ndarray:
         """Cells in each direction before a target or the edge, uint8[cells + 1, 8]."""
@@ -268,18 +268,7 @@ class Obsidio(Game):
         return f"{_COLOURS[colour]}: {influence}, {control}"
 
     def symmetries(self) -> Symmetries:
-        cells = square_symmetries(self.size)
-        others = np.broadcast_to(np.array([self.done, self.swap], np.int32), (len(cells), 2))
-        planes = np.arange(NUM_PLANES)[None, :, None] * self.cells
-        return Symmetries(
-            actions=np.hstack([cells, others]),
-            observation=(planes + cells[:, None, :]).reshape(len(cells), -1),
-        )
-
-    def action_spots(self) -> np.ndarray:
-        frame = draw_frame(self.size, self.size, _BOARD)
-        nowhere = [(np.nan, np.nan)] * (self.num_actions - self.cells)
-        return np.array([*(frame.place(cell) for cell in range(self.cells)), *nowhere])
+        return Symmetries.of_board(square_symmetries(self.size), NUM_PLANES, others=2)
 
     def scene(self) -> Scene:
         frame = draw_frame(self.size, self.size, _BOARD)

@@ -26,6 +26,7 @@ from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap
 from ..engine.rule import table_record
+from ..engine.spec import Spec
 from . import rules, view
 from .rules import EMPTY, FIRST, LAST, MAY_SWAP, STONE, STONES, H, V
 
@@ -70,11 +71,10 @@ class Onyx(Game):
             accepted="a positive integer up to 1,000,000, or None for 4 times the number of points",
         ),
     )
-    upright = "plays V"
     rules: ClassVar = rules
     view: ClassVar = view
 
-    def setup(self) -> None:
+    def setup(self) -> Spec:
         size: int = self.options["size"]
         corners = size**2
         self.size = size
@@ -86,30 +86,33 @@ class Onyx(Game):
         self.places = np.array([*range(corners), *(corners + cell for cell in self.squares)])
         self.points = len(self.places)
         self.swap = self.points
-        self.action_names = [
-            *(cell_name(corner, size) for corner in range(corners)),
-            *(_square_name(square, size) for square in self.squares),
-            "swap",
-        ]
-        self.max_plies = self.options["max_plies"] or 4 * self.points
-        self.state_dtype = rules.state_dtype(size, len(self.squares))
-        self.tables = table_record(
-            places=self.places.astype(np.uint16),
-            **_geometry(size, self.squares),
-            **_start(size, self.squares, self.options["start"]),
-            swap_ply=_FIRST_MOVE if self.options["swap_rule"] else -1,
-            max_plies=self.max_plies,
-        )
-        self.num_actions = self.points + 1
         transposed = _transposition(size)
-        self.canonical_turn = CanonicalTurn(transposed[:corners], self._actions_at(transposed))
-        planes = MAY_SWAP + self.options["swap_rule"]
-        self.observation_shape = (planes, size, size)
-        self.observation_names = _PLANE_NAMES[:planes]
-        self.action_places = np.append(self.places, -1).astype(np.int32)
-        self.binary_observation = True
-        self.event_names = _EVENTS[: None if self.options["swap_rule"] else -1]
-        self.tasks = ("move", "move or swap")
+        max_plies = self.options["max_plies"] or 4 * self.points
+        return Spec(
+            state_dtype=rules.state_dtype(size, len(self.squares)),
+            tables=table_record(
+                places=self.places.astype(np.uint16),
+                **_geometry(size, self.squares),
+                **_start(size, self.squares, self.options["start"]),
+                swap_ply=_FIRST_MOVE if self.options["swap_rule"] else -1,
+                max_plies=max_plies,
+            ),
+            action_names=[
+                *(cell_name(corner, size) for corner in range(corners)),
+                *(_square_name(square, size) for square in self.squares),
+                "swap",
+            ],
+            observation_names=_PLANE_NAMES[: MAY_SWAP + self.options["swap_rule"]],
+            board=(size, size),
+            max_plies=max_plies,
+            binary_observation=True,
+            action_places=np.append(self.places, -1).astype(np.int32),
+            canonical_turn=CanonicalTurn(
+                "plays V", transposed[:corners], self._actions_at(transposed)
+            ),
+            tasks=("move", "move or swap"),
+            event_names=_EVENTS[: None if self.options["swap_rule"] else -1],
+        )
 
     # Text.
 

@@ -33,6 +33,7 @@ from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option
 from ..engine.rule import DRAW, table_record
+from ..engine.spec import Spec
 from . import rules, view
 from .rules import (
     ALL_CIRCLES,
@@ -235,27 +236,27 @@ class Osiron(Game):
         for setup in _SETUPS
     )
     notation = "with the mover's own space first"
-    upright = "is light"
     rules: ClassVar = rules
     view: ClassVar = view
 
-    def setup(self) -> None:
-        self.max_plies = self.options["max_plies"]
+    def setup(self) -> Spec:
+        max_plies: int = self.options["max_plies"]
         repetition: int = self.options["repetition"]
         setup: str = self.options["setup"]
-        self.random_start = setup == "random"
         is_advanced = self.options["movement"] == "advanced"
-        placements = SPACES if setup == "empty" else 0
+        #: How many actions place a piece: one for each space, or none.
+        self.placements = placements = SPACES if setup == "empty" else 0
         letters = self.diagram = _DIAGRAMS.get(setup, setup if len(setup) == SPACES else "")
         #: For each player the circles that do not count from the start on: those that they hold.
         self.excluded_circles = [_circles_of(letters, letter) for letter in "LD"]
-        self.state_dtype = rules.state_dtype(
-            max(0, self.max_plies - placements) // 2 + 1 if repetition else 1
-        )
+        turns = max(0, max_plies - placements) // 2 + 1 if repetition else 1
         #: The pairs that the movement has: the first so many.
         self.num_pairs = PAIRS if is_advanced else BORDERING_PAIRS
-        self.num_actions = self.num_pairs + placements
-        self.tables = table_record(
+        pair_names = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
+        backwards = [f"{NAMES[higher]}-{NAMES[lower]}" for lower, higher in PAIR_ENDS]
+        action_names = [*pair_names[: self.num_pairs], *NAMES[:placements]]
+        kept = [*range(self.num_pairs), *range(PAIRS, PAIRS + placements)]
+        tables = table_record(
             ends=np.array(PAIR_ENDS, np.uint8),
             exchange=np.array([*map(set_of, PAIR_ENDS), 0], np.int32),
             beside=np.array([set_of(_pairs_beside(pair)) for pair in range(PAIRS)], np.int64),
@@ -266,32 +267,37 @@ class Osiron(Game):
                 np.int32,
             ),
             start=set_of(space for space, letter in enumerate(letters) if letter == "L"),
-            is_random=self.random_start,
+            is_random=setup == "random",
             placements=placements,
             is_advanced=is_advanced,
             first_placement=self.num_pairs,
-            num_actions=self.num_actions,
+            num_actions=len(action_names),
             repetition=repetition,
-            max_plies=self.max_plies,
+            max_plies=max_plies,
             space_at=_on_cells([1 << space for space in range(SPACES)]),
             circles_at=_on_cells([_circles_around(space) for space in range(SPACES)]),
         )
-        pair_names = [f"{NAMES[lower]}-{NAMES[higher]}" for lower, higher in PAIR_ENDS]
-        backwards = [f"{NAMES[higher]}-{NAMES[lower]}" for lower, higher in PAIR_ENDS]
-        self.action_names = [*pair_names[: self.num_pairs], *NAMES[:placements]]
-        self.canonical_turn = CanonicalTurn(_cell_images(HALF_TURN), self._action_images(HALF_TURN))
-        self.observation_shape = (NUM_PLANES, _HEIGHT, _WIDTH)
-        self.observation_names = _PLANE_NAMES
-        kept = [*range(self.num_pairs), *range(PAIRS, PAIRS + placements)]
-        self.action_places = _action_places()[kept]
-        self.binary_observation = True
-        self.event_names = _EVENTS
-        self.words = [*self.action_names, *backwards[: self.num_pairs]]
-        self.tasks = _tasks(is_advanced, pair_names)
+        return Spec(
+            state_dtype=rules.state_dtype(turns),
+            tables=tables,
+            action_names=action_names,
+            observation_names=_PLANE_NAMES,
+            board=(_HEIGHT, _WIDTH),
+            max_plies=max_plies,
+            binary_observation=True,
+            random_start=setup == "random",
+            action_places=_action_places()[kept],
+            canonical_turn=CanonicalTurn(
+                "is light", _cell_images(HALF_TURN), self._action_images(HALF_TURN)
+            ),
+            words=[*action_names, *backwards[: self.num_pairs]],
+            tasks=_tasks(is_advanced, pair_names),
+            event_names=_EVENTS,
+        )
 
     def _action_images(self, spaces: np.ndarray) -> np.ndarray:
         """Where a symmetry that puts each space at ``spaces[space]`` puts each action."""
-        places = self.num_pairs + spaces[: self.num_actions - self.num_pairs]
+        places = self.num_pairs + spaces[: self.placements]
         return np.concatenate([_pair_images(spaces)[: self.num_pairs], places])
 
     def text_to_action(self, state: np.record, text: str) -> int:

@@ -185,7 +185,8 @@ def game_view(game, action):
     ``action`` led to it from the position in ``game.before``; -1 if there is none.
     """
     since = game.states if action < 0 else game.before
-    show_scene(game.tables, game.view_tables, since, game.states, action, game.shown)
+    states, seen = game.states, game.seen
+    show_scene(game.tables, game.view_tables, since, states, action, seen, game.shown)
     tell_facts(game.tables, game.states, game.facts)
 
 

@@ -32,6 +32,7 @@ class GameMemory(NamedTuple):
         planes: float32 [planes, cells], an observation.
         view_tables: the constants of the view, structured [1].
         before: the position before the last action, structured [1], where a picture marks that.
+        seen: float32 [planes, cells], the observation that a picture is made of.
         shown: int32 [slots], what each slot of the scene shows, by number.
         facts: int32 [5], see `ludarium.envs.engine.views`.
         counts: int64 [5], outcomes of random games.
@@ -49,6 +50,7 @@ class GameMemory(NamedTuple):
     planes: np.ndarray
     view_tables: np.ndarray
     before: np.ndarray
+    seen: np.ndarray
     shown: np.ndarray
     facts: np.ndarray
     counts: np.ndarray
@@ -102,6 +104,7 @@ def game_memory(game: Game) -> GameMemory:
         planes=np.zeros(game.planes_shape, np.float32),
         view_tables=game.view_tables,
         before=game.new_states(1),
+        seen=np.zeros(game.planes_shape, np.float32),
         shown=np.zeros(len(game.drawn_scene.slots), np.int32),
         facts=np.zeros(NUM_FACTS, np.int32),
         counts=np.zeros(_OUTCOMES, np.int64),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from ludarium.envs import Game, Position, make_game, one_side, single
+from ludarium.envs import Game, Position, Spec, make_game, one_side, single
 from ludarium.envs.aec import AGENTS, BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.codec import CanonicalTurn, Codec
@@ -29,26 +31,25 @@ def turned_game(request: pytest.FixtureRequest) -> Game:
 def test_a_turn_undoes_itself(table: list[int]) -> None:
     identity = np.arange(3)
     with pytest.raises(ValueError, match="actions of a canonical turn"):
-        CanonicalTurn(identity, np.array(table))
+        CanonicalTurn("up", identity, np.array(table))
     with pytest.raises(ValueError, match="cells of a canonical turn"):
-        CanonicalTurn(np.array(table), identity)
+        CanonicalTurn("up", np.array(table), identity)
 
 
 @pytest.mark.parametrize(
-    ("attribute", "value", "problem"),
+    ("turn", "problem"),
     [
-        ("upright", None, "go together"),
-        ("canonical_turn", None, "go together"),
-        ("canonical_turn", CanonicalTurn(np.arange(4), np.arange(7)), "4 cells and 7 actions"),
+        (None, "go together"),
+        (CanonicalTurn("to move", np.arange(4), np.arange(7)), "4 cells and 7 actions"),
+        (CanonicalTurn("is red", np.arange(5), np.arange(7)), "told by 'is red', which is not obs"),
     ],
 )
 def test_a_game_whose_turn_does_not_fit_is_refused(
-    attribute: str, value: object, problem: str
+    turn: CanonicalTurn | None, problem: str
 ) -> None:
     class Misfit(Oddity):
-        def setup(self) -> None:
-            super().setup()
-            setattr(self, attribute, value)
+        def setup(self) -> Spec:
+            return replace(super().setup(), canonical_turn=turn)
 
     with pytest.raises(ValueError, match=problem):
         Misfit()

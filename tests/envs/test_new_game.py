@@ -9,16 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.envs import GAMES, Position, from_record, make
+from ludarium.envs import GAMES, Game, Position, from_record, make
 from ludarium.envs.board.picture import HEAD
 from ludarium.envs.engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from tests import tictactoe
 from tests.tictactoe import TicTacToe
+from tests.tictactoe.rules import PLANES
+from tests.training.random_tree import RandomTree
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("file", ["rules.py", "view.py"])
+@pytest.mark.parametrize("file", ["rules.py", "board.py"])
 def test_the_guide_shows_the_code(file: str) -> None:
     guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
     shown = re.search(rf"^`{file}`:\n\n```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
@@ -62,6 +64,48 @@ def test_one_line_in_the_registry_is_enough(monkeypatch: pytest.MonkeyPatch) -> 
     assert again.position == env.position
     with pytest.raises(ValueError, match=r"tictactoe has no option 'size' .*options: none"):
         make("tictactoe", size=4)
+
+
+# What a game has that brings nothing but rules and a spec.
+
+
+def test_texts_are_the_names_of_actions() -> None:
+    game = TicTacToe()
+    state = game.start().state
+    assert [game.text_to_action(state, name) for name in game.action_names] == list(range(9))
+    with pytest.raises(ValueError, match=r"'z9' is malformed: actions are a1, b1, .* \(9 in all\)"):
+        game.text_to_action(state, "z9")
+
+
+def test_board_and_picture_are_the_planes() -> None:
+    game = TicTacToe()
+    position = game.start()
+    for text in ("b2", "a1", "c3"):
+        before, action = position.copy(), position.text_to_action(text)
+        position.play(action)
+    assert Game.board_text(game, position.state).splitlines()[:5] == [
+        *(" 3 c c a", " 2 c a c", " 1 b c c", "   a b c"),
+        "player_0 sees: a own marks, b other marks, c empty cells",
+    ]
+    shown = game.shown(position.state, action, before.state).reshape(4, 9)
+    planes = position.observation(0).reshape(3, 9)
+    assert (shown == [*planes, np.arange(9) == action]).all()
+    svg = position.svg(action, before)
+    assert all(
+        f">{letter}: {name}</text>" in svg for letter, name in zip("abc", PLANES, strict=True)
+    )
+    assert game.action_spots() == pytest.approx(make("corso", size=3).game.action_spots())
+
+
+def test_features_that_are_no_board_are_named() -> None:
+    game = RandomTree()
+    position = game.start()
+    assert position.board_text().splitlines()[0] == "player_0 sees: "
+    position.play(position.legal_actions[0])
+    assert position.board_text().splitlines()[0] == "player_0 sees: node"
+    assert game.shown(position.state).tolist() == [1, 0]
+    assert game.action_spots() is None
+    assert len(game.symmetries()) == 1
 
 
 def layers() -> list[tuple[dict[bytes, Position], Counter[bytes]]]:

@@ -28,7 +28,7 @@ needs_command_line = pytest.mark.skipif(
 def packages(tmp_path: Path) -> Path:
     """A folder in which the package ``noughts`` is, with the game of the guide in it."""
     room = Path(tictactoe.__file__).parent
-    for file in ("rules.py", "view.py", "board.py", "__init__.py"):
+    for file in ("rules.py", "board.py", "__init__.py"):
         (tmp_path / "noughts").mkdir(exist_ok=True)
         shutil.copy(room / file, tmp_path / "noughts" / file)
     return tmp_path
@@ -179,6 +179,6 @@ def test_a_class_that_clashes_or_is_incomplete_is_not_registered() -> None:
             games.add(type("Other", (TicTacToe,), changes))
     with pytest.raises(ValueError, match=r"is not a subclass of ludarium\.envs\.Game"):
         games.add(dict)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"lacks methods of a game: .*scene"):
+    with pytest.raises(ValueError, match="lacks methods of a game: setup"):
         games.add(Game)  # type: ignore[type-abstract]
     assert list(games) == ["corso", "tictactoe"]

@@ -8,9 +8,9 @@ from ludarium.envs.board.picture import HEAD
 from ludarium.envs.board.scene import Role, Scene, Slot
 from ludarium.envs.engine.codec import CanonicalTurn
 from ludarium.envs.engine.game import Game, Symmetries
-from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.options import Option, ply_cap
 from ludarium.envs.engine.rule import table_record
+from ludarium.envs.engine.spec import Spec
 
 from . import rules, view
 from .rules import ADD, HIGHEST, PILES
@@ -29,30 +29,27 @@ class Oddity(Game):
         Option("max_plies", None, ply_cap, "draw after so many plies (None: 10)", "a number"),
         Option("colour", "red", ("red", "blue"), "of the counters, which changes no rule"),
     )
-    upright = "is player 0"
     rules = rules
     view = view
 
-    def setup(self) -> None:
-        self.max_plies = self.options["max_plies"] or 10
-        self.state_dtype = rules.state_dtype()
-        self.tables = table_record(
-            max_plies=self.max_plies,
-            fractions=np.linspace(0, 1, HIGHEST + 1, dtype=np.float32),
+    def setup(self) -> Spec:
+        max_plies = self.options["max_plies"] or 10
+        return Spec(
+            state_dtype=rules.state_dtype(),
+            tables=table_record(
+                max_plies=max_plies,
+                fractions=np.linspace(0, 1, HIGHEST + 1, dtype=np.float32),
+            ),
+            action_names=_TEXTS,
+            observation_names=["pile a", "pile b", "pile c", "to move", "is player 0"],
+            max_plies=max_plies,
+            random_start=True,
+            canonical_turn=CanonicalTurn(
+                upright="is player 0",
+                cells=np.array([0, 2, 1, 3, 4]),
+                actions=np.array([0, 1, 4, 5, 2, 3, ADD]),
+            ),
         )
-        self.num_actions = ADD + 1
-        self.action_names = _TEXTS
-        self.observation_shape = (PILES + 2,)
-        self.observation_names = ["pile a", "pile b", "pile c", "to move", "is player 0"]
-        self.random_start = True
-        self.canonical_turn = CanonicalTurn(
-            cells=np.array([0, 2, 1, 3, 4]), actions=np.array([0, 1, 4, 5, 2, 3, ADD])
-        )
-
-    def text_to_action(self, state: np.record, text: str) -> int:
-        if text not in _TEXTS:
-            raise ValueError(f"{quoted(text)} is malformed: write one of {', '.join(_TEXTS)}")
-        return _TEXTS.index(text)
 
     def board_text(self, state: np.record) -> str:
         piles = [

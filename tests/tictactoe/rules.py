@@ -21,9 +21,9 @@ CELLS = 9
 EMPTY = 0
 MARK = 1
 
-# Observation planes; "own" means the observing player's.
+#: The planes of the observation; "own" means the observing player's.
+PLANES = ("own marks", "other marks", "empty cells")
 OWN_MARKS, OTHER_MARKS, EMPTY_CELLS = range(3)
-NUM_PLANES = 3
 
 
 def state_dtype() -> np.dtype:

@@ -237,8 +237,7 @@ def in_canonical_frame(game: Game, evaluate: Evaluator) -> Evaluator:
     turn = game.canonical_turn
     if turn is None:
         return evaluate
-    assert game.upright is not None
-    upright = list(game.observation_names).index(game.upright)
+    upright = list(game.observation_names).index(turn.upright)
 
     def evaluate_turned(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         planes = observations.reshape(len(observations), *game.planes_shape)
