@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,30 +137,44 @@ def _print(
     given: argparse.Namespace, folder: Path, study: optuna.Study, config: TrainingConfig
 ) -> None:
     """The trials so far, the best first, and the best configuration."""
-    from ludarium.training.tuning.study import BEST, described, run_folder, trials_of
+    from ludarium.training.tuning.study import (
+        BEST,
+        REASON,
+        described,
+        run_folder,
+        trials_of,
+        value_of,
+    )
 
-    rows = trials_of(study)
+    rows = [
+        {
+            "number": trial.number,
+            "values": trial.params,
+            "state": trial.state.name.lower(),
+            "value": value_of(trial),
+            "reason": trial.user_attrs.get(REASON),
+        }
+        for trial in trials_of(study)
+    ]
     measure = "score" if isinstance(config.evaluation.against, str) else "elo"
     if given.json:
-        print_json(
-            {"folder": str(folder), "measure": measure, "trials": [asdict(row) for row in rows]}
-        )
+        print_json({"folder": str(folder), "measure": measure, "trials": rows})
         return
-    keys = list(rows[0].values) if rows else []
+    keys = list(rows[0]["values"]) if rows else []
     digits = 0 if measure == "elo" else 3
     lines = [
         [
-            str(row.number),
-            *(described({"": row.values[key]})[1:] for key in keys),
-            "" if row.value is None else f"{row.value:.{digits}f}",
-            row.state if row.reason is None else f"{row.state}: {row.reason}",
+            str(row["number"]),
+            *(described({"": row["values"][key]})[1:] for key in keys),
+            "" if row["value"] is None else f"{row['value']:.{digits}f}",
+            ": ".join(filter(None, (row["state"], row["reason"]))),
         ]
         for row in rows
     ]
     header = ["trial", *keys, "Elo" if measure == "elo" else "score", ""]
     print(text_table(header, lines, left={len(header) - 1}))
-    if rows and rows[0].value is not None:
-        print(f"the best one: {described(rows[0].values)}")
-        run = run_folder(folder, rows[0].number, config.seed)
+    if rows and rows[0]["value"] is not None:
+        print(f"the best one: {described(rows[0]['values'])}")
+        run = run_folder(folder, rows[0]["number"], config.seed)
         print(f"measure it: {program()} evaluate {run}")
         print(f"train it longer: {program()} train {config.game} --config {folder / BEST}")

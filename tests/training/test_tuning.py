@@ -10,11 +10,14 @@ import pytest
 from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
 from ludarium.training.runs.trainer import RunResult
-from ludarium.training.tuning.space import Choice, Range, Space, read_dimension
-from ludarium.training.tuning.study import BEST, Plan, load_study, trials_of, tune
 from tests.tiny_runs import ARGUMENTS
 
 pytest.importorskip("optuna", reason='no Optuna: pip install "ludarium[tune]"')
+
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+from ludarium.training.tuning.space import Space, read_dimension
+from ludarium.training.tuning.study import BEST, REASON, Plan, load_study, trials_of, tune
 
 CONFIG = apply_settings(load_config("corso/demo"), ["evaluation={every: 1, against: random}"])
 RATE = "learner.learning_rate=0.0001..0.01,log"
@@ -51,7 +54,7 @@ class Training:
             with open(folder.metrics, "a") as log:
                 log.write(json.dumps(metrics) + "\n")
         self.trained.append((folder.path.name, done))
-        return RunResult(done, done == 10, 6.0 * done)
+        return RunResult(done, done == 10, 6.0 * done, done)
 
 
 def plan_of(*texts, trials=1, **given):
@@ -70,13 +73,19 @@ def closeness(config):
 
 
 def test_values_of_a_key_are_a_list_or_a_range():
-    assert read_dimension("network.size=tiny, small") == Choice("network.size", ("tiny", "small"))
-    assert read_dimension("network={size: tiny},{channels: 8, blocks: 2}") == Choice(
-        "network", ("{size: tiny}", "{channels: 8, blocks: 2}")
+    assert read_dimension("network.size=tiny, small") == (
+        "network.size",
+        CategoricalDistribution(['"tiny"', '"small"']),
     )
-    assert read_dimension("self_play.games=8..64") == Range("self_play.games", 8, 64, False)
-    assert read_dimension(RATE) == Range("learner.learning_rate", 0.0001, 0.01, True)
-    assert read_dimension("learner.search_value=0..0.5").low == 0.0
+    assert read_dimension("network={size: tiny},{channels: 8, blocks: 2}") == (
+        "network",
+        CategoricalDistribution(['{"size": "tiny"}', '{"channels": 8, "blocks": 2}']),
+    )
+    assert read_dimension("self_play.games=8..64") == ("self_play.games", IntDistribution(8, 64))
+    log = FloatDistribution(0.0001, 0.01, log=True)
+    assert read_dimension(RATE) == ("learner.learning_rate", log)
+    value = FloatDistribution(0.0, 0.5)
+    assert read_dimension("learner.search_value=0..0.5") == ("learner.search_value", value)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +93,10 @@ def test_values_of_a_key_are_a_list_or_a_range():
     [
         ("learner.batch", "says no values"),
         ("learner.batch=", "says no values"),
-        ("learner.batch=64..64", "is empty"),
+        ("learner.batch=64..64", "is no range: LOW is not below HIGH"),
+        ("learner.batch=64,,128", "is not YAML"),
         ("learner.batch=a..b", "'a' in .* is no number"),
-        ("learner.batch=0..64,log", "only above 0"),
+        ("learner.batch=0..64,log", "is no range: .*log"),
         ("learner.batch=64,64", "has a value twice"),
         ("learner.batsh=64,128", "batsh"),
         ("learner.batch=64,many", "learner.batch is 'many'"),
@@ -108,7 +118,7 @@ def test_a_grid_tries_all_combinations_with_every_seed(tmp_path):
     plan = plan_of(*space, seeds=3, grid=True, prunes=False)
     best, second, *others = search(tmp_path / "study", plan, training)
     assert len(training.trained) == 12
-    assert {best.values["learner.batch"], second.values["learner.batch"]} == {"128"}
+    assert {best.params["learner.batch"], second.params["learner.batch"]} == {"128"}
     assert best.value == pytest.approx(0.62)
     assert [row.value for row in others] == pytest.approx([0.52, 0.52])
     with pytest.raises(ValueError, match="not a range"):
@@ -136,13 +146,13 @@ def test_a_search_goes_further_but_no_other_search_goes_on(tmp_path):
 def test_a_search_finds_good_values_and_stops_bad_trials(tmp_path):
     rows = search(tmp_path / "study", plan_of(RATE, trials=15), Training(closeness))
     usual = next(row for row in rows if row.number == 0)
-    assert usual.values == {"learner.learning_rate": CONFIG.learner.learning_rate}
-    assert abs(math.log10(rows[0].values["learner.learning_rate"]) + 3) < 0.3
-    states = [row.state for row in rows]
+    assert usual.params == {"learner.learning_rate": CONFIG.learner.learning_rate}
+    assert abs(math.log10(rows[0].params["learner.learning_rate"]) + 3) < 0.3
+    states = [row.state.name.lower() for row in rows]
     assert states.count("pruned") >= 3
     assert set(states) == {"complete", "pruned"}
     best = load_config(tmp_path / "study" / BEST)
-    assert best.learner.learning_rate == rows[0].values["learner.learning_rate"]
+    assert best.learner.learning_rate == rows[0].params["learner.learning_rate"]
 
 
 @pytest.mark.parametrize("killed", [1, 14, 33, 57])
@@ -154,17 +164,18 @@ def test_a_search_that_is_killed_goes_on_with_the_run_that_it_was_in(tmp_path, k
     rows = search(folder, plan, training)
     assert training.trained[0] == (f"trial-{killed // 10:03d}-seed-1", 10)
     assert len(rows) == 8
-    assert {row.state for row in rows} == {"complete"}
+    assert {row.state.name for row in rows} == {"COMPLETE"}
     assert len([path for path in folder.iterdir() if path.is_dir()]) == 8
     for row in rows:
-        assert row.value == pytest.approx(closeness(plan.space.configure(row.values)))
+        assert row.value == pytest.approx(closeness(plan.space.configure(row.params)))
 
 
 def test_a_search_that_is_stopped_says_that_there_is_more(tmp_path):
     asked = iter([False] * 15 + [True] * 100)
     plan = plan_of(RATE, trials=3, prunes=False)
     assert not tune(tmp_path, plan, Training(closeness), lambda _: None, lambda: next(asked))
-    assert [row.state for row in trials_of(load_study(tmp_path))] == ["complete", "running"]
+    states = [row.state.name for row in trials_of(load_study(tmp_path))]
+    assert states == ["COMPLETE", "RUNNING"]
     assert len(search(tmp_path, plan, Training(closeness))) == 3
 
 
@@ -176,9 +187,9 @@ def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
 
     plan = plan_of("learner.batch=64,128", grid=True, prunes=False)
     rows = search(tmp_path / "study", plan, Training(strength))
-    assert [(row.state, row.reason) for row in rows] == [
-        ("complete", None),
-        ("fail", "training has diverged"),
+    assert [(row.state.name, row.user_attrs.get(REASON)) for row in rows] == [
+        ("COMPLETE", None),
+        ("FAIL", "training has diverged"),
     ]
 
 

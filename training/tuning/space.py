@@ -1,4 +1,4 @@
-"""The space of a search: keys of a configuration, and the values that each may take.
+"""The space of a search: keys of a configuration, and Optuna's distributions of their values.
 
 A dimension is written as ``KEY=VALUES``, where the values are
 
@@ -10,26 +10,29 @@ A dimension is written as ``KEY=VALUES``, where the values are
 from __future__ import annotations
 
 import itertools
-import math
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
 
 import msgspec
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import Trial
 
 from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.configs.loading import read_yaml
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import quoted, shortened
 
-if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
-
-#: What a trial gives each key: a number of a range, or the YAML text of a value of a list.
-Values = dict[str, int | float | str]
+#: What a trial gives each key: a number of a range, or the JSON text of a value of a list.
+Values = dict[str, Any]
 
 _RANGE = re.compile(r"(?P<low>[^,]+?)\.\.(?P<high>[^,]+?)(?P<log>,\s*log)?", re.ASCII)
-_MOST_VALUES = 1000
 #: Sections and keys that are the same in all trials, and why.
 _FIXED = {
     "game": "agents of several games cannot be compared",
@@ -43,76 +46,13 @@ _FIXED = {
 }
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A key that takes one of several values, each as YAML text."""
-
-    key: str
-    values: tuple[str, ...]
-
-    @property
-    def ends(self) -> Sequence[str]:
-        """All values."""
-        return self.values
-
-    @property
-    def distribution(self) -> BaseDistribution:
-        """As Optuna has it."""
-        from optuna.distributions import CategoricalDistribution
-
-        return CategoricalDistribution(self.values)
-
-    def value_of(self, given: Any) -> str | None:
-        """The value that a configuration has, if it is one of these."""
-        return next((text for text in self.values if read_yaml(text, self.key) == given), None)
-
-
-@dataclass(frozen=True)
-class Range:
-    """A key that takes a number from ``low`` to ``high``, both included.
-
-    Attributes:
-        low, high: integers, if only these are meant.
-        log: whether equal ratios are equally likely, not equal differences.
-    """
-
-    key: str
-    low: int | float
-    high: int | float
-    log: bool
-
-    @property
-    def ends(self) -> Sequence[int | float]:
-        """The least and the greatest number."""
-        return self.low, self.high
-
-    @property
-    def distribution(self) -> BaseDistribution:
-        """As Optuna has it."""
-        from optuna.distributions import FloatDistribution, IntDistribution
-
-        if isinstance(self.low, int) and isinstance(self.high, int):
-            return IntDistribution(self.low, self.high, log=self.log)
-        return FloatDistribution(self.low, self.high, log=self.log)
-
-    def value_of(self, given: Any) -> int | float | None:
-        """The value that a configuration has, if it is in the range."""
-        kinds = int if isinstance(self.low, int) else int | float
-        is_number = isinstance(given, kinds) and not isinstance(given, bool)
-        return given if is_number and self.low <= given <= self.high else None
-
-
-Dimension = Choice | Range
-
-
-def read_dimension(text: str) -> Dimension:
+def read_dimension(text: str) -> tuple[str, BaseDistribution]:
     """Read ``KEY=VALUES``, see the module.
 
     Raises:
         ValueError: it is no such text; the message says what is wrong with it.
     """
-    key, equals, values = text.partition("=")
-    key, values = key.strip(), values.strip()
+    key, equals, values = (part.strip() for part in text.partition("="))
     if not (key and equals and values):
         raise ValueError(
             f"{quoted(text)} says no values: write KEY=A,B,C or KEY=LOW..HIGH, such as "
@@ -122,81 +62,63 @@ def read_dimension(text: str) -> Dimension:
     if section in _FIXED:
         raise ValueError(f"{quoted(key)} cannot be searched over: {_FIXED[section]}")
     found = _RANGE.fullmatch(values)
-    if found:
-        low, high = (_number(found[name], text) for name in ("low", "high"))
-        if not (isinstance(low, int) and isinstance(high, int)):
-            low, high = float(low), float(high)
+    if found is None:
+        choices = [json.dumps(value) for value in read_yaml(f"[{values}]", quoted(text))]
+        if len(set(choices)) < len(choices):
+            raise ValueError(f"{quoted(text)} has a value twice")
+        return key, CategoricalDistribution(choices)
+    low, high = (read_yaml(found[end], quoted(text)) for end in ("low", "high"))
+    for end in (low, high):
+        if isinstance(end, bool) or not isinstance(end, int | float):
+            raise ValueError(f"{quoted(end)} in {quoted(text)} is no number")
+    is_whole = isinstance(low, int) and isinstance(high, int)
+    try:
         if not low < high:
-            raise ValueError(f"the range {quoted(text)} is empty: write KEY=LOW..HIGH")
-        if found["log"] and low <= 0:
-            raise ValueError(f"the range {quoted(text)} has ratios only above 0")
-        return Range(key, low, high, bool(found["log"]))
-    texts = tuple(part.strip() for part in _split(values))
-    if len(texts) > _MOST_VALUES:
-        raise ValueError(f"{quoted(text)} has more than {_MOST_VALUES:,} values: write LOW..HIGH")
-    if "" in texts or len(set(texts)) < len(texts):
-        raise ValueError(f"{quoted(text)} has a value twice, or an empty one")
-    return Choice(key, texts)
+            raise ValueError("LOW is not below HIGH")
+        return key, (IntDistribution if is_whole else FloatDistribution)(
+            low, high, log=found["log"] is not None
+        )
+    except ValueError as error:
+        raise ValueError(f"{quoted(text)} is no range: {shortened(str(error))}") from None
 
 
-def _number(text: str, where: str) -> int | float:
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        if math.isfinite(number):
-            return number
-    raise ValueError(f"{quoted(text)} in {quoted(where)} is no number")
-
-
-def _split(text: str) -> Iterator[str]:
-    """The parts between commas that are not within brackets."""
-    depth = begin = 0
-    for place, character in enumerate(text):
-        depth += (character in "[{") - (character in "]}")
-        if character == "," and not depth:
-            yield text[begin:place]
-            begin = place + 1
-    yield text[begin:]
-
-
-@dataclass(frozen=True)
 class Space:
-    """Dimensions, each of another key.
+    """Keys of a configuration, and what values each may take.
 
     Args:
         config: that the values change.
         texts: of the dimensions.
+
+    Attributes:
+        distributions: of the values, by key.
 
     Raises:
         ValueError: a text is no dimension, a key is searched over twice or unknown, or a value is
             not accepted.
     """
 
-    config: TrainingConfig
-    texts: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        keys = [dimension.key for dimension in self.dimensions]
-        for key in keys:
-            if keys.count(key) > 1:
+    def __init__(self, config: TrainingConfig, texts: tuple[str, ...]) -> None:
+        self.config = config
+        self.texts = texts
+        self.distributions: dict[str, BaseDistribution] = {}
+        for key, distribution in map(read_dimension, texts):
+            if key in self.distributions:
                 raise ValueError(f"{quoted(key)} is searched over twice")
-        for dimension in self.dimensions:
-            for value in dimension.ends:
-                self.configure({dimension.key: value})
+            self.distributions[key] = distribution
+            for value in _ends(distribution):
+                self.configure({key: value})
 
-    @property
-    def dimensions(self) -> list[Dimension]:
-        """In the order that they were given in."""
-        return [read_dimension(text) for text in self.texts]
+    def suggest(self, trial: Trial) -> None:
+        """Have a trial take a value for each key, unless it has one."""
+        for key, each in self.distributions.items():
+            if isinstance(each, CategoricalDistribution):
+                trial.suggest_categorical(key, each.choices)
+            elif isinstance(each, IntDistribution):
+                trial.suggest_int(key, each.low, each.high, log=each.log)
+            elif isinstance(each, FloatDistribution):
+                trial.suggest_float(key, each.low, each.high, log=each.log)
 
-    @property
-    def distributions(self) -> dict[str, BaseDistribution]:
-        """The dimensions as Optuna has them."""
-        return {dimension.key: dimension.distribution for dimension in self.dimensions}
-
-    def configure(self, values: Mapping[str, int | float | str]) -> TrainingConfig:
+    def configure(self, values: Mapping[str, Any]) -> TrainingConfig:
         """The configuration of a trial.
 
         Raises:
@@ -205,19 +127,21 @@ class Space:
         return apply_settings(self.config, [f"{key}={value}" for key, value in values.items()])
 
     @property
-    def usual(self) -> Values | None:
-        """The values that the configuration has anyway, if all of them are in the space."""
-        data = msgspec.to_builtins(self.config)
-        values: Values = {}
-        for dimension in self.dimensions:
-            given: Any = data
-            for part in dimension.key.split("."):
-                given = given.get(part) if isinstance(given, dict) else None
-            value = dimension.value_of(given)
-            if value is None:
-                return None
-            values[dimension.key] = value
-        return values
+    def usual(self) -> Values:
+        """The values that the configuration has anyway; only those that are in the space."""
+        data, found = msgspec.to_builtins(self.config), {}
+        for key, distribution in self.distributions.items():
+            value = reduce(lambda section, name: (section or {}).get(name), key.split("."), data)
+            if isinstance(distribution, CategoricalDistribution):
+                value = json.dumps(value)
+            in_it = value in _ends(distribution) or (
+                isinstance(distribution, IntDistribution | FloatDistribution)
+                and isinstance(value, int | float)
+                and distribution.low <= value <= distribution.high
+            )
+            if in_it:
+                found[key] = value
+        return found
 
     def grid(self) -> list[Values]:
         """All combinations of the values.
@@ -225,13 +149,17 @@ class Space:
         Raises:
             ValueError: a key has a range, which has no end of values.
         """
-        choices: list[Sequence[str]] = []
-        for dimension in self.dimensions:
-            if isinstance(dimension, Range):
-                raise ValueError(
-                    f"a grid needs values, not a range: write {dimension.key}="
-                    f"{dimension.low:g},{dimension.high:g}"
-                )
-            choices.append(dimension.values)
-        keys = [dimension.key for dimension in self.dimensions]
-        return [dict(zip(keys, values, strict=True)) for values in itertools.product(*choices)]
+        for key, distribution in self.distributions.items():
+            if not isinstance(distribution, CategoricalDistribution):
+                low, high = _ends(distribution)
+                raise ValueError(f"a grid needs values, not a range: write {key}={low:g},{high:g}")
+        combinations = itertools.product(*map(_ends, self.distributions.values()))
+        return [dict(zip(self.distributions, values, strict=True)) for values in combinations]
+
+
+def _ends(distribution: BaseDistribution) -> tuple[Any, ...]:
+    """All values of a list; the least and the greatest of a range."""
+    if isinstance(distribution, CategoricalDistribution):
+        return tuple(distribution.choices)
+    assert isinstance(distribution, IntDistribution | FloatDistribution)
+    return distribution.low, distribution.high

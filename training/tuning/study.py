@@ -5,22 +5,24 @@
     best.yaml            the best configuration so far, for `ludarium train --config`
 
 Values are chosen by the tree-structured Parzen estimator (Bergstra et al., "Algorithms for
-Hyper-Parameter Optimization", 2011). A trial that was interrupted is enqueued again with the same
-values, and goes on with its runs.
+Hyper-Parameter Optimization", 2011). A trial that was interrupted goes on with its runs.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+import optuna
 import yaml
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
 
 from ludarium.configs import TrainingConfig, apply_settings
 from ludarium.envs.engine.messages import shortened
@@ -31,14 +33,11 @@ from ludarium.training.runs.trainer import RunResult
 
 from .space import Space, Values
 
-if TYPE_CHECKING:
-    import optuna
+optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 _JOURNAL = "journal.log"
 BEST = "best.yaml"  # the configuration that came out best
-_NAME = "tune"  # of Optuna's study
-_RUN = "run"  # attribute of a trial that goes on with the runs of another one: its number
-_REASON = "reason"  # attribute of a trial that failed
+REASON = "reason"  # attribute of a trial that failed
 _PARTS = 10  # of a run, at the end of each of which a trial may be pruned
 
 #: Trains a run until its budget is used up or the function says so after an iteration.
@@ -54,8 +53,8 @@ class Plan:
         trials: how many; with ``grid`` as many as there are combinations.
         seeds: runs of each trial, with the configuration's seed and those after it.
         grid: try every combination in turn.
-        prunes: whether to stop a trial whose best evaluation so far is below the median of what the
-            others had at that part of the run. Only a trial's first run is judged.
+        prunes: whether to stop a trial that Optuna's median pruner gives up. Only a trial's first
+            run is judged.
     """
 
     space: Space
@@ -76,19 +75,16 @@ class Plan:
     @property
     def first_trials(self) -> list[Values]:
         """Values that are tried first: of a grid all, else those that the configuration has."""
-        if self.grid or not self.space.texts:
-            return self.space.grid()
-        usual = self.space.usual
-        return [] if usual is None else [usual]
+        return self.space.grid() if self.grid or not self.space.texts else [self.space.usual]
 
     @property
     def count(self) -> int:
         """How many trials there are to be."""
-        return len(self.space.grid()) if self.grid or not self.space.texts else self.trials
+        return len(self.first_trials) if self.grid or not self.space.texts else self.trials
 
     @property
     def description(self) -> dict[str, Any]:
-        """What must be the same where the search goes on."""
+        """What must be the same where the search goes on, as JSON values."""
         return {
             "config": msgspec.to_builtins(self.space.config),
             "search": list(self.space.texts),
@@ -105,22 +101,15 @@ def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
         plan: of the search, which begins if there is none yet; None: there must be one.
 
     Raises:
-        ImportError: Optuna is not installed.
         ValueError: the folder holds another search, or something else, or none.
     """
-    try:
-        import optuna
-        from optuna.storages.journal import JournalFileBackend
-    except ImportError as error:
-        raise ImportError(f'a search needs more: pip install "ludarium[tune]" ({error})') from error
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
     is_new = not (folder / _JOURNAL).exists()
     if is_new and (plan is None or (folder.exists() and any(folder.iterdir()))):
         raise ValueError(f"{folder} holds no search; give another --folder")
     folder.mkdir(parents=True, exist_ok=True)
     study = optuna.create_study(
-        study_name=_NAME,
-        storage=optuna.storages.JournalStorage(JournalFileBackend(str(folder / _JOURNAL))),
+        study_name="tune",
+        storage=JournalStorage(JournalFileBackend(str(folder / _JOURNAL))),
         direction="maximize",
         load_if_exists=True,
         pruner=optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=1),
@@ -128,12 +117,12 @@ def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
     if plan is None:
         return study
     study.sampler = optuna.samplers.TPESampler(seed=plan.space.config.seed + len(study.trials))
+    description = json.loads(json.dumps(plan.description))
     if "plan" not in study.user_attrs:
-        study.set_user_attr("plan", plan.description)
+        study.set_user_attr("plan", description)
         for values in plan.first_trials:
             study.enqueue_trial(values)
-    # What the journal holds went through JSON.
-    if study.user_attrs["plan"] != json.loads(json.dumps(plan.description)):
+    if study.user_attrs["plan"] != description:
         raise ValueError(f"{folder} holds another search; give another --folder")
     return study
 
@@ -160,33 +149,20 @@ def tune(
     lock = FolderLock(folder / "lock")
     lock.acquire()
     try:
-        _enqueue_interrupted(study)
-        while (left := plan.count - len([row for row in trials_of(study) if row.ended])) > 0:
+        while (left := plan.count - sum(row.state.is_finished() for row in study.trials)) > 0:
             if stop():
                 return False
-            trial = study.ask(plan.space.distributions)
-            number = trial.user_attrs.get(_RUN, trial.number)
-            say(f"trial {number}, {left} to go: {described(trial.params)}")
+            interrupted = study.get_trials(states=[TrialState.RUNNING])
+            trial = optuna.Trial(study, interrupted[0]._trial_id) if interrupted else study.ask()
+            plan.space.suggest(trial)
+            say(f"trial {trial.number}, {left} to go: {described(trial.params)}")
             if not _train(study, trial, folder, plan, train, stop):
                 return False
-            say(f"trial {number}: {study.trials[trial.number].state.name.lower()}")
-            write_best(folder, study, plan.space)
+            say(f"trial {trial.number}: {study.trials[trial.number].state.name.lower()}")
+            _write_best(folder, study, plan.space)
         return True
     finally:
         lock.release()
-
-
-def _enqueue_interrupted(study: optuna.Study) -> None:
-    """Enqueue the trials again that a process has left running."""
-    from optuna.trial import TrialState
-
-    enqueued = study.get_trials(states=[TrialState.WAITING])
-    waiting = {trial.user_attrs.get(_RUN) for trial in enqueued}
-    for trial in study.get_trials(states=[TrialState.RUNNING]):
-        run = trial.user_attrs.get(_RUN, trial.number)
-        if run not in waiting:
-            study.enqueue_trial(trial.params, user_attrs={_RUN: run})
-        study.tell(trial.number, state=TrialState.FAIL)
 
 
 def _train(
@@ -198,54 +174,40 @@ def _train(
     stop: Callable[[], bool],
 ) -> bool:
     """Train the runs of a trial; false if that was stopped, and the trial is to go on."""
-    from optuna.trial import TrialState
-
-    found = []
+    found: list[float] = []
     try:
         config = plan.space.configure(trial.params)
-        for index in range(plan.seeds):
-            seed = config.seed + index
-            run = RunFolder(run_folder(folder, trial.user_attrs.get(_RUN, trial.number), seed))
-            judge = _Judge(trial, run.path) if plan.prunes and index == 0 else None
+        for seed in range(config.seed, config.seed + plan.seeds):
+            run = RunFolder(run_folder(folder, trial.number, seed))
+            is_judged = plan.prunes and not found
 
-            def ends(judge: _Judge | None = judge) -> bool:
-                return (judge is not None and judge.prunes()) or stop()
+            def ends(run: RunFolder = run, is_judged: bool = is_judged) -> bool:
+                return (is_judged and _is_behind(trial, run.path)) or stop()
 
             result = train(apply_settings(config, [f"seed={seed}"]), run, ends)
             if not result.finished:
-                if judge is None or not judge.pruned:
-                    return False
-                study.tell(trial, state=TrialState.PRUNED)
-                return True
-            found.append(evaluations(run.path)[-1][1])
+                if is_judged and _is_behind(trial, run.path):
+                    study.tell(trial, state=TrialState.PRUNED)
+                    return True
+                return False
+            found.append(_evaluations(run.path)[-1][1])
     except ValueError as error:  # values that do not go together, or that diverge
-        trial.set_user_attr(_REASON, shortened(str(error)))
+        trial.set_user_attr(REASON, shortened(str(error)))
         study.tell(trial, state=TrialState.FAIL)
         return True
     study.tell(trial, statistics.mean(found))
     return True
 
 
-class _Judge:
-    """Reports the evaluations of a run to Optuna, and asks it whether to prune the trial."""
-
-    def __init__(self, trial: optuna.Trial, folder: Path) -> None:
-        self._trial = trial
-        self._folder = folder
-        self._reported = 0  # parts of the run
-        self.pruned = False
-
-    def prunes(self) -> bool:
-        """Report the best evaluation of each part that is over; whether to stop the run."""
-        done = evaluations(self._folder)
-        parts = min(_PARTS - 1, math.floor(_PARTS * done[-1][0] + 1e-9)) if done else 0
-        for part in range(self._reported + 1, parts + 1):
-            so_far = [value for progress, value in done if _PARTS * progress < part + 1]
-            if so_far:
-                self._trial.report(max(so_far), part)
-                self.pruned = self.pruned or self._trial.should_prune()
-        self._reported = max(parts, self._reported)
-        return self.pruned
+def _is_behind(trial: optuna.Trial, folder: Path) -> bool:
+    """Report the first evaluation of each part of a run; whether Optuna gives the trial up."""
+    reported = trial.study.trials[trial.number].intermediate_values
+    done = reversed(_evaluations(folder))
+    of_parts = {int(_PARTS * progress + 1e-9): value for progress, value in done}
+    for part, value in sorted(of_parts.items()):
+        if 0 < part < _PARTS and part not in reported:
+            trial.report(value, part)
+    return trial.should_prune()
 
 
 def run_folder(folder: Path, number: int, seed: int) -> Path:
@@ -253,63 +215,32 @@ def run_folder(folder: Path, number: int, seed: int) -> Path:
     return folder / f"trial-{number:03d}-seed-{seed}"
 
 
-def evaluations(folder: Path) -> list[tuple[float, float]]:
+def _evaluations(folder: Path) -> list[tuple[float, float]]:
     """Progress, and Elo rating or score, of each evaluation in the log of a run."""
-    try:
-        lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return []
+    log = folder / "metrics.jsonl"
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     logged = [json.loads(line) for line in lines]
     found = [(line["progress"], line.get("elo", line.get("score"))) for line in logged]
     return [(progress, value) for progress, value in found if value is not None]
 
 
-@dataclass(frozen=True)
-class TrialRow:
-    """What has come of a trial.
-
-    Attributes:
-        number: of its runs.
-        values: of the keys.
-        state: Optuna's: ``complete``, ``pruned``, ``fail``, ``running``.
-        value: mean of the last evaluations of its runs; None without.
-        reason: why it failed.
-    """
-
-    number: int
-    values: Values
-    state: str
-    value: float | None
-    reason: str | None
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more comes of it."""
-        return self.state in ("complete", "pruned", "fail")
+def trials_of(study: optuna.Study) -> list[FrozenTrial]:
+    """The trials that have begun, the best first, then those without a value."""
+    begun = [trial for trial in study.trials if trial.state != TrialState.WAITING]
+    return sorted(begun, key=lambda trial: (value_of(trial) is None, -(value_of(trial) or 0)))
 
 
-def trials_of(study: optuna.Study) -> list[TrialRow]:
-    """The trials that have begun, the best first; one that goes on counts once."""
-    rows: dict[int, TrialRow] = {}
-    for trial in study.trials:
-        number, state = trial.user_attrs.get(_RUN, trial.number), trial.state.name.lower()
-        if state == "waiting":
-            if number in rows:  # it was interrupted, and is to go on
-                rows[number] = replace(rows[number], state="running", reason=None)
-            continue
-        reason = trial.user_attrs.get(_REASON)
-        value = trial.value if state == "complete" else None
-        rows[number] = TrialRow(number, trial.params, state, value, reason)
-    return sorted(rows.values(), key=lambda row: math.inf if row.value is None else -row.value)
+def value_of(trial: FrozenTrial) -> float | None:
+    """What a trial came to: the mean of the last evaluations of its runs; None if it did not."""
+    return trial.value if trial.state == TrialState.COMPLETE else None
 
 
-def write_best(folder: Path, study: optuna.Study, space: Space) -> None:
+def _write_best(folder: Path, study: optuna.Study, space: Space) -> None:
     """Write the best configuration so far, if a trial is complete."""
     best = trials_of(study)[0]
-    if best.value is not None:
-        config = msgspec.to_builtins(space.configure(best.values))
-        text = yaml.safe_dump(config, sort_keys=False)
-        write_file(folder / BEST, text.encode())
+    if value_of(best) is not None:
+        config = msgspec.to_builtins(space.configure(best.params))
+        write_file(folder / BEST, yaml.safe_dump(config, sort_keys=False).encode())
 
 
 def described(values: Values) -> str:
