@@ -69,17 +69,15 @@ class Run:
 
     def processes(self) -> set[int]:
         """Of the actors that play."""
-        return {actor.process for actor in self.actors._actors if actor.is_ready}
+        return {actor.process for actor in self.actors._actors if actor.process}
 
     def wait_for_actors(self, count: int) -> set[int]:
-        """Wait until so many actors play; their processes."""
-        until(lambda: self.actors._staff() or self.actors._receive_some() or self.count == count)
-        return self.processes()
+        """Wait until so many actors have started; their processes."""
+        import ray
 
-    @property
-    def count(self) -> int:
-        """How many actors play."""
-        return len(self.processes())
+        until(lambda: self.actors._staff() or len(self.actors._actors) == count)
+        asked = [actor.handle.__ray_call__ for actor in self.actors._actors]
+        return set(ray.get([each.remote(lambda _: os.getpid()) for each in asked]))
 
     def said(self, *words: str) -> int:
         """How many lines with all these words were said."""
@@ -187,13 +185,13 @@ def test_an_actor_that_dies_is_started_again_and_a_node_that_dies_is_done_withou
     run.iterate(1)
     killed = sorted(there)[0]
     os.kill(killed, signal.SIGKILL)
-    log = run.iterate(3)
-    after = run.wait_for_actors(2)
-    assert run.said("lost the actor", f"process {killed}") == 1
-    assert len(there & after) == 1
-    assert sum(line["actors_lost"] for line in log) == 1
+    until(lambda: run.iterate(1) and run.processes() - there)
+    assert run.said(f"the actor of process {killed} died; Ray started it again") == 1
+    assert len(there & run.processes()) == 1
+    assert sum(line["actors_lost"] for line in lines(run.trainer.folder.path)) == 1
 
     cluster.remove_node(node, allow_graceful=False)
+    until(lambda: run.iterate(1)[-1]["actors"] == 1)
     log = run.iterate(4)
     assert log[-1]["actors"] == 1
     # Positions that were ordered of the dead are played by others: every iteration is whole.
@@ -201,7 +199,7 @@ def test_an_actor_that_dies_is_started_again_and_a_node_that_dies_is_done_withou
 
     cluster.add_node(num_cpus=2, object_store_memory=STORE)
     run.wait_for_actors(3)
-    assert run.iterate(2)[-1]["actors"] == 3
+    until(lambda: run.iterate(1)[-1]["actors"] == 3)
 
 
 def test_a_run_waits_where_there_is_no_room_and_says_so(new_cluster, begin):

@@ -39,9 +39,7 @@ def new_player(number=0, backend="eager", **identified):
         own = Weights(version, fresh_network(game, config.network), examples)
         weights.append(replace(own, of_games=(own,)))
     job, weights = pickle.loads(pickle.dumps((job, weights)))
-    player = SelfPlayer(part_of(config, 2, 1), "cpu", number)
-    assert player.begin(job) > 0
-    return player, config, weights
+    return SelfPlayer(job, part_of(config, 2, 1), "cpu", number), config, weights
 
 
 @pytest.mark.parametrize("backend", ["eager", "onnx", "onnx-int8"])
@@ -67,10 +65,13 @@ def test_an_actor_plays_other_games_of_the_bootstrap_each_time():
 
 
 def test_a_node_with_another_version_or_other_rules_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"node .* has ludarium 0\..*, this run has 9\.9\.9: inst"):
-        new_player(ludarium="9.9.9")
-    with pytest.raises(ValueError, match=r"has rules of corso version 0 \(\w+\), this run has"):
-        new_player(**{"rules of corso": "version 0 (abc)"})
+    for other, said in (
+        ({"ludarium": "9.9.9"}, r"node .* has ludarium 0\..*, this run has 9\.9\.9: inst"),
+        ({"rules of corso": "version 0 (abc)"}, r"rules of corso version 0 \(\w+\), this run has"),
+    ):
+        player, _, (weights, _) = new_player(**other)
+        with pytest.raises(ValueError, match=said):
+            player.play(weights, None)
 
 
 @pytest.mark.parametrize(

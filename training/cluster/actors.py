@@ -1,9 +1,9 @@
 """`ClusterActors`: self-play by actors of Ray, as many as the cluster has room for.
 
-Ray places the actors by the cores and GPUs that they ask for, and starts those again that die. The
-driver orders chunks of self-play from them, each with the newest weights, and takes what arrives
-first. Only so many positions may be ordered or wait for the learner: actors that are faster than
-the learner wait for it. A chunk that was lost with its actor is ordered again.
+Ray places the actors by the cores and GPUs that they ask for, starts those again that die, and has
+them play again what they had begun. The driver orders chunks of self-play from them, each with the
+newest weights, and takes what arrives first. Only so many positions may be ordered or wait for the
+learner: actors that are faster than the learner wait for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CHUNKS = 2  # of an actor in an iteration; as many are ordered of it while the 
 _LEAST = 16  # positions of a chunk, and games of each variant: fewer make small batches
 _GAMES_OF_A_CORE = 64
 _GAMES_OF_A_GPU = 1024
-_RESTARTS = 10  # of an actor by Ray; then another actor takes its place
+_RESTARTS = 10  # of an actor and of a chunk by Ray; then another actor takes its place
 _LOOK = 1.0  # seconds between two looks at the cluster
 _SAY_AGAIN = 60.0  # seconds until people are told once more that there is no room
 
@@ -45,15 +45,15 @@ class _Actor:
     Attributes:
         handle: Ray's.
         config: of the run, with the actor's part of it.
-        process: its number; 0 until it has started for the first time.
-        is_ready: whether it plays; otherwise Ray is still to start it.
+        process: that played its latest chunk; 0 before the first.
+        heard_at: when that came; of a new actor when it was made.
         orders: how many chunks are ordered of it.
     """
 
     handle: Any
     config: AlphaZeroConfig
+    heard_at: float
     process: int = 0
-    is_ready: bool = False
     orders: int = 0
 
 
@@ -89,7 +89,6 @@ class ClusterActors(Actors):
         self._job = ray.put(Job(games, mixture, start, identity(games[0][0])))
         self._actors: list[_Actor] = []
         self._started = 0
-        self._starting: dict[Any, _Actor] = {}  # by the reference to its answer
         self._ordered: dict[Any, _Actor] = {}  # by the reference to the chunk
         self._arrived: list[Chunk] = []
         self._told: dict[str, Any] = {}  # by an actor, of its backend
@@ -107,7 +106,7 @@ class ClusterActors(Actors):
         metrics = {
             "backend": self.backend,
             **self._told,
-            "actors": sum(actor.is_ready for actor in self._actors),
+            "actors": sum(actor.process > 0 for actor in self._actors),
             "actors_lost": self._lost,
             "staleness": self._staleness,
             "learner_waited": self._waited,
@@ -119,7 +118,7 @@ class ClusterActors(Actors):
         """Have the games of the bootstrap played; every game that was begun is waited for."""
         wanted = self.config.bootstrap.positions
         self._wait(wanted, wanted, None)
-        while self._ordered:
+        while any(actor.process for actor in self._ordered.values()):
             self._receive_some()
         result = self._take(math.inf)
         advance(result.positions)
@@ -158,7 +157,7 @@ class ClusterActors(Actors):
 
         for actor in self._actors:
             ray.kill(actor.handle)
-        for each in (self._actors, self._starting, self._ordered, self._arrived):
+        for each in (self._actors, self._ordered, self._arrived):
             each.clear()
 
     # Weights, actors and orders.
@@ -174,7 +173,7 @@ class ClusterActors(Actors):
         self._weights = ray.put(replace(packed[0], of_games=tuple(packed)))
 
     def _staff(self) -> None:
-        """Start actors until there are as many as the cluster has room for."""
+        """Have as many actors as the cluster has room for, so that Ray can place them all."""
         import ray
 
         now = time.monotonic()
@@ -183,16 +182,18 @@ class ClusterActors(Actors):
         self._looked_at, cluster = now, self.config.cluster
         device = "cuda" if cluster.actor_gpus else "cpu"
         room = room_in(ray.nodes(), cluster)
-        for _ in range(len(self._actors), room):
+        while len(self._actors) > room:  # a node has died
+            self._dismiss(min(self._actors, key=lambda actor: actor.heard_at))
+        while len(self._actors) < room:
             options = ray.remote(SelfPlayer).options(
                 num_cpus=cluster.actor_cpus,
                 num_gpus=cluster.actor_gpus,
                 max_restarts=_RESTARTS,
+                max_task_retries=_RESTARTS,
             )
             config = part_of(self.config, room, self._games)
-            actor = _Actor(options.remote(config, device, self._started), config)
-            self._actors.append(actor)
-            self._begin(actor)
+            handle = options.remote(self._job, config, device, self._started)
+            self._actors.append(_Actor(handle, config, now))
             self._started += 1
         if not self._actors and now - self._said_at >= _SAY_AGAIN:
             self._said_at = now
@@ -201,17 +202,18 @@ class ClusterActors(Actors):
                 f"{cluster.actor_cpus} cores and {cluster.actor_gpus:g} GPUs: waiting for a node"
             )
 
-    def _begin(self, actor: _Actor) -> None:
-        """Have an actor begin as soon as Ray has started it.
+    def _dismiss(self, actor: _Actor) -> None:
+        """Do without an actor, and without what was ordered of it."""
+        import ray
 
-        Only this is retried by Ray: an actor that has died may be long in coming back, and another
-        one can play what it was to play.
-        """
-        begin = actor.handle.begin.options(max_task_retries=-1)
-        self._starting[begin.remote(self._job)] = actor
+        ray.kill(actor.handle)
+        self._actors.remove(actor)
+        self._ordered = {each: of for each, of in self._ordered.items() if of is not actor}
 
     def _order(self, limit: float, most: float, settings: SearchSettings | None) -> None:
         """Order chunks while fewer positions than ``limit`` are ordered or have arrived.
+
+        Chunks of actors that have yet to start do not count: others may have to play meanwhile.
 
         Args:
             limit: of positions.
@@ -221,16 +223,20 @@ class ClusterActors(Actors):
 
         def size(actor: _Actor) -> int:
             config = actor.config
-            return (config.bootstrap if settings is None else config.self_play).positions
+            wanted = (config.bootstrap if settings is None else config.self_play).positions
+            return wanted if actor.process else 0
 
-        ready = [actor for actor in self._actors if actor.is_ready]
         ahead = _positions(self._arrived) + sum(map(size, self._ordered.values()))
-        while ready and ahead < limit:
-            actor = min(ready, key=lambda each: each.orders)
-            if actor.orders >= most:
+        while ahead < limit:
+            free = [
+                actor
+                for actor in self._actors
+                if actor.orders < (most if actor.process else min(most, _CHUNKS))
+            ]
+            if not free:
                 break
-            chunk = actor.handle.play.remote(self._weights, settings)
-            self._ordered[chunk] = actor
+            actor = min(free, key=lambda each: each.orders)
+            self._ordered[actor.handle.play.remote(self._weights, settings)] = actor
             actor.orders += 1
             ahead += size(actor)
 
@@ -244,48 +250,38 @@ class ClusterActors(Actors):
         self._waited += time.perf_counter() - began
 
     def _receive_some(self) -> None:
-        """Receive what comes next, if anything does soon."""
+        """Receive what comes next, if anything does soon.
+
+        Raises:
+            ValueError: an actor cannot start, or has raised an error.
+        """
         import ray
 
-        references = [*self._starting, *self._ordered]
-        if not references:
+        if not self._ordered:
             time.sleep(_LOOK)
             return
-        for reference in ray.wait(references, timeout=_LOOK)[0]:
+        for reference in ray.wait([*self._ordered], timeout=_LOOK)[0]:
+            actor = self._ordered.get(reference)
+            if actor is None:  # it was dismissed for another chunk
+                continue
             try:
-                answer = ray.get(reference)
+                chunk = ray.get(reference)
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from None
             except ray.exceptions.RayError as error:
-                self._lose(reference, error)
+                self._dismiss(actor)
+                if not actor.process:
+                    reason = shortened(str(error), 1000)
+                    raise ValueError(f"no self-play actor can start: {reason}") from None
                 continue
-            if reference in self._starting:
-                actor = self._starting.pop(reference)
-                actor.process, actor.is_ready = answer, True
-            else:
-                self._ordered.pop(reference).orders -= 1
-                self._arrived.append(answer)
-                self._told = answer.metrics or self._told
-
-    def _lose(self, reference: Any, error: Exception) -> None:
-        """Forget what an actor that has died was asked for, and wait until Ray starts it again.
-
-        Raises:
-            ValueError: the actor has never started, and Ray has given it up.
-        """
-        if reference in self._starting:
-            actor = self._starting.pop(reference)
-            self._actors.remove(actor)
-            if not actor.process:
-                raise ValueError(f"no self-play actor can start: {shortened(str(error), 1000)}")
-            return
-        actor = self._ordered.pop(reference)
-        actor.orders -= 1
-        if actor.is_ready:
-            actor.is_ready = False
-            self._lost += 1
-            self._say(f"lost the actor of process {actor.process}: Ray starts it again")
-            self._begin(actor)
+            del self._ordered[reference]
+            if actor.process not in (0, chunk.process):
+                self._lost += 1
+                self._say(f"the actor of process {actor.process} died; Ray started it again")
+            actor.process, actor.heard_at = chunk.process, time.monotonic()
+            actor.orders -= 1
+            self._arrived.append(chunk)
+            self._told = chunk.metrics or self._told
 
     def _take(self, most: float) -> SelfPlayResult:
         """The first chunks that have come to ``most`` positions, as one result."""

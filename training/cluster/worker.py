@@ -31,12 +31,14 @@ class Chunk:
     Attributes:
         result: positions of the games that have ended, and counts.
         version: of the weights.
+        process: number of the process that played it.
         metrics: what runs the network, and how far it is from PyTorch, for the log; told by one
             actor, once a version.
     """
 
     result: SelfPlayResult
     version: int
+    process: int
     metrics: dict[str, Any]
 
 
@@ -73,15 +75,15 @@ class Job:
 class SelfPlayer:
     """A self-play actor: plays the chunks that it is asked for; unfinished games continue.
 
-    `begin` comes first, also after Ray has started the actor again.
-
     Args:
+        job: what all actors are told.
         config: of the run, with this actor's part of games, positions and cores.
         device: torch's name of where the network runs.
         number: of the actor; no other has it. The first one measures the backend.
     """
 
-    def __init__(self, config: AlphaZeroConfig, device: str, number: int) -> None:
+    def __init__(self, job: Job, config: AlphaZeroConfig, device: str, number: int) -> None:
+        self._job = job
         self._config = config
         self._device = device
         self._number = number
@@ -90,45 +92,40 @@ class SelfPlayer:
         self._actors: MixedActors | None = None
         self._version: int | None = None
 
-    def begin(self, job: Job) -> int:
-        """Take the job; the number of the process.
-
-        Raises:
-            ValueError: this node has another ludarium or other rules than the driver's.
-        """
-        for name, here in identity(job.games[0][0]).items():
-            if here != job.identity[name]:
-                raise ValueError(
-                    f"node {socket.gethostname()} has {name} {here}, this run has "
-                    f"{job.identity[name]}: install the same on all nodes"
-                )
-        self._job = job
-        return os.getpid()
-
     def play(self, weights: Weights, settings: SearchSettings | None) -> Chunk:
         """Play a chunk.
 
         Args:
             weights: a version.
             settings: of the search; None for games of the bootstrap, which need no network.
+
+        Raises:
+            ValueError: this node has another ludarium or other rules than the driver's.
         """
+        metrics: dict[str, Any] = {}
         with one_core() if self._threads == 1 else nullcontext():
             if self._actors is None:
                 self._actors = self._make_actors(weights)
             if settings is None:
-                return Chunk(self._actors.bootstrap(_ignore), weights.version, {})
-            metrics: dict[str, Any] = {}
+                result = self._actors.bootstrap(_ignore)
+                return Chunk(result, weights.version, os.getpid(), metrics)
             if weights.version != self._version and self._number == 0:
                 metrics = self._actors.publish(weights)
             elif weights.version != self._version:
                 self._actors.restore({}, weights)
             self._version = weights.version
             result = self._actors.play(settings, _ignore)
-            return Chunk(result, weights.version, metrics)
+            return Chunk(result, weights.version, os.getpid(), metrics)
 
     def _make_actors(self, weights: Weights) -> MixedActors:
         """Actors with new games; one that was started again has its number, but other games."""
         job, config = self._job, self._config
+        for name, here in identity(job.games[0][0]).items():
+            if here != job.identity[name]:
+                raise ValueError(
+                    f"node {socket.gethostname()} has {name} {here}, this run has "
+                    f"{job.identity[name]}: install the same on all nodes"
+                )
         seed = np.random.SeedSequence([config.seed, job.start, self._number, os.getpid()])
         return MixedActors(
             job.games, job.mixture, config, self._threads, self._device, weights, *seed.spawn(2)

@@ -133,7 +133,7 @@ class Trainer(ABC):
                 from ludarium.training.cluster.evaluator import ClusterEvaluator
 
                 cluster.join()
-                self.evaluator = ClusterEvaluator(reporter.say)
+                self.evaluator = ClusterEvaluator()
             self.build(saved.state if saved else None)
             if saved is not None:
                 self._go_on(saved)
