@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def run(game: Game, tmp_path: Path) -> Path:
         network=network,
     )
     return save_checkpoint(checkpoint, tmp_path / "run" / "agent.safetensors").parent
+
+
+@pytest.mark.parametrize(
+    ("game", "options"), [("corso", {"size": 99}), ("corso", {"colour": 1}), ("draughts", {})]
+)
+def test_a_checkpoint_of_another_game_or_other_rules_is_named(tmp_path, game, options) -> None:
+    shape = network_shape(make_game("corso"))
+    architecture = Architecture({"channels": 4, "blocks": 1})
+    network = build_network(shape, 4, 1)
+    checkpoint = Checkpoint(game, 0, options, shape, architecture, step=0, network=network)
+    path = save_checkpoint(checkpoint, tmp_path / "strange.safetensors")
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: "):
+        read_agent(str(path)).choose_game({})
 
 
 @pytest.mark.parametrize("spec", ["random", "greedy", "uct:7", "alphabeta:3"])

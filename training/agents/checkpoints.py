@@ -68,8 +68,13 @@ class TrainedAgent(AgentFactory):
 
     def choose_game(self, options: dict[str, Any]) -> Game:
         """The game that it was trained for; see `AgentFactory.choose_game`."""
-        trained = load_header(self.checkpoint_path(options))
-        return make_stored_game(trained.game, trained.options, **options)
+        path = self.checkpoint_path(options)
+        trained = load_header(path)
+        try:
+            game = make_stored_game(trained.game, trained.options)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from None
+        return make_stored_game(trained.game, trained.options, **options) if options else game
 
     def with_simulations(self, simulations: int | None) -> TrainedAgent:
         """See `AgentFactory.with_simulations`."""
