@@ -14,6 +14,7 @@ from pathlib import Path
 #: Suffix of files that are being written; readers ignore them.
 PARTIAL = ".partial"
 
+_NO_LOCKS = "its file system has no locks, take a folder on another one"
 _REMEDIES = {
     errno.ENOSPC: "make room there",
     errno.EDQUOT: "make room there",
@@ -21,6 +22,9 @@ _REMEDIES = {
     errno.EACCES: "make it writable",
     errno.EPERM: "make it writable",
     errno.ELOOP: "it is a link, move it away",
+    errno.ENOSYS: _NO_LOCKS,
+    errno.ENOLCK: _NO_LOCKS,
+    errno.EOPNOTSUPP: _NO_LOCKS,
 }
 
 

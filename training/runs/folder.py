@@ -188,12 +188,7 @@ class RunFolder:
 
         The run that is told to begin anew is no exception: no state says that this is a run.
         """
-        left = {
-            self._lock.path,
-            self._lock.mark,
-            self.path / _SYSTEMS,
-            *_files_in(self.path, _STATE),
-        }
+        left = {self._lock.path, self.path / _SYSTEMS, *_files_in(self.path, _STATE)}
         if set(self._replay.glob("*")) <= set(_files_in(self._replay, _CHUNK)):
             left.add(self._replay)
         others = sorted(item.name for item in self.path.iterdir() if item not in left)

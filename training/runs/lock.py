@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import socket
@@ -10,13 +9,11 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from filelock import SoftFileLock, Timeout, lock_descriptor
+from filelock import lock_descriptor
 
 from .files import StorageError, storage_error
 
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # what file systems without locks say
-_PATIENCE = 0.2  # seconds: the first attempt may be spent on the mark of a dead process
 _LONGEST = 300  # bytes of a lock file
 _HOLDER = re.compile(r"(\d+)\s+(\S+)\s*")  # process and machine
 
@@ -24,22 +21,13 @@ _HOLDER = re.compile(r"(\d+)\s+(\S+)\s*")  # process and machine
 class FolderLock:
     """A lock that one process holds until it releases it or ends, in whatever way.
 
-    The operating system keeps it. On file systems without locks, such as Lustre mounted without
-    them, a second file is the lock, which is there while it is held; a process of this machine
-    that no longer runs does not hold it.
-
     Args:
         path: the lock file; it contains the holder's process number and machine.
-
-    Attributes:
-        mark: the second file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.mark = path.with_name(f"{path.name}.mark")
         self._file: int | None = None
-        self._mark = SoftFileLock(self.mark, timeout=_PATIENCE, thread_local=False)
 
     def acquire(self) -> None:
         """Take the lock; does nothing if this object already holds it.
@@ -47,7 +35,7 @@ class FolderLock:
         Raises:
             ValueError: another process holds it, and the message says which; or the file is none
                 that this program wrote, and is left alone.
-            StorageError: the file cannot be written, or is a link.
+            StorageError: the file cannot be written, is a link, or is where there are no locks.
         """
         if self._file is not None:
             return
@@ -74,7 +62,7 @@ class FolderLock:
                 f"{self.path} is no lock that this program wrote: move it away, or give another "
                 "folder"
             )
-        if not self._is_free(file):
+        if not lock_descriptor(file, blocking=False):
             who = f"process {holder[1]} on {holder[2]}" if holder else "another process"
             raise ValueError(
                 f"{self.path.parent} is in use by {who}: wait until it ends, or give another folder"
@@ -82,19 +70,6 @@ class FolderLock:
         os.ftruncate(file, 0)
         os.lseek(file, 0, os.SEEK_SET)
         os.write(file, f"{os.getpid()} {socket.gethostname()}\n".encode())
-
-    def _is_free(self, file: int) -> bool:
-        """Lock the open file, or make the mark; false if another process has."""
-        try:
-            return lock_descriptor(file, blocking=False)
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
-        try:
-            self._mark.acquire()
-        except Timeout:
-            return False
-        return True
 
     def check(self) -> None:
         """Raise `StorageError` if the folder is no longer the one that is locked."""
@@ -110,6 +85,5 @@ class FolderLock:
     def release(self) -> None:
         """Release the lock."""
         if self._file is not None:
-            self._mark.release()
             os.close(self._file)
             self._file = None
