@@ -35,10 +35,11 @@ from sb3_contrib.common.wrappers import ActionMasker
 from ludarium.configs import PPOConfig, apply_settings, load_config
 from ludarium.envs import make, make_game
 from ludarium.training.networks import fresh_network
-from ludarium.training.ppo.loop import PPOTrainer
+from ludarium.training.ppo.loop import PPO
 from ludarium.training.ppo.policy import NetworkPolicy
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
+from ludarium.training.runs.trainer import Trainer
 
 _TUTORIAL_STEPS = 256  # of a rollout; speeds do not depend on it
 _BATCHED_STEPS = 8  # in each game
@@ -137,11 +138,11 @@ def tutorial(config: PPOConfig, **settings: Any) -> Measure:
 
 
 def batched(config: PPOConfig, folder: str) -> Measure:
-    trainer = PPOTrainer(config, RunFolder(folder), Reporter())
+    algorithm = PPO(Trainer(config, RunFolder(folder), Reporter()), None)
     for number in range(config.opponents.active):
-        trainer.pool.add(number)
-    trainer.pool.prepare()
-    return timed(trainer.model, config.rollout.games * config.rollout.steps)
+        algorithm.pool.add(number)
+    algorithm.pool.prepare()
+    return timed(algorithm.model, config.rollout.games * config.rollout.steps)
 
 
 def timed(model: MaskablePPO, steps: int) -> Measure:

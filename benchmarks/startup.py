@@ -56,16 +56,16 @@ agent.choose(game.start(0))
     "training": """
 import tempfile
 from ludarium.configs import apply_settings, load_config
-from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
+from ludarium.training.runs.trainer import Trainer
 config = apply_settings(load_config("{game}/default"), [
     "budget={{iterations: 1}}", "bootstrap.positions=0", "backend=onnx", "device=cpu",
     "self_play={{games: 16, positions: 256, simulations: 8, workers: 1}}",
     "learner.batch=64", "network={{channels: 16, blocks: 1}}", "evaluation.every=0",
 ])
 with tempfile.TemporaryDirectory() as folder:
-    trainer = AlphaZeroTrainer(config, RunFolder(folder), Reporter())
+    trainer = Trainer(config, RunFolder(folder), Reporter())
     trainer.run()
     trainer.close()
 """,

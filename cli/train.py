@@ -152,17 +152,6 @@ def choose_config(
     return apply_settings(config, settings), label
 
 
-def trainer_class_of(algorithm: str) -> type[Trainer]:
-    """The trainer of an algorithm; imports only the libraries that it needs."""
-    if algorithm == "ppo":
-        from ludarium.training.ppo.loop import PPOTrainer
-
-        return PPOTrainer
-    from ludarium.training.alphazero.loop import AlphaZeroTrainer
-
-    return AlphaZeroTrainer
-
-
 def describe_plan(config: TrainingConfig) -> str:
     """One sentence on what a run will do, and when it will end."""
     parts = []
@@ -264,19 +253,18 @@ def train_run(
 ) -> RunResult:
     """Train until the budget is used up or ``stop`` says so, and show how it goes."""
     try:
+        from ludarium.training.runs.columns import columns_of
         from ludarium.training.runs.reporting import TerminalReporter
+        from ludarium.training.runs.trainer import Trainer, algorithm_of
 
-        trainer_class = trainer_class_of(config.algorithm)
+        algorithm = algorithm_of(config.algorithm)
     except ImportError as error:
         raise _needs_more(error) from error
-    columns = trainer_class.columns
-    if cluster is not None:
-        columns += trainer_class.cluster_columns
-    reporter = TerminalReporter(folder, columns)
+    reporter = TerminalReporter(folder, columns_of(config.algorithm, cluster is not None))
     try:
         # Ray tells of dead processes on standard output, where results are to be.
         with nullcontext() if cluster is None else redirect_stdout(sys.stderr):
-            trainer = trainer_class(config, folder, reporter, cluster)
+            trainer = Trainer(config, folder, reporter, cluster, algorithm)
             try:
                 reporter.say(_beginning(trainer))
                 reporter.say(describe_plan(config))
@@ -299,5 +287,5 @@ def _beginning(trainer: Trainer) -> str:
     algorithm = trainer.config.algorithm
     return (
         f"training {trainer.game} in {trainer.folder.path} ({where}; {algorithm}, "
-        f"{trainer.resources})"
+        f"{trainer.algorithm.resources})"
     )

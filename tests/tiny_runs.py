@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
-
-AnyTrainer = TypeVar("AnyTrainer", bound=Trainer)
 
 #: Settings of a tiny run of AlphaZero on Corso.
 ALPHAZERO = (
@@ -49,23 +47,21 @@ def run_by_command(folder: Path, algorithm: str, settings: Iterable[str]) -> Pat
 
 def changes_weights(trainer: Trainer) -> bool:
     """Train; whether that has changed any weight of the network."""
-    before = [weight.clone() for weight in trainer.network.parameters()]
+    before = [weight.clone() for weight in trainer.algorithm.network.parameters()]
     trainer.run()
-    after = trainer.network.parameters()
+    after = trainer.algorithm.network.parameters()
     return any((a != b).any() for a, b in zip(before, after, strict=True))
 
 
 @dataclass(frozen=True)
-class TinyRuns(Generic[AnyTrainer]):
+class TinyRuns:
     """Runs of one algorithm with the same settings.
 
     Attributes:
-        trainer: its class.
         shipped: name of the configuration that the settings change.
         settings: ``key=value`` each, that make the run tiny.
     """
 
-    trainer: type[AnyTrainer]
     shipped: str
     settings: tuple[str, ...]
 
@@ -73,11 +69,11 @@ class TinyRuns(Generic[AnyTrainer]):
         """The configuration, with further settings."""
         return apply_settings(load_config(self.shipped), [*self.settings, *settings])
 
-    def begun(self, folder: Path, *settings: str) -> AnyTrainer:
+    def begun(self, folder: Path, *settings: str) -> Trainer:
         """A run, new or from its folder, that has yet to go on."""
-        return self.trainer(self.config(*settings), RunFolder(folder), Reporter())
+        return Trainer(self.config(*settings), RunFolder(folder), Reporter())
 
-    def trained(self, folder: Path, *settings: str, iterations: int = 10**9) -> AnyTrainer:
+    def trained(self, folder: Path, *settings: str, iterations: int = 10**9) -> Trainer:
         """A run that was trained up to so many iterations, or to its end."""
         trainer = self.begun(folder, *settings)
         trainer.run(stop=lambda: trainer.iteration >= iterations)

@@ -18,13 +18,13 @@ import torch
 from ludarium.models import build_network
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.cluster import Cluster, actors
 from ludarium.training.cluster.worker import identity
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
+from ludarium.training.runs.trainer import Trainer
 from tests.cluster.conftest import STORE
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
@@ -37,7 +37,7 @@ TINY = (
     "self_play.workers=1",
     "replay={first: 2000, last: 20000}",
 )
-RUNS = TinyRuns(AlphaZeroTrainer, "corso/demo", TINY)
+RUNS = TinyRuns("corso/demo", TINY)
 PATIENCE = 600.0  # seconds for what takes a few on an idle machine
 
 
@@ -58,8 +58,8 @@ class Run:
         config = RUNS.config(*settings)
         self.listener = Listener()
         self.cluster = Cluster(cluster.address)
-        self.trainer = AlphaZeroTrainer(config, RunFolder(folder), self.listener, self.cluster)
-        self.actors = self.trainer.actors
+        self.trainer = Trainer(config, RunFolder(folder), self.listener, self.cluster)
+        self.actors = self.trainer.algorithm.actors
 
     def iterate(self, iterations: int) -> list[dict]:
         """Train so many iterations; the lines of the log."""
@@ -141,13 +141,13 @@ def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
     assert log[-1]["evaluated"] == 12
     assert 0 <= log[-1]["score"] <= 1
     # Each position is learnt from as often as on one machine.
-    first, steps = log[0], trainer.step
-    new = sum(len(trainer.folder.chunk(number)) for number, _ in trainer.replay.chunks)
-    assert len(trainer.replay) == new == log[-1]["replay"]
+    first, steps = log[0], trainer.algorithm.step
+    new = sum(len(trainer.folder.chunk(number)) for number, _ in trainer.algorithm.replay.chunks)
+    assert len(trainer.algorithm.replay) == new == log[-1]["replay"]
     assert abs(steps - first["step"] - 4 * (new - first["replay"]) / 64) <= 12
 
     game = trainer.game
-    agent = NetworkAgent(game, trainer.learner.ema_network, 0, backend="eager")
+    agent = NetworkAgent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
     random_agent = make_agent("random", game)
     torch.manual_seed(0)
     untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
@@ -159,20 +159,20 @@ def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
 
 
 def test_a_run_moves_to_a_cluster_and_back(new_cluster, begin, tmp_path):
-    def on_one_machine(iterations: int) -> AlphaZeroTrainer:
+    def on_one_machine(iterations: int) -> Trainer:
         return RUNS.trained(tmp_path / "run", "cluster.staleness=3", iterations=iterations)
 
     on_one_machine(1)
     run = begin(new_cluster(1), "cluster.staleness=1")
     assert run.trainer.iteration == 1
-    weights = run.trainer.learner.network.state_dict()
+    weights = run.trainer.algorithm.learner.network.state_dict()
     run.iterate(1)
     run.trainer.close()
     back = on_one_machine(3)
     assert back.iteration == 3
     assert [line["iteration"] for line in lines(tmp_path / "run")] == [1, 2, 3]
-    assert len(back.replay.chunks) == 3
-    assert weights.keys() == back.learner.network.state_dict().keys()
+    assert len(back.algorithm.replay.chunks) == 3
+    assert weights.keys() == back.algorithm.learner.network.state_dict().keys()
 
 
 def test_an_actor_that_dies_is_started_again_and_a_node_that_dies_is_done_without(
@@ -228,21 +228,26 @@ def test_variants_are_played_by_their_shares(new_cluster, begin):
     )
     run.iterate(6)
     trainer = run.trainer
-    records = trainer.replay[np.arange(len(trainer.replay))]
+    records = trainer.algorithm.replay[np.arange(len(trainer.algorithm.replay))]
     shares = np.bincount(records["game"], minlength=3) / len(records)
     np.testing.assert_allclose(shares, [0.375, 0.375, 0.25], atol=0.1)
-    for game, samples in zip(trainer.games, trainer.mixture.unpack(records), strict=True):
+    for game, samples in zip(
+        trainer.variants, trainer.algorithm.mixture.unpack(records), strict=True
+    ):
         assert samples["policy"].shape[1] == game.num_actions
         np.testing.assert_allclose(samples["policy"].sum(axis=1, dtype=float), 1, atol=0.01)
-    before = {name: value.clone() for name, value in trainer.player.state_dict().items()}
+    before = {name: value.clone() for name, value in trainer.algorithm.agent().state_dict().items()}
     run.iterate(1)
-    assert any((value != before[name]).any() for name, value in trainer.player.state_dict().items())
+    assert any(
+        (value != before[name]).any()
+        for name, value in trainer.algorithm.agent().state_dict().items()
+    )
 
 
 def test_actors_play_ahead_of_a_slow_learner_as_far_as_they_may(new_cluster, begin, monkeypatch):
     run = begin(new_cluster(1), "budget={iterations: 1000}", "cluster.staleness=3")
     run.wait_for_actors(1)
-    learn, ahead = run.trainer.learner.learn, []
+    learn, ahead = run.trainer.algorithm.learner.learn, []
 
     def slowly(*arguments):
         """Learn, and look how far the actors are ahead."""
@@ -250,7 +255,7 @@ def test_actors_play_ahead_of_a_slow_learner_as_far_as_they_may(new_cluster, beg
         ahead.append(positions + sum(each.result.positions for each in run.actors._arrived))
         learn(*arguments)
 
-    monkeypatch.setattr(run.trainer.learner, "learn", slowly)
+    monkeypatch.setattr(run.trainer.algorithm.learner, "learn", slowly)
     log = run.iterate(6)
     # Two iterations of 256 positions, of which the last chunk may go past the limit.
     assert 512 <= max(ahead) < 512 + 128
@@ -276,7 +281,7 @@ def test_a_driver_that_is_killed_goes_on_and_a_second_one_is_refused(new_cluster
     run = begin(cluster, "budget={iterations: 1000}")
     iteration = run.trainer.iteration
     assert iteration in (done, done + 1)
-    assert len(run.trainer.replay) == lines(tmp_path / "run")[-1]["replay"]
+    assert len(run.trainer.algorithm.replay) == lines(tmp_path / "run")[-1]["replay"]
     log = run.iterate(2)
     assert [line["iteration"] for line in log] == list(range(1, iteration + 3))
     assert log[-1]["replay"] > log[-3]["replay"] > 0
@@ -289,7 +294,7 @@ def test_a_cluster_that_is_not_there_is_an_error_in_one_line(tmp_path):
     with pytest.raises(
         ValueError, match=r"cannot use the Ray cluster at 127\.0\.0\.1:1 .*ray start"
     ):
-        AlphaZeroTrainer(config, RunFolder(folder), Listener(), cluster)
+        Trainer(config, RunFolder(folder), Listener(), cluster)
     assert not folder.exists()
     with pytest.raises(ValueError, match="must be started on a node of the cluster"):
         Cluster("ray://somewhere:10001")

@@ -16,6 +16,8 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Reporter
+from ludarium.training.runs.trainer import Trainer
 
 from .killing import killed_at_random
 from .tiny import fingerprint, tiny_config, train
@@ -69,15 +71,12 @@ def test_a_second_process_is_refused_by_name_until_the_first_is_gone(tmp_path):
 def test_a_run_that_is_refused_or_saves_nothing_leaves_no_folder(tmp_path):
     train("drift", tmp_path / "a" / "b", 0)
     config = msgspec.structs.replace(tiny_config("alphazero"), device="cuda:77")
-    from ludarium.training.alphazero.loop import AlphaZeroTrainer
-    from ludarium.training.runs.reporting import Reporter
-
     with pytest.raises(ValueError, match=r"device is 'cuda:77', which is not on this machine"):
-        AlphaZeroTrainer(config, RunFolder(tmp_path / "c"), Reporter())
+        Trainer(config, RunFolder(tmp_path / "c"), Reporter())
     huge = msgspec.structs.replace(config.replay, last=10**16)
     config = msgspec.structs.replace(tiny_config("alphazero"), replay=huge)
     with pytest.raises(ValueError, match=r"would take .* of memory.*lower replay\.last"):
-        AlphaZeroTrainer(config, RunFolder(tmp_path / "d"), Reporter())
+        Trainer(config, RunFolder(tmp_path / "d"), Reporter())
     assert not list(tmp_path.iterdir())
 
 
@@ -85,9 +84,6 @@ def test_a_refused_configuration_throws_no_run_away(tmp_path):
     train("drift", tmp_path, 2)
     before = fingerprint(tmp_path)
     config = msgspec.structs.replace(tiny_config("alphazero"), device="cuda:77")
-    from ludarium.training.alphazero.loop import AlphaZeroTrainer
-    from ludarium.training.runs.reporting import Reporter
-
     with pytest.raises(ValueError, match="cuda:77"):
-        AlphaZeroTrainer(config, RunFolder(tmp_path, restart=True), Reporter())
+        Trainer(config, RunFolder(tmp_path, restart=True), Reporter())
     assert fingerprint(tmp_path) == before

@@ -11,10 +11,8 @@ import torch
 
 from ludarium.configs import TrainingConfig, apply_settings, load_config
 from ludarium.models import PolicyValueNetwork, build_network
-from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.alphazero.replay import Replay
 from ludarium.training.networks import network_shape
-from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.state import State, array_bytes, flatten, unflatten, unpack_state
@@ -48,36 +46,42 @@ ALGORITHMS = tuple(_OWN)
 _SAMPLE = np.dtype([("number", np.int32), ("weight", np.float64)], align=True)
 
 
-class DriftTrainer(Trainer):
+class Drift:
     """Learns nothing, in no time: weights drift at random, and random numbers are its samples."""
 
-    def build(self, saved: State | None) -> None:
-        torch.manual_seed(self.config.seed)
-        self.network = build_network(network_shape(self.game), 2, 0)
-        self.rng = np.random.default_rng(self.config.seed)
+    backend = "eager"
+    resources = "nothing"
+
+    def __init__(self, run: Trainer, saved: State | None) -> None:
+        self.run = run
+        torch.manual_seed(run.config.seed)
+        self.network = build_network(network_shape(run.game), 2, 0)
+        self.rng = np.random.default_rng(run.config.seed)
         self.replay = Replay(_SAMPLE, 30)
 
-    def play_and_learn(self) -> dict[str, Any]:
-        self.chunk = np.zeros(12, _SAMPLE)
-        self.chunk["number"] = self.rng.integers(1000, size=12)
-        self.replay.add(self.iteration + 1, self.chunk, 20)
+    def play(self) -> np.ndarray:
+        played = np.zeros(12, _SAMPLE)
+        played["number"] = self.rng.integers(1000, size=12)
+        return played
+
+    def learn(self, played: np.ndarray) -> dict[str, Any]:
+        self.chunk = played
+        self.replay.add(self.run.iteration + 1, played, 20)
         drift = float(self.replay.draw(5, self.rng)["number"].mean())
         with torch.no_grad():
             for weight in self.network.parameters():
                 weight.add_(drift)
         return {"drift": drift}
 
-    @property
-    def player(self) -> PolicyValueNetwork:
+    def publish(self) -> dict[str, Any]:
+        return {}
+
+    def agent(self) -> PolicyValueNetwork:
         return self.network
 
     @property
     def step(self) -> int:
-        return self.iteration
-
-    @property
-    def resources(self) -> str:
-        return "nothing"
+        return self.run.iteration
 
     def state(self) -> State:
         return State(
@@ -92,14 +96,11 @@ class DriftTrainer(Trainer):
         self.rng.bit_generator.state = state.description["rng"]
         self.network.load_state_dict(unflatten(state.tensors, "network"))
         self.chunk = state.arrays["latest"]
-        self.replay.restore(state.replay, self.folder.chunk)
+        self.replay.restore(state.replay, self.run.folder.chunk)
 
+    def close(self) -> None:
+        pass
 
-_TRAINERS: dict[str, type[Trainer]] = {
-    "alphazero": AlphaZeroTrainer,
-    "ppo": PPOTrainer,
-    "drift": DriftTrainer,
-}
 
 #: Metrics that depend on the clock.
 _CLOCK = ("seconds", "per_second")
@@ -127,6 +128,18 @@ def tiny_config(algorithm: str) -> TrainingConfig:
     return apply_settings(load_config(shipped), [*_COMMON, *_OWN.get(algorithm, [])])
 
 
+def tiny_run(
+    algorithm: str,
+    path: Path,
+    reporter: Reporter,
+    kind: type[Drift] = Drift,
+    **of_folder: bool,
+) -> Trainer:
+    """A tiny run, new or from its folder; ``drift`` is of this kind."""
+    own = kind if algorithm == "drift" else None
+    return Trainer(tiny_config(algorithm), RunFolder(path, **of_folder), reporter, algorithm=own)
+
+
 def train(
     algorithm: str,
     path: Path,
@@ -136,7 +149,7 @@ def train(
 ) -> list[str]:
     """Begin a run or go on with it, up to so many iterations; returns what was said."""
     listener = listener or Listener()
-    trainer = _TRAINERS[algorithm](tiny_config(algorithm), RunFolder(path, **of_folder), listener)
+    trainer = tiny_run(algorithm, path, listener, **of_folder)
     try:
         trainer.run(stop=lambda: trainer.iteration >= iterations)
     finally:

@@ -25,7 +25,6 @@ from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.alphazero.learner import Learner, Losses
-from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import Group, SelfPlay, SelfPlayResult, choose_threads
 from ludarium.training.evaluation import (
@@ -34,21 +33,22 @@ from ludarium.training.evaluation import (
     play_match,
 )
 from ludarium.training.networks import chosen_architecture, network_shape
+from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import Search, SearchSettings, join_results
 from ludarium.training.search.settings import GUMBEL, PUCT
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
-RUNS = TinyRuns(AlphaZeroTrainer, "corso/demo", ALPHAZERO)
+RUNS = TinyRuns("corso/demo", ALPHAZERO)
 tiny_config, trained = RUNS.config, RUNS.trained
 
 
-def weights(trainer: AlphaZeroTrainer) -> dict[str, torch.Tensor]:
-    return trainer.learner.network.state_dict()
+def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
+    return trainer.algorithm.learner.network.state_dict()
 
 
-def positions(trainer: AlphaZeroTrainer) -> np.ndarray:
+def positions(trainer: Trainer) -> np.ndarray:
     """What the replay holds, the oldest first."""
-    return trainer.replay[np.arange(len(trainer.replay))]
+    return trainer.algorithm.replay[np.arange(len(trainer.algorithm.replay))]
 
 
 @pytest.fixture
@@ -347,7 +347,7 @@ def test_training_learns_corso_3x3(tmp_path):
     """
     trainer = trained(tmp_path, "budget={iterations: 24}", "self_play.positions=512")
     game = trainer.game
-    agent = NetworkAgent(game, trainer.learner.ema_network, 0, backend="eager")
+    agent = NetworkAgent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
     random_agent = make_agent("random", game)
     result = play_match(game, agent, random_agent, 200, seed=1)
     torch.manual_seed(0)
@@ -382,7 +382,9 @@ def test_checkpoint_plays_as_the_network_it_was_saved_from(tmp_path):
     assert checkpoint.options == {"size": 3}
     observations = np.random.default_rng(0).random((5, 5, 3, 3), np.float32)
     saved = InferenceEngine(checkpoint.network, (5, 3, 3), 8, "eager")(observations)
-    now = InferenceEngine(trainer.learner.ema_network, (5, 3, 3), 8, "eager")(observations)
+    now = InferenceEngine(trainer.algorithm.learner.ema_network, (5, 3, 3), 8, "eager")(
+        observations
+    )
     np.testing.assert_array_equal(saved[0], now[0])
 
 
@@ -499,7 +501,7 @@ def test_bad_anchors_are_refused_before_the_first_iteration(tmp_path):
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):
     trainer = trained(tmp_path, "backend=onnx-int8", "evaluation.every=1", iterations=2)
-    assert trainer.actors.backend == "onnx-int8"
+    assert trainer.algorithm.actors.backend == "onnx-int8"
     lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
     assert len(lines) == 2
     assert all(0 < line["value_deviation"] < 0.1 for line in lines)

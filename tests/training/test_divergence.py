@@ -6,20 +6,19 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from ludarium.training.alphazero.loop import AlphaZeroTrainer
-from ludarium.training.ppo.loop import PPOTrainer
-from ludarium.training.runs.folder import RunFolder
+from ludarium.models import PolicyValueNetwork
 from ludarium.training.runs.trainer import DivergedError, Trainer
-from tests.survival.tiny import DriftTrainer, Listener, fingerprint, tiny_config
+from tests.survival.tiny import Drift, Listener, fingerprint, tiny_run
 
 
-def break_weights(trainer: Trainer) -> None:
+def break_weights(network: PolicyValueNetwork) -> None:
     """What a step of far too great a length does."""
     with torch.no_grad():
-        next(trainer.network.parameters()).fill_(math.nan)
+        next(network.parameters()).fill_(math.nan)
 
 
 def run_on(trainer: Trainer) -> None:
@@ -29,14 +28,12 @@ def run_on(trainer: Trainer) -> None:
         trainer.close()
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "kind"), [("alphazero", AlphaZeroTrainer), ("ppo", PPOTrainer)]
-)
-def test_damaged_weights_end_the_run(tmp_path: Path, algorithm: str, kind: type[Trainer]) -> None:
-    trainer = kind(tiny_config(algorithm), RunFolder(tmp_path / "run"), Listener())
+@pytest.mark.parametrize("algorithm", ["alphazero", "ppo"])
+def test_damaged_weights_end_the_run(tmp_path: Path, algorithm: str) -> None:
+    trainer = tiny_run(algorithm, tmp_path / "run", Listener())
     trainer.run(stop=lambda: trainer.iteration >= 1)
     before = fingerprint(tmp_path / "run")
-    break_weights(trainer)
+    break_weights(trainer.algorithm.network)
     with pytest.raises(
         DivergedError, match=r"policy_loss is nan in iteration 2,.*learner\.learning_rate"
     ):
@@ -44,17 +41,17 @@ def test_damaged_weights_end_the_run(tmp_path: Path, algorithm: str, kind: type[
     assert fingerprint(tmp_path / "run") == before
 
 
-class _Diverging(DriftTrainer):
-    """Its value loss is what it is told."""
+def diverging(loss: float, breaks: bool = False) -> type[Drift]:
+    """An algorithm whose value loss is as it is told."""
 
-    loss = math.inf
-    breaks = False
+    class Diverging(Drift):
+        def learn(self, played: np.ndarray) -> dict[str, Any]:
+            metrics = super().learn(played)
+            if breaks:
+                break_weights(self.network)
+            return metrics | {"value_loss": loss, "explained_variance": math.nan}
 
-    def play_and_learn(self) -> dict[str, Any]:
-        metrics = super().play_and_learn()
-        if self.breaks:
-            break_weights(self)
-        return metrics | {"value_loss": self.loss, "explained_variance": math.nan}
+    return Diverging
 
 
 @pytest.mark.parametrize(
@@ -68,15 +65,13 @@ class _Diverging(DriftTrainer):
 def test_losses_and_weights_must_be_finite(
     tmp_path: Path, loss: float, breaks: bool, what: str
 ) -> None:
-    trainer = _Diverging(tiny_config("drift"), RunFolder(tmp_path / "run"), Listener())
-    trainer.loss, trainer.breaks = loss, breaks
+    trainer = tiny_run("drift", tmp_path / "run", Listener(), diverging(loss, breaks))
     with pytest.raises(DivergedError, match=what):
         run_on(trainer)
     assert not list((tmp_path / "run").glob("state-*"))
 
 
 def test_other_metrics_need_not_be_finite(tmp_path: Path) -> None:
-    trainer = _Diverging(tiny_config("drift"), RunFolder(tmp_path / "run"), Listener())
-    trainer.loss = 0.5
+    trainer = tiny_run("drift", tmp_path / "run", Listener(), diverging(0.5))
     run_on(trainer)
     assert trainer.iteration == 2

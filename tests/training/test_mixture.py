@@ -9,7 +9,6 @@ import ludarium.training.agents.checkpoints as checkpoints
 from ludarium.envs import GAMES, make_game
 from ludarium.models import load_checkpoint
 from ludarium.training.agents import make_agent
-from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.alphazero.mixture import Mixture, games_of
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.runs.resources import memory_of
@@ -18,7 +17,6 @@ from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 VARIANTS = "variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]"
 RUNS = TinyRuns(
-    AlphaZeroTrainer,
     "corso/demo",
     (*ALPHAZERO, "device=cpu", "backend=onnx", "network={channels: 8, blocks: 2}", VARIANTS),
 )
@@ -83,13 +81,15 @@ def test_a_run_plays_each_game_by_its_share_and_resumes_where_it_was(tmp_path):
     trained(tmp_path / "parts", iterations=1)
     parts = trained(tmp_path / "parts")
     for ours, theirs in zip(
-        whole.learner.network.state_dict().values(),
-        parts.learner.network.state_dict().values(),
+        whole.algorithm.learner.network.state_dict().values(),
+        parts.algorithm.learner.network.state_dict().values(),
         strict=True,
     ):
         assert np.array_equal(ours.numpy(), theirs.numpy())
-    records = whole.replay[np.arange(len(whole.replay))]
-    np.testing.assert_array_equal(records, parts.replay[np.arange(len(parts.replay))])
+    records = whole.algorithm.replay[np.arange(len(whole.algorithm.replay))]
+    np.testing.assert_array_equal(
+        records, parts.algorithm.replay[np.arange(len(parts.algorithm.replay))]
+    )
     counts = np.bincount(records["game"], minlength=3)
     assert (counts > 40).all()
     assert len(memory_of(whole.config, whole.game))

@@ -28,7 +28,6 @@ pytest.importorskip("sb3_contrib")
 from stable_baselines3.common.utils import ConstantSchedule
 
 from ludarium.training.ppo.environment import LearnerVecEnv
-from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.ppo.opponents import CURRENT, PastSelf, Pool
 from ludarium.training.ppo.policy import NetworkPolicy, measure_statistics
 from ludarium.training.ppo.view import View
@@ -43,7 +42,7 @@ TINY = (
     "learner={batch: 64, epochs: 2, learning_rate: 0.003}",
     "evaluation={every: 0}",
 )
-RUNS = TinyRuns(PPOTrainer, "corso/ppo", TINY)
+RUNS = TinyRuns("corso/ppo", TINY)
 tiny_config, trained = RUNS.config, RUNS.trained
 
 
@@ -279,8 +278,8 @@ def test_training_learns_corso_3x3(tmp_path):
     for seed in range(6):
         torch.manual_seed(seed)
         untrained.append(score(build_network(network_shape(game), 16, 1)))
-    assert score(trainer.network) > max(0.75, np.mean(untrained) + 0.1)
-    searching = NetworkAgent(game, trainer.network, 32, backend="eager")
+    assert score(trainer.algorithm.network) > max(0.75, np.mean(untrained) + 0.1)
+    searching = NetworkAgent(game, trainer.algorithm.network, 32, backend="eager")
     assert play_match(game, searching, opponent, 60, seed=1).score > 0.7
 
 
@@ -289,21 +288,21 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):
     for stop in (1, 2, 4):
         parts = trained(tmp_path / "parts", iterations=stop)
     assert parts.iteration == whole.iteration == 4
-    assert parts.model.num_timesteps == whole.model.num_timesteps == 4 * 16 * 8
-    for name, value in whole.network.state_dict().items():
-        assert torch.equal(value, parts.network.state_dict()[name]), name
-    assert [vars(each) | {"network": 0} for each in parts.pool.past] == [
-        vars(each) | {"network": 0} for each in whole.pool.past
+    assert parts.algorithm.model.num_timesteps == whole.algorithm.model.num_timesteps == 4 * 16 * 8
+    for name, value in whole.algorithm.network.state_dict().items():
+        assert torch.equal(value, parts.algorithm.network.state_dict()[name]), name
+    assert [vars(each) | {"network": 0} for each in parts.algorithm.pool.past] == [
+        vars(each) | {"network": 0} for each in whole.algorithm.pool.past
     ]
-    for name, array in whole.games.state().items():
-        np.testing.assert_array_equal(array, parts.games.state()[name], name)
+    for name, array in whole.algorithm.games.state().items():
+        np.testing.assert_array_equal(array, parts.algorithm.games.state()[name], name)
     lines = (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["iteration"] for line in lines] == [1, 2, 3, 4]
 
 
 def test_other_seeds_learn_otherwise(tmp_path):
-    first = trained(tmp_path / "a", iterations=1).network.state_dict()
-    other = trained(tmp_path / "b", "seed=9", iterations=1).network.state_dict()
+    first = trained(tmp_path / "a", iterations=1).algorithm.network.state_dict()
+    other = trained(tmp_path / "b", "seed=9", iterations=1).algorithm.network.state_dict()
     assert any((value != other[name]).any() for name, value in first.items())
 
 
@@ -323,13 +322,13 @@ def test_ratings_go_on_where_an_interrupted_run_was(tmp_path):
 
 def test_a_saved_run_of_other_games_is_refused(tmp_path):
     trainer = trained(tmp_path, iterations=1)
-    state = trainer.games.state()
+    state = trainer.algorithm.games.state()
     with pytest.raises(ValueError, match="do not fit"):
-        trainer.games.restore(state | {"batch.masks": state["batch.masks"][1:]})
+        trainer.algorithm.games.restore(state | {"batch.masks": state["batch.masks"][1:]})
 
 
 def test_games_without_a_board_are_learnt_too(tmp_path):
-    runs = TinyRuns(PPOTrainer, "obelisk/ppo", TINY[2:])
+    runs = TinyRuns("obelisk/ppo", TINY[2:])
     assert changes_weights(runs.begun(tmp_path, "budget={iterations: 1}"))
 
 

@@ -10,11 +10,12 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 from tensorboard.compat.proto.event_pb2 import SessionLog
 from tensorboard.plugins.custom_scalar import layout_pb2, metadata
 
-from ludarium.training.alphazero.loop import COLUMNS
 from ludarium.training.runs import reporting
+from ludarium.training.runs.columns import as_time, columns_of, time_left
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.reporting import TerminalReporter, as_time, fitting_columns, time_left
+from ludarium.training.runs.reporting import TerminalReporter, fitting_columns
 
+COLUMNS = columns_of("alphazero")
 METRICS = {
     "iteration": 12,
     "progress": 0.5,

@@ -12,12 +12,11 @@ from ludarium.envs import make_game
 from ludarium.envs.registry import GAMES
 from ludarium.models import make_network
 from ludarium.training.alphazero.actors import search_settings
-from ludarium.training.alphazero.loop import AlphaZeroTrainer
 from ludarium.training.networks import chosen_architecture, network_shape
-from ludarium.training.ppo.loop import PPOTrainer
 from ludarium.training.runs import resources
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.resources import check_device, check_resources, memory_of
+from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search.tree import new_tree
 from tests.tictactoe import TicTacToe
 
@@ -77,9 +76,8 @@ def test_what_the_machine_cannot_do_is_refused_before_anything_is_made(
     tmp_path, game, machine, algorithm, settings, message
 ):
     config = config_of(algorithm, *settings)
-    trainer = AlphaZeroTrainer if algorithm == "alphazero" else PPOTrainer
     with pytest.raises(ValueError, match=message) as caught:
-        trainer(config, RunFolder(tmp_path / "run"), None)
+        Trainer(config, RunFolder(tmp_path / "run"), None)
     assert len(str(caught.value)) <= 300
     assert not (tmp_path / "run").exists()
 

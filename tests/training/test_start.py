@@ -9,8 +9,6 @@ import torch
 from ludarium.cli import main
 from ludarium.configs import load_config
 from ludarium.models import load_checkpoint
-from ludarium.training.alphazero.loop import AlphaZeroTrainer
-from ludarium.training.ppo.loop import PPOTrainer
 from tests.tiny_runs import ALPHAZERO, ARGUMENTS, TinyRuns
 
 VARIANTS = "variants=[{options: {size: [2, 3]}}]"
@@ -22,10 +20,10 @@ PPO = (
     "learner={batch: 32}",
     "evaluation={every: 0}",
 )
-RUNS = TinyRuns(AlphaZeroTrainer, "corso/demo", ALPHAZERO)
+RUNS = TinyRuns("corso/demo", ALPHAZERO)
 OF_ALL = {
     "alphazero": RUNS,
-    "ppo": TinyRuns(PPOTrainer, "corso/ppo", PPO),
+    "ppo": TinyRuns("corso/ppo", PPO),
 }
 
 
@@ -48,9 +46,9 @@ def same(ours, theirs):
 @pytest.mark.parametrize("algorithm", sorted(OF_ALL))
 def test_a_run_begins_with_the_agents_weights(tmp_path, teacher, algorithm):
     trainer = OF_ALL[algorithm].begun(tmp_path, f"start={teacher}")
-    assert same(trainer.player.state_dict(), weights_in(teacher))
+    assert same(trainer.algorithm.agent().state_dict(), weights_in(teacher))
     trainer.run()
-    assert not same(trainer.player.state_dict(), weights_in(teacher))
+    assert not same(trainer.algorithm.agent().state_dict(), weights_in(teacher))
     trainer.close()
 
 
@@ -62,7 +60,7 @@ def test_a_larger_network_begins_as_the_agents(tmp_path, teacher, algorithm):
     observations = torch.rand(16, 5, 3, 3)
     with torch.no_grad():
         for ours, theirs in zip(
-            trainer.player.eval()(observations), small(observations), strict=True
+            trainer.algorithm.agent().eval()(observations), small(observations), strict=True
         ):
             torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
     trainer.run()
@@ -80,7 +78,7 @@ def test_a_run_resumes_where_it_was_and_not_where_it_started(tmp_path, teacher):
     (tmp_path / "start.safetensors").unlink()
     trainer = RUNS.begun(folder, f"start={start}")
     assert trainer.iteration == 1
-    assert same(trainer.player.state_dict(), weights_in(folder))
+    assert same(trainer.algorithm.agent().state_dict(), weights_in(folder))
     trainer.close()
 
 
@@ -89,7 +87,7 @@ def test_one_network_for_many_boards_starts_from_another_that_learnt_them(tmp_pa
     RUNS.trained(first, VARIANTS, "budget.iterations=1")
     shares = "variants=[{options: {size: 2}, share: 9}, {options: {size: 3}}]"
     trainer = RUNS.begun(tmp_path / "second", shares, f"start={first}")
-    assert same(trainer.player.state_dict(), weights_in(first))
+    assert same(trainer.algorithm.agent().state_dict(), weights_in(first))
     trainer.close()
     other = "variants=[{options: {size: [3, 4]}}]"
     with pytest.raises(ValueError, match="learnt other values"):

@@ -215,3 +215,20 @@ def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
         self_play=own_play,
         bootstrap=msgspec.structs.replace(bootstrap, positions=positions),
     )
+
+
+def make_actors(
+    games: Sequence[tuple[Game, float]],
+    mixture: Mixture,
+    config: AlphaZeroConfig,
+    workers: int,
+    device: str,
+    weights: Weights,
+    bootstrap_seed: np.random.SeedSequence,
+    seed: np.random.SeedSequence,
+) -> Actors:
+    """Actors of this process; the arguments are `MixedActors`'."""
+    if config.variants:
+        return MixedActors(games, mixture, config, workers, device, weights, bootstrap_seed, seed)
+    ((game, _),) = games
+    return LocalActors(game, config, workers, mixture.dtype, device, weights, bootstrap_seed, seed)

@@ -1,8 +1,13 @@
-"""The PPO loop: play, learn, evaluate, save, again.
+"""PPO, which `ludarium.training.runs.trainer` calls once for each iteration:
+
+    seconds = algorithm.play()         games against the pool of past selves
+    metrics = algorithm.learn(seconds) epochs of minibatches of their positions
+    algorithm.publish()                the network joins the pool
+
+The trainer then evaluates `agent` and saves `state`.
 
 Proximal policy optimisation (Schulman et al., "Proximal Policy Optimization Algorithms", 2017)
-with illegal actions masked, by sb3-contrib; this module gives it games, opponents and a
-network, and calls its ``learn`` once for each iteration.
+with illegal actions masked, by sb3-contrib; this module gives it games, opponents and a network.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from stable_baselines3.common.utils import set_random_seed
 from ludarium.configs import PPOConfig
 from ludarium.envs.batch import BatchEnv
 from ludarium.models import PolicyValueNetwork
-from ludarium.training.runs.reporting import PROGRESS_COLUMNS, Column, Reporter
+from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.state import (
     State,
     flatten,
@@ -42,44 +47,36 @@ from .view import View
 
 _STATISTICS_PLIES = 64  # of random play that the network's normalisation is measured on
 
-#: ``score`` is the learner's against its opponents, in percent; ``entropy`` in nats.
-COLUMNS = (
-    *PROGRESS_COLUMNS,
-    Column("steps", 10, lambda m: f"{m['step']:,}", 1),
-    Column("steps/s", 7, lambda m: f"{m['steps_per_second']:,.0f}"),
-    Column("self-play", 9, lambda m: f"{100 * m['self_play_score']:.0f} %"),
-    Column("entropy", 7, lambda m: f"{m['entropy']:.2f}"),
-    Column("value", 6, lambda m: f"{m['value_loss']:.3f}"),
-    Column("kl", 6, lambda m: f"{m['approx_kl']:.4f}", 2),
-    Column("pool", 4, lambda m: f"{m['pool']}", 4),
-)
 
+class PPO:
+    """The algorithm of a run; see `ludarium.training.runs.trainer.Algorithm`.
 
-class PPOTrainer(Trainer):
-    """A run of self-play PPO; see `Trainer`."""
+    Args:
+        run: that it is part of.
+        saved: the state that `restore` will get; None where the run begins.
+    """
 
-    columns = COLUMNS
-    config: PPOConfig
-
-    def build(self, saved: State | None) -> None:
-        """Make the network, the opponents, the games, and Stable-Baselines3's model."""
-        config = self.config
-        device = torch.device(self.device)
+    def __init__(self, run: Trainer, saved: State | None) -> None:
+        assert isinstance(run.config, PPOConfig)
+        self.run = run
+        self.config = config = run.config
+        self.backend = "eager"
+        device = torch.device(run.device)
         seeds = np.random.SeedSequence(config.seed).spawn(2)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))
-        self.network = self.first_network(is_new=saved is None)
+        self.network = run.first_network(is_new=saved is None)
         self.network.to(device).eval()
-        if len(self.game.observation_shape) == 3:
+        if len(run.game.observation_shape) == 3:
             self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.rng = np.random.default_rng(seeds[1])
-        view = View(self.game, config.rollout.symmetries, self.rng)
+        view = View(run.game, config.rollout.symmetries, self.rng)
         self.pool = Pool(
             config.opponents, config.rollout.games, self.network, view, device, self.rng
         )
         if saved is None and config.start is None:
             self._measure_statistics()
         self.games = LearnerVecEnv(
-            self.game, self.pool, view, config.rollout.opening_plies, self.rng
+            run.game, self.pool, view, config.rollout.opening_plies, self.rng
         )
         learner = config.learner
         self.model = MaskablePPO(
@@ -98,15 +95,48 @@ class PPOTrainer(Trainer):
             target_kl=learner.target_kl,
             policy_kwargs={"network": self.network},
             rollout_buffer_class=_ReportingBuffer,
-            rollout_buffer_kwargs={"advance": self.reporter.advance},
+            rollout_buffer_kwargs={"advance": run.reporter.advance},
             device=device,
         )
         self.model.set_logger(Logger(folder=None, output_formats=[]))
 
-    @property
-    def player(self) -> PolicyValueNetwork:
+    def play(self) -> float:
+        """Play so many steps against the pool; returns the seconds that took."""
+        rollout, learner, model = self.config.rollout, self.config.learner, self.model
+        # Of Python, numpy and torch: SB3 draws minibatches, the networks their actions.
+        set_random_seed(_iteration_seed(self.config.seed, self.run.iteration))
+        self.pool.prepare()
+        model.ent_coef = _between(learner.entropy, learner.final_entropy, self.run.progress)
+        steps = rollout.games * rollout.steps
+        self.run.reporter.begin("self-play", steps)
+        began = time.perf_counter()
+        _, callback = model._setup_learn(
+            steps, _Advance(self.run.reporter), reset_num_timesteps=False
+        )
+        model.collect_rollouts(self.games, callback, model.rollout_buffer, rollout.steps)
+        return time.perf_counter() - began
+
+    def learn(self, played: float) -> dict[str, Any]:
+        """Learn from the steps that were just played, which took so many seconds."""
+        rollout, learning_rate = self.config.rollout, self.learning_rate
+        steps = rollout.games * rollout.steps
+        self.run.reporter.begin("learning", steps * self.config.learner.epochs)
+        began = time.perf_counter()
+        self.model.train()
+        return self._metrics(steps, played, time.perf_counter() - began, learning_rate)
+
+    def publish(self) -> dict[str, Any]:
+        """Add a copy of the network to the pool of past selves every so many iterations."""
+        if self.run.iteration % self.config.opponents.every == 0:
+            self.pool.add(self.run.iteration)
+        return {"pool": len(self.pool.past)}
+
+    def agent(self) -> PolicyValueNetwork:
         """The network that learns."""
         return self.network
+
+    def close(self) -> None:
+        """Nothing was started."""
 
     @property
     def step(self) -> int:
@@ -116,48 +146,24 @@ class PPOTrainer(Trainer):
     @property
     def resources(self) -> str:
         """Device and number of games."""
-        return f"{self.device}, {self.config.rollout.games} games in parallel"
+        return f"{self.run.device}, {self.config.rollout.games} games in parallel"
 
     @property
     def learning_rate(self) -> float:
         """The current learning rate."""
         learner = self.config.learner
-        return _between(learner.learning_rate, learner.final_learning_rate, self.progress)
+        return _between(learner.learning_rate, learner.final_learning_rate, self.run.progress)
 
-    def play_and_learn(self) -> dict[str, Any]:
-        """Games against the pool, then epochs of minibatches: one call of SB3's ``learn``."""
-        learner, rollout = self.config.learner, self.config.rollout
-        # Of Python, numpy and torch: SB3 draws minibatches, the networks their actions.
-        set_random_seed(_iteration_seed(self.config.seed, self.iteration))
-        self.pool.prepare()
-        learning_rate = self.learning_rate
-        self.model.ent_coef = _between(learner.entropy, learner.final_entropy, self.progress)
-        callback = _Progress(self.reporter, rollout.games * rollout.steps, learner.epochs)
-        started = time.perf_counter()
-        self.model.learn(
-            rollout.games * rollout.steps,
-            callback=callback,
-            log_interval=None,  # type: ignore[arg-type]
-            reset_num_timesteps=False,
-        )
-        return self._metrics(time.perf_counter() - started, callback, learning_rate)
-
-    def update_players(self) -> dict[str, Any]:
-        """Add a copy of the network to the pool of past selves every so many iterations."""
-        if self.iteration % self.config.opponents.every == 0:
-            self.pool.add(self.iteration)
-        return {"pool": len(self.pool.past)}
-
-    def _metrics(self, seconds: float, callback: _Progress, learning_rate: float) -> dict[str, Any]:
+    def _metrics(
+        self, steps: int, play_seconds: float, learn_seconds: float, learning_rate: float
+    ) -> dict[str, Any]:
         """Metrics of an iteration, for the log."""
-        logged = self.model.logger.name_to_value
-        steps = self.config.rollout.games * self.config.rollout.steps
-        pool = self.pool
+        logged, pool = self.model.logger.name_to_value, self.pool
         return {
-            "step": self.model.num_timesteps,
-            "steps_per_second": steps / seconds,
-            "play_seconds": callback.play_seconds,
-            "learn_seconds": seconds - callback.play_seconds,
+            "step": self.step,
+            "steps_per_second": steps / (play_seconds + learn_seconds),
+            "play_seconds": play_seconds,
+            "learn_seconds": learn_seconds,
             "games": pool.finished,
             "self_play_score": pool.points / max(1, pool.finished),
             "pool_score": float(np.mean([each.score for each in pool.past] or [0.5])),
@@ -172,15 +178,14 @@ class PPOTrainer(Trainer):
 
     def _measure_statistics(self) -> None:
         """Set the network's batch-normalisation statistics from positions of random games."""
-        games = BatchEnv(
-            self.game, self.config.rollout.games, seed=self.config.seed, canonical=True
-        )
+        rollout, seed = self.config.rollout, self.config.seed
+        games = BatchEnv(self.run.game, rollout.games, seed=seed, canonical=True)
         positions = []
         for _ in range(_STATISTICS_PLIES):
             positions.append(games.observations[:64].copy())
             games.step_random()
         measure_statistics(
-            self.network, torch.from_numpy(np.concatenate(positions)).to(self.device)
+            self.network, torch.from_numpy(np.concatenate(positions)).to(self.run.device)
         )
 
     def state(self) -> State:
@@ -211,28 +216,16 @@ class PPOTrainer(Trainer):
         self.games.restore(state.arrays)
 
 
-class _Progress(BaseCallback):
-    """Reports the progress within an iteration."""
+class _Advance(BaseCallback):
+    """Reports the progress of the games."""
 
-    def __init__(self, reporter: Reporter, steps: int, epochs: int) -> None:
+    def __init__(self, reporter: Reporter) -> None:
         super().__init__()
         self.reporter = reporter
-        self.steps = steps
-        self.epochs = epochs
-        self.play_seconds = 0.0
-        self._started = time.perf_counter()
-
-    def _on_rollout_start(self) -> None:
-        self.reporter.begin("self-play", self.steps)
-        self._started = time.perf_counter()
 
     def _on_step(self) -> bool:
         self.reporter.advance(self.training_env.num_envs)
         return True
-
-    def _on_rollout_end(self) -> None:
-        self.play_seconds = time.perf_counter() - self._started
-        self.reporter.begin("learning", self.steps * self.epochs)
 
 
 class _ReportingBuffer(MaskableRolloutBuffer):

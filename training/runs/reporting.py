@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ludarium.envs.engine.messages import shortened
 
+from .columns import Column, as_time, time_left
 from .folder import RunFolder
 
 if TYPE_CHECKING:
@@ -44,26 +44,6 @@ class Reporter:
         """The run has ended."""
 
 
-class Column(NamedTuple):
-    """A column of the table: heading, width, how to write a cell, and rank.
-
-    Where the terminal is too narrow, the columns with the highest ranks are left out.
-    """
-
-    name: str
-    width: int
-    cell: Callable[[dict[str, Any]], str]
-    rank: int = 0
-
-
-#: First columns of every algorithm: how much of the run is done, minutes, iterations.
-PROGRESS_COLUMNS = (
-    Column("run", 5, lambda m: f"{100 * m['progress']:.0f} %"),
-    Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
-    Column("iter", 5, lambda m: f"{m['iteration']}", 3),
-)
-#: Estimated time left; printed after the columns of the algorithm.
-LEFT = Column("left", 7, lambda m: as_time(time_left(m["progress"], m["seconds"])), 1)
 #: Seconds between progress lines of a running task where the output is not a terminal.
 _SILENCE = 30.0
 #: Progress of a task from which its remaining time is estimated; compiling may come first.
@@ -78,7 +58,7 @@ class TerminalReporter(Reporter):
 
     Args:
         folder: of the run.
-        columns: of the table; the run says which, see `Trainer.columns`.
+        columns: of the table, see `columns_of`.
         stream: instead of standard error.
     """
 
@@ -91,7 +71,7 @@ class TerminalReporter(Reporter):
         )
         if not self.console.is_terminal:
             self.console.width = 160  # a log file has no edge to wrap at
-        self.columns = fitting_columns([*columns, LEFT], self.console.width)
+        self.columns = fitting_columns(columns, self.console.width)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description:>10}"),
@@ -208,20 +188,6 @@ class _Curves:
         """Write what is left."""
         if self._writer is not None:
             self._writer.close()
-
-
-def time_left(share: float, seconds: float) -> float:
-    """Seconds left, where ``share`` (0 to 1) of the work took ``seconds``; infinite for 0."""
-    return seconds * (1 - share) / share if share > 0 else math.inf
-
-
-def as_time(seconds: float) -> str:
-    """A duration for people: ``45 s``, ``12 min``, ``3.5 h``; ``?`` for an infinite one."""
-    if not math.isfinite(seconds):
-        return "?"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def fitting_columns(columns: Sequence[Column], width: int) -> list[Column]:

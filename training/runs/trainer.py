@@ -1,25 +1,25 @@
-"""`Trainer`: the loop of every training run, whatever it learns by."""
+"""`Trainer`: plays, learns, evaluates and saves, again and again, whatever the algorithm is."""
 
 from __future__ import annotations
 
 import math
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import torch
 
-from ludarium.configs import TrainingConfig
+from ludarium.configs import AlphaZeroConfig, TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.agents import make_agent
+from ludarium.training.alphazero.mixture import games_of
 from ludarium.training.evaluation import load_ratings, measure_ratings, ratings_bytes
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
 from ludarium.training.networks import (
@@ -32,7 +32,7 @@ from ludarium.training.networks import (
 
 from .evaluation import Evaluation, Evaluator, LocalEvaluator
 from .folder import RunFolder, SavedRun
-from .reporting import Column, Reporter
+from .reporting import Reporter
 from .resources import check_device, check_resources
 from .start import take_weights
 from .state import State
@@ -65,44 +65,91 @@ class RunResult:
     step: int
 
 
-class Trainer(ABC):
+class Algorithm(Protocol):
+    """What `Trainer` asks of an algorithm.
+
+    It is made from the trainer, which has all that it needs, and from the state that `restore`
+    will get, or None where a run begins.
+
+    Attributes:
+        network: the network that learns.
+    """
+
+    network: PolicyValueNetwork
+
+    def play(self) -> Any:
+        """Play the games of an iteration; returns what `learn` learns from."""
+
+    def learn(self, played: Any) -> dict[str, Any]:
+        """Learn from what was played; returns metrics for the log.
+
+        Those named ``..._loss`` must be finite; the run ends otherwise.
+        """
+
+    def publish(self) -> dict[str, Any]:
+        """Give the new weights to whoever plays; returns metrics for the log."""
+
+    def agent(self) -> PolicyValueNetwork:
+        """The network that is evaluated, and saved as the agent."""
+
+    def state(self) -> State:
+        """Everything that `restore` needs to continue exactly here."""
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state``; any exception means that the state does not fit this run."""
+
+    def close(self) -> None:
+        """Stop what it has started."""
+
+    @property
+    def step(self) -> int:
+        """How long the network has learnt, in steps of the algorithm (gradient steps, say)."""
+
+    @property
+    def backend(self) -> str:
+        """The backend of the network in matches that evaluate it."""
+
+    @property
+    def resources(self) -> str:
+        """Device, workers and so on that it uses, for people."""
+
+
+def algorithm_of(name: str) -> Callable[[Trainer, State | None], Algorithm]:
+    """An algorithm by the name that configurations have for it; imports only what it needs."""
+    if name == "ppo":
+        from ludarium.training.ppo.loop import PPO
+
+        return PPO
+    from ludarium.training.alphazero.loop import AlphaZero
+
+    return AlphaZero
+
+
+class Trainer:
     """A training run, new or resumed from its folder.
-
-    This class has the outer loop: play and learn, evaluate, save, report. A subclass for an
-    algorithm implements
-
-    - `check_config`: refuse what cannot work, before anything is written;
-    - `build`: make `network`, learner and whatever plays;
-    - `play_and_learn`: one iteration of games and gradient steps;
-    - `update_players`: give the new weights to whoever plays;
-    - `player`, `step`: the network that is evaluated and saved, and how long it has learnt;
-    - `state` and `restore`: what a resumed run needs.
 
     Args:
         config: see ``configs/schema.py``.
         folder: where the run is stored; if it holds a run, that run is resumed.
         reporter: receives the events of the run.
         cluster: where actors play and evaluations are played; None: in this process.
+        algorithm: makes the algorithm; default: that of the configuration.
 
     Attributes:
         game: the rules.
+        games: what one network learns, and the share of the positions of each: the game with each
+            set of options of the configuration's variants, or `game` alone.
+        variants: the games if there are variants; none otherwise.
         device: torch's name of where the network is.
         iteration: iterations done.
         seconds: wall time so far, over all parts of the run.
-        variants: the game with each set of options that one network learns; none: `game` alone.
         elo: the agent's rating in the last evaluation against anchors, if there was one.
-        network: the network that learns; `build` makes it.
+        algorithm: what plays and learns.
 
     Raises:
         ValueError: bad options, or the folder is in use, holds another run, or is damaged.
         StorageError: the folder cannot be written.
     """
-
-    #: The columns of the table that a `TerminalReporter` prints.
-    columns: ClassVar[tuple[Column, ...]]
-    #: Further columns of a run on a cluster.
-    cluster_columns: ClassVar[tuple[Column, ...]] = ()
-    network: PolicyValueNetwork
 
     def __init__(
         self,
@@ -110,6 +157,7 @@ class Trainer(ABC):
         folder: RunFolder,
         reporter: Reporter,
         cluster: Cluster | None = None,
+        algorithm: Callable[[Trainer, State | None], Algorithm] | None = None,
     ) -> None:
         self.config = config
         self.folder = folder
@@ -121,11 +169,12 @@ class Trainer(ABC):
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
-        self.variants: list[Game] = []
+        has_variants = isinstance(config, AlphaZeroConfig) and bool(config.variants)
+        self.games = games_of(config) if has_variants else [(self.game, 1.0)]
+        self.variants = [game for game, _ in self.games] if has_variants else []
         self.evaluator: Evaluator = LocalEvaluator()
         self._anchors: dict[str, float] = {}
         self._check_evaluation()
-        self.check_config()
         saved = folder.open(config, reporter.say)
         try:
             self.iteration = saved.iteration if saved else 0
@@ -134,7 +183,8 @@ class Trainer(ABC):
 
                 cluster.join()
                 self.evaluator = ClusterEvaluator()
-            self.build(saved.state if saved else None)
+            make = algorithm or algorithm_of(config.algorithm)
+            self.algorithm = make(self, saved.state if saved else None)
             if saved is not None:
                 self._go_on(saved)
         except MemoryError as error:
@@ -146,67 +196,6 @@ class Trainer(ABC):
         except BaseException:
             folder.close()
             raise
-
-    # What an algorithm implements.
-
-    def check_config(self) -> None:  # noqa: B027 - most have nothing to check
-        """Raise ``ValueError`` if the configuration does not fit the game."""
-
-    @abstractmethod
-    def build(self, saved: State | None) -> None:
-        """Make all parts; ``saved`` is the state that `restore` will get, or None for a new run."""
-
-    @abstractmethod
-    def play_and_learn(self) -> dict[str, Any]:
-        """Play, and learn from it: one iteration. Returns metrics for the log.
-
-        Those named ``..._loss`` must be finite; the run ends otherwise.
-        """
-
-    def update_players(self) -> dict[str, Any]:
-        """Give the new weights to whoever plays. Returns metrics for the log."""
-        return {}
-
-    @property
-    @abstractmethod
-    def player(self) -> PolicyValueNetwork:
-        """The network that is evaluated and saved as the agent."""
-
-    def first_network(self, is_new: bool) -> PolicyValueNetwork:
-        """The network as `build` needs it: random weights, or of a new run those of ``start``."""
-        network = fresh_network(self.game, self.config.network, self.variants)
-        if is_new and self.config.start is not None:
-            take_weights(network, self.config, self.game, self.variants)
-        return network
-
-    def network_of(self, game: Game) -> PolicyValueNetwork:
-        """`player` as the network of a game; where there are variants, one of them."""
-        return member_network(self.player, [each.options for each in self.variants], game)
-
-    @property
-    @abstractmethod
-    def step(self) -> int:
-        """How long the network has learnt, in steps of the algorithm (gradient steps, say)."""
-
-    @property
-    def match_backend(self) -> str:
-        """Backend of the network in evaluation matches."""
-        return "eager"
-
-    @property
-    @abstractmethod
-    def resources(self) -> str:
-        """Device, workers and so on that the run uses, for people."""
-
-    @abstractmethod
-    def state(self) -> State:
-        """Everything that `restore` needs to continue exactly here."""
-
-    @abstractmethod
-    def restore(self, state: State) -> None:
-        """Continue from ``state``; any exception means that the state does not fit this run."""
-
-    # The loop.
 
     @property
     def progress(self) -> float:
@@ -235,32 +224,33 @@ class Trainer(ABC):
             self._anchors = self._rated_anchors()
         while not self.finished and not stop():
             self._iterate()
-        return RunResult(self.iteration, self.finished, self.seconds, self.step)
+        return RunResult(self.iteration, self.finished, self.seconds, self.algorithm.step)
 
     def _iterate(self) -> None:
-        """One iteration: play and learn, update the players, evaluate, save, report."""
+        """One iteration: play, learn, evaluate, save."""
         with self._clock():
-            metrics = self._play_and_learn()
+            played = self.algorithm.play()
+            metrics = self.algorithm.learn(played)
+            self._check_finite(metrics)
             self.iteration += 1
-            metrics |= self.update_players()
+            metrics |= self.algorithm.publish()
         with self._clock():
             metrics |= self._evaluate()
         metrics = self._position() | metrics
         with self._clock():
             loop = {"seconds": self.seconds, "elo": self.elo}
-            self.folder.save(self.iteration, self.state(), loop, metrics, self._agent())
+            state = self.algorithm.state()
+            self.folder.save(self.iteration, state, loop, metrics, self._checkpoint())
             self.reporter.iteration(metrics)
 
-    def _play_and_learn(self) -> dict[str, Any]:
-        """`play_and_learn`, unless what comes of it is not finite."""
-        metrics = self.play_and_learn()
+    def _check_finite(self, metrics: dict[str, Any]) -> None:
+        """Refuse losses and weights that are not finite."""
         for name, value in metrics.items():
             if name.endswith("_loss") and not math.isfinite(value):
                 raise self._diverged(f"{name} is {value}")
-        for name, weights in self.network.state_dict().items():
+        for name, weights in self.algorithm.network.state_dict().items():
             if not torch.isfinite(weights).all():
                 raise self._diverged(f"the network's {name} is not finite")
-        return metrics
 
     def _diverged(self, what: str) -> DivergedError:
         return DivergedError(
@@ -285,14 +275,27 @@ class Trainer(ABC):
         try:
             self.seconds = saved.loop["seconds"]
             self.elo = saved.loop["elo"]
-            self.restore(saved.state)
+            self.algorithm.restore(saved.state)
         except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError) as error:
             raise ValueError(
                 f"the state after iteration {self.iteration} in {self.folder.path} does not fit "
                 f"its configuration ({shortened(str(error))}); start anew with --restart"
             ) from error
-        self.folder.mend_agent(self._agent(), self.reporter.say)
+        self.folder.mend_agent(self._checkpoint(), self.reporter.say)
         self.reporter.iteration(saved.metrics)
+
+    # What algorithms need.
+
+    def first_network(self, is_new: bool) -> PolicyValueNetwork:
+        """A network with random weights, or in a new run with those of ``start``."""
+        network = fresh_network(self.game, self.config.network, self.variants)
+        if is_new and self.config.start is not None:
+            take_weights(network, self.config, self.game, self.variants)
+        return network
+
+    def network_of(self, game: Game, network: PolicyValueNetwork) -> PolicyValueNetwork:
+        """A network as that of a game; where there are variants, one of them."""
+        return member_network(network, [each.options for each in self.variants], game)
 
     # Evaluation.
 
@@ -304,12 +307,12 @@ class Trainer(ABC):
             evaluation = Evaluation(
                 iteration=self.iteration,
                 game=self.game,
-                network=self.network_of(self.game),
+                network=self.network_of(self.game, self.algorithm.agent()),
                 config=config,
                 anchors=self._anchors,
                 guess=self.elo,
                 seed=self.config.seed,
-                backend=self.match_backend,
+                backend=self.algorithm.backend,
             )
             self.evaluator.submit(evaluation, self._reach)
         metrics = self.evaluator.take(wait=self.finished)
@@ -354,7 +357,7 @@ class Trainer(ABC):
             known |= measured.elo
         return {name: known[name] for name in anchors}
 
-    def _agent(self) -> bytes:
+    def _checkpoint(self) -> bytes:
         """This run's network and its description, as the content of a checkpoint file."""
         config = self.config
         checkpoint = Checkpoint(
@@ -364,8 +367,8 @@ class Trainer(ABC):
             shape=family_shape(self.variants) if self.variants else network_shape(self.game),
             architecture=chosen_architecture(self.game, config.network, self.variants),
             variants=[dict(variant.options) for variant in self.variants],
-            step=self.step,
-            network=self.player,
+            step=self.algorithm.step,
+            network=self.algorithm.agent(),
             notes={
                 "algorithm": config.algorithm,
                 "iteration": self.iteration,
@@ -380,3 +383,4 @@ class Trainer(ABC):
         """Stop what the run has started, and release the folder's lock."""
         self.evaluator.close()
         self.folder.close()
+        self.algorithm.close()
