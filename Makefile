@@ -12,6 +12,8 @@
 #   make site         these documents as a site, in build/site; a warning is an error
 #   make pages        the pages of docs/guide that are made from the code
 #   make without-obsidio  the sources without that game, in build/without-obsidio (RELEASING.md)
+#   make dist         wheel and sdist with the page, from a copy of what git has, in build/dist
+#   make cpu          before the rest, on Linux: torch's build without 3 GB for GPUs
 #   make reports      pages about the games, into docs/reports: long
 #   make bench        speed of the environments and of the search, beside peers
 #   make bench-quick  whether the benchmarks still run
@@ -32,7 +34,7 @@ REPORTS := docs/reports
 BENCHMARKS := startup environments memory networks analysis wasm
 LONG_BENCHMARKS := ppo ablations learning_curves
 
-.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site without-obsidio reports bench bench-quick lines fuzz cuda-compile clean
+.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site without-obsidio dist cpu reports bench bench-quick lines fuzz cuda-compile clean
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -95,6 +97,22 @@ site: $(BIN)/python types
 
 without-obsidio:
 	$(PYTHON) .ci/without_obsidio.py build/without-obsidio
+
+dist: $(BIN)/python
+	@test -f play/built/site.json || { echo "play/built has no page: make page"; exit 1; }
+	@git diff --quiet || { echo "the working folder differs from what git has: git add, or commit"; exit 1; }
+	$(PIP) build check-wheel-contents twine
+	rm -rf build/copy build/dist
+	git checkout-index --all --prefix=build/copy/
+	cp -r play/built build/copy/play/
+	$(BIN)/python -m build --outdir build/dist build/copy
+	$(BIN)/twine check --strict build/dist/*
+	$(BIN)/check-wheel-contents build/dist/*.whl
+
+cpu: $(BIN)/python
+	$(PIP) uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --torch-backend cpu \
+		--constraint constraints.txt torch
 
 reports: $(VENV)/.train
 	@mkdir -p $(REPORTS)
