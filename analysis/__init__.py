@@ -14,7 +14,6 @@
 from .answer import Answer, Value
 from .games import GameAnalysis, analyse_game
 from .perfect import PerfectAgent
-from .progress import Progress, Show
 from .solution import ILLEGAL, Solution, TableSolution
 from .solutions import SOLVED, solution_of
 from .solver import Solver
@@ -27,8 +26,6 @@ __all__ = [
     "GameAnalysis",
     "PerfectAgent",
     "PositionAnalysis",
-    "Progress",
-    "Show",
     "Solution",
     "Solver",
     "TableSolution",

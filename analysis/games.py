@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.agents import Agent
 
-from .thinking import PositionAnalysis, Stop, make_thinker
-
-#: Called with the number of moves that are analysed, and of all.
-Progress = Callable[[int, int], None]
+from .thinking import PositionAnalysis, make_thinker
 
 
 @dataclass(frozen=True)
@@ -109,8 +107,7 @@ def analyse_game(
     agent: Agent,
     simulations: int | None = None,
     seconds: float | None = None,
-    stop: Stop | None = None,
-    progress: Progress | None = None,
+    task: Task = UNWATCHED,
 ) -> GameAnalysis:
     """Analyse every position of a game, from the start on.
 
@@ -123,8 +120,7 @@ def analyse_game(
         actions: the moves, all legal.
         agent: whose thoughts they are, see `make_thinker`.
         simulations, seconds: of each position, see `Thinker.think`.
-        stop: asked now and then; true ends the analysis with what is known by then.
-        progress: see `Progress`.
+        task: advanced by each move; stopped, the analysis ends with what is known by then.
 
     Raises:
         ValueError: there are no moves, or the agent does not tell what it thinks.
@@ -136,23 +132,23 @@ def analyse_game(
     found: list[PositionAnalysis] = []
     values: list[float | None] = []
     texts: list[str] = []
+    task.begin("moves analysed", len(actions))
     for action in actions:
-        if found and stop is not None and stop():
+        if found and task.stopped:
             break
-        analysis = thinker.think(simulations, seconds, stop)
+        analysis = thinker.think(simulations, seconds, lambda: task.stopped)
         found.append(analysis)
         values.append(_for_player_0(analysis))
         texts.append(position.action_to_text(action))
         position.play(action)
         if not position.is_over:
             thinker.play(action)
-        if progress is not None:
-            progress(len(found), len(actions))
-    is_complete = len(found) == len(actions) and not (stop is not None and stop())
+        task.advance()
+    is_complete = len(found) == len(actions) and not task.stopped
     if position.is_over:
         values.append(float(position.rewards[0]))
     else:
-        values.append(_for_player_0(thinker.think(simulations, seconds, stop)))
+        values.append(_for_player_0(thinker.think(simulations, seconds, lambda: task.stopped)))
     moves = []
     for index, (analysis, text) in enumerate(zip(found, texts, strict=True)):
         sign = 1 - 2 * analysis.mover

@@ -14,10 +14,10 @@ import os
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from .answer import Answer
 from .corso import SIZES, CorsoSolver, shipped_known
-from .progress import Show
 from .search import EndgameSolver
 from .solution import TableSolution
 from .solutions import SOLVED, table_of
@@ -67,7 +67,7 @@ class Prober:
         self,
         position: Position,
         limit: int | None = None,
-        show: Show | None = None,
+        task: Task = UNWATCHED,
         leads: bool = True,
     ) -> dict[int, Answer]:
         """The legal actions with what they are worth to the mover, the best first.
@@ -75,7 +75,7 @@ class Prober:
         Args:
             position: not finished.
             limit: positions to search, where answers are searched; see `Solver.answer_all`.
-            show: see `Show`.
+            task: see `Solver.answer_all`.
             leads: ask for the lead at the end too, where answers are searched and the game has
                 points.
 
@@ -84,7 +84,7 @@ class Prober:
         """
         asked = self.at(position)._asked
         if isinstance(asked, Solver):
-            return asked.actions(position, limit, show, leads)
+            return asked.actions(position, limit, task, leads)
         values = asked.actions(position)
         return {action: Answer.exact(value) for action, value in values.items()}
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.envs.engine.threads import take_turns
 
 from .answer import Answer, Value
-from .progress import Progress, Show
 
 #: A node limit that no search reaches.
 NO_LIMIT = 1 << 62
@@ -74,17 +74,17 @@ class Solver(ABC):
         self,
         position: Position,
         limit: int | None = None,
-        show: Show | None = None,
+        task: Task = UNWATCHED,
         leads: bool = True,
     ) -> Answer:
         """The value of one position for its player to move; arguments as for `answer_all`."""
-        return self.answer_all([position], limit, show, leads)[0]
+        return self.answer_all([position], limit, task, leads)[0]
 
     def actions(
         self,
         position: Position,
         limit: int | None = None,
-        show: Show | None = None,
+        task: Task = UNWATCHED,
         leads: bool = True,
     ) -> dict[int, Answer]:
         """The legal actions with what they are worth to the mover, the best first.
@@ -97,7 +97,7 @@ class Solver(ABC):
         if position.is_over:
             raise ValueError("the game is over: there is nothing to search")
         children = {action: after(position, action) for action in position.legal_actions.tolist()}
-        answers = self.answer_all(list(children.values()), limit, show, leads)
+        answers = self.answer_all(list(children.values()), limit, task, leads)
         return Answer.best_first(
             {
                 action: answer if child.mover == position.mover else answer.reversed()
@@ -109,8 +109,9 @@ class Solver(ABC):
         self,
         positions: Sequence[Position],
         limit: int | None = None,
-        show: Show | None = None,
+        task: Task = UNWATCHED,
         leads: bool = True,
+        title: str = "positions answered",
     ) -> list[Answer]:
         """The values of positions for their players to move; threads share the positions.
 
@@ -119,9 +120,10 @@ class Solver(ABC):
             limit: positions to search for all of them together, `default_limit` by default;
                 answers that would take more stay bounds. With several threads it is kept only
                 roughly.
-            show: see `Show`.
+            task: is told of each position, and ends the search early where it is stopped.
             leads: ask for the lead at the end too, in games that have points; else only who
                 wins, which takes less.
+            title: of the task.
 
         Raises:
             ValueError: a position is of another game, or the limit is negative.
@@ -135,10 +137,15 @@ class Solver(ABC):
         begin = self.nodes
         self._end = begin + min(limit, NO_LIMIT)
 
+        told = 0
+        task.begin(title, len(positions))
+
         def watch(answered: int) -> bool:
+            nonlocal told
             spent = self.nodes - begin
-            is_told = show is not None and show(Progress(answered, len(positions), spent))
-            return bool(is_told) or spent >= limit
+            task.advance(answered - told, f"{spent / 1e6:,.1f} M positions searched")
+            told = answered
+            return task.stopped or spent >= limit
 
         try:
             found = take_turns(

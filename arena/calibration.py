@@ -9,16 +9,15 @@ target, the level moves and is measured again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import Checkpoint
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
@@ -52,9 +51,6 @@ _SURVEY_SPREAD = 60.0
 _LEAST_SLOPE = 5.0  # Elo points per unit of strength, so that every rating has one strength
 _NATURAL = math.log(10) / 400
 
-#: Called with what is being done, finished games and all games of it.
-Say = Callable[[str, int, int], None]
-
 
 @dataclass
 class _Bench:
@@ -72,7 +68,7 @@ class _Bench:
     simulations: int
     games: int
     seed: int
-    say: Say
+    task: Task
     played: int = field(default=0, init=False)
 
     def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
@@ -84,15 +80,8 @@ class _Bench:
         if lower > RANDOM_STRENGTH:
             self.lower.adjust(knobs_at(lower, self.simulations))
             opponent = self.lower
-        result = play_match(
-            self.game,
-            self.upper,
-            opponent,
-            games,
-            seed=seed,
-            progress=partial(self.say, title),
-        )
-        return result.total
+        self.task.begin(title, games)
+        return play_match(self.game, self.upper, opponent, games, seed, task=self.task).tally
 
 
 def calibrate(
@@ -103,7 +92,7 @@ def calibrate(
     games: int = 200,
     levels: int | None = None,
     seed: int = 1,
-    say: Say = lambda *_: None,
+    task: Task = UNWATCHED,
 ) -> Ladder:
     """Measure a ladder of levels.
 
@@ -116,7 +105,7 @@ def calibrate(
         levels: how many, at even steps over the whole range; default: as many as steps of
             `TARGET_SCORE` fit in, and at least 8.
         seed: of all games; the same arguments give the same ladder.
-        say: called with what is going on.
+        task: is told of each match.
 
     Raises:
         ValueError: an argument is out of range, the checkpoint does not fit the game, or the levels
@@ -138,7 +127,7 @@ def calibrate(
         simulations,
         games,
         seed,
-        say,
+        task,
     )
     survey = _survey(bench, top)
     step = _step(survey, levels)
@@ -170,7 +159,7 @@ def check_steps(
     ladder: Ladder,
     games: int = 200,
     seed: int = 2,
-    say: Say = lambda *_: None,
+    task: Task = UNWATCHED,
 ) -> list[Meeting]:
     """Measure the steps of a ladder once more: each level against the one below.
 
@@ -182,7 +171,7 @@ def check_steps(
         ladder: its levels.
         games: of each match, an even number.
         seed: of all games, another than the ladder's.
-        say: called with what is going on.
+        task: is told of each match.
     """
     upper, lower = (
         LevelAgent(
@@ -198,15 +187,9 @@ def check_steps(
     for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
         upper.adjust(stronger.knobs)
         lower.adjust(weaker.knobs)
-        result = play_match(
-            game,
-            upper,
-            lower,
-            games,
-            seed=_seed_of(seed, number),
-            progress=partial(say, f"level {number + 1} against {number}"),
-        )
-        meetings.append(Meeting(number + 1, number, result.total))
+        task.begin(f"level {number + 1} against {number}", games)
+        played = play_match(game, upper, lower, games, _seed_of(seed, number), task=task)
+        meetings.append(Meeting(number + 1, number, played.tally))
     return meetings
 
 

@@ -17,15 +17,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.threads import available_cores, one_core, take_turns
 from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
-from ludarium.training.evaluation.match import PlayedGame, Progress, play_match
+from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import Openings, draw_openings
 
 #: Openings of a chunk.
@@ -37,7 +38,7 @@ MOST_SEED = 2**64 - 1
 MOST_PLIES = 1000  # of an opening
 
 #: Called with a chunk and its games, by one thread at a time; true ends it all.
-Finished = Callable[["Chunk", Sequence[PlayedGame]], bool | None]
+Finished = Callable[["Chunk", Games], bool | None]
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def play_chunks(
     seed: int = 1,
     opening_plies: int | None = None,
     workers: int | None = None,
-    progress: Progress | None = None,
+    task: Task = UNWATCHED,
 ) -> None:
     """Play chunks, as many at the same time as there are workers, and begin them in order.
 
@@ -132,7 +133,7 @@ def play_chunks(
         opening_plies: random plies before the agents take over; ``None`` draws 0 to 3 for each
             opening.
         workers: chunks played at the same time; default: one for each core.
-        progress: called by this thread, with the number of finished games and of all games.
+        task: advanced by each game that is over; it ends all when it is stopped.
 
     Raises:
         ValueError: an agent cannot play the game, failed, or chose an illegal action; the message
@@ -142,34 +143,23 @@ def play_chunks(
     if workers is not None and workers < 1:
         raise ValueError(f"workers are 1 or more, not {workers!r}")
     workers = min(workers or available_cores(), max(1, len(chunks)))
-    hall = _Hall(game, agents, _Openings(game, opening_plies, seed), seed, workers)
-    total = sum(chunk.games for chunk in chunks)
+    hall = _Hall(game, agents, _Openings(game, opening_plies, seed), seed, workers, task)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
         try:
             played = hall.play(worker, chunks[number])
-        except _EndedError:
+        except StoppedError:
             return
         with handing_over:
-            if not hall.ends and finished(chunks[number], played):
-                hall.ends = True
+            if not hall.stopped and finished(chunks[number], played):
+                hall.stop()
 
-    def watch(_: int) -> bool:
-        if progress is not None:
-            progress(hall.games_over, total)
-        return hall.ends
-
-    take_turns(play, len(chunks), workers, watch, hall.end)
-    watch(len(chunks))
+    take_turns(play, len(chunks), workers, lambda _: hall.stopped, hall.stop)
 
 
-class _EndedError(Exception):
-    """Raised within a match that nobody waits for any more."""
-
-
-class _Hall:
-    """Where the chunks are played: agents for each worker, and whether all shall end."""
+class _Hall(Task):
+    """Where the chunks are played, with agents for each worker; the task of all their matches."""
 
     def __init__(
         self,
@@ -178,51 +168,49 @@ class _Hall:
         openings: _Openings,
         seed: int,
         workers: int,
+        task: Task,
     ) -> None:
-        self.ends = False
+        self._task = task
         self._game = game
         self._factories = agents
         self._agents: list[dict[str, Agent]] = [{} for _ in range(workers)]
         self._locks = {name: threading.Lock() for name in agents}
         self._openings = openings
         self._seed = seed
-        self._over = [0] * workers  # games of finished chunks
-        self._lately = [0] * workers  # games that are over, of the chunk being played
+        self._ends = False
 
     @property
-    def games_over(self) -> int:
-        """How many games are over."""
-        return sum(self._over) + sum(self._lately)
+    def stopped(self) -> bool:
+        """Whether all workers shall end."""
+        return self._ends or self._task.stopped
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Have all workers end soon."""
-        self.ends = True
+        self._ends = True
 
-    def play(self, worker: int, chunk: Chunk) -> Sequence[PlayedGame]:
+    def advance(self, count: int = 1, note: str = "") -> None:
+        """Games are over."""
+        self._task.advance(count)
+
+    def play(self, worker: int, chunk: Chunk) -> Games:
         """Play a chunk.
 
         Raises:
             ValueError: an agent failed.
-            _EndedError: everything shall end.
+            StoppedError: everything shall end.
         """
-
-        def progress(done: int, _: int) -> None:
-            self._lately[worker] = done
-            if self.ends:
-                raise _EndedError
-
         try:
             with on_one_core():
-                result = play_match(
+                games = play_match(
                     self._game,
                     self._agent(worker, chunk.first),
                     self._agent(worker, chunk.second),
                     chunk.games,
                     seed=_chunk_seed(self._seed, chunk),
                     openings=self._openings.between(chunk.begin, chunk.end),
-                    progress=progress,
+                    task=self,
                 )
-        except (_EndedError, MemoryError):
+        except (StoppedError, MemoryError):
             raise
         except Exception as error:
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
@@ -230,9 +218,7 @@ class _Hall:
                 f"{chunk.first} against {chunk.second} stopped in games {chunk.numbers[0]} to "
                 f"{chunk.numbers[-1]}: {kind}{shortened(str(error), 400)}"
             ) from error
-        self._over[worker] += chunk.games
-        self._lately[worker] = 0
-        return result.played
+        return replace(games, players=(chunk.first, chunk.second))
 
     def _agent(self, worker: int, name: str) -> Agent:
         own = self._agents[worker]

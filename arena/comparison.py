@@ -20,8 +20,8 @@ import numpy as np
 
 from ludarium.envs.engine.files import convert
 from ludarium.envs.engine.game import Game
-from ludarium.training.evaluation import elo_difference
-from ludarium.training.evaluation.match import PlayedGame
+from ludarium.envs.engine.progress import UNWATCHED, Task
+from ludarium.training.evaluation import Games, elo_difference
 
 from .chunks import Chunk, Schedule, check_seed, play_chunks
 from .entrants import check_names, enter
@@ -33,7 +33,7 @@ from .folder import (
     read_described,
 )
 from .sprt import SPRT, Verdict, elo_interval, mean_score
-from .tables import comparison_table
+from .tables import comparison_line, comparison_table
 
 KIND = "comparison"
 MOST_GAMES = 1_000_000
@@ -151,7 +151,7 @@ def compare_agents(
     opening_plies: int | None = None,
     workers: int | None = None,
     folder: str | os.PathLike[str] | None = None,
-    progress: Callable[[Comparison], None] | None = None,
+    task: Task = UNWATCHED,
     warn: Callable[[str], None] | None = None,
     players: Mapping[str, Any] | None = None,
     from_file: bool = False,
@@ -170,7 +170,7 @@ def compare_agents(
         opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
         workers: chunks of games that are played at once; default: one for each core.
         folder: where the games are kept, and from where they go on; default: nowhere.
-        progress: called with how the test stands, after each chunk that counts.
+        task: is told how the test stands, after each chunk that counts.
         warn: called with a line about what was wrong with the folder and has been mended.
         players: of one's own, by the names that are given as ``first`` or ``second``.
         from_file: the names come out of a file: those that would run code are refused.
@@ -196,16 +196,17 @@ def compare_agents(
     counter = _Counter(first, second, test, games_limit)
     with Archive(game, settings, schedule, folder, warn) as archive:
 
-        def finished(chunk: Chunk, games: Sequence[PlayedGame]) -> bool:
+        def finished(chunk: Chunk, games: Games) -> bool:
             archive.add(chunk, games)
-            is_news = counter.count(archive.played)
-            if is_news and progress is not None:
-                progress(counter.standing)
-            return counter.standing.is_finished
+            before = counter.standing.games
+            counter.count(archive.played)
+            standing = counter.standing
+            task.advance(standing.games - before, comparison_line(standing))
+            return standing.is_finished
 
         counter.count(archive.played)
-        if progress is not None:
-            progress(counter.standing)
+        task.begin("games", games_limit)
+        task.advance(counter.standing.games)
         if not counter.standing.is_finished:
             missing = [chunk for chunk in schedule if chunk not in archive.played]
             play_chunks(game, entrants.factories, missing, finished, seed, opening_plies, workers)

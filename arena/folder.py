@@ -37,7 +37,7 @@ from ludarium.envs.engine.files import (
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.registry import GAMES, make_stored_game
-from ludarium.training.evaluation.match import PlayedGame
+from ludarium.training.evaluation import Games
 from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
 from ludarium.training.runs.lock import FolderLock
 
@@ -103,11 +103,6 @@ class _Line:
     def __post_init__(self) -> None:
         if sum(self.result) != 0:
             raise ValueError(f"the result is {self.result}, not two rewards")
-
-
-def record_of(game: Game, chunk: Chunk, number: int, played: PlayedGame) -> dict[str, Any]:
-    """The line of a game: its record, with its number in the pairing."""
-    return {"number": number, **played.to_record(game, chunk.first, chunk.second)}
 
 
 def finished_game(record: Any) -> FinishedGame:
@@ -334,15 +329,15 @@ class Archive:
         """All games so far."""
         return chain.from_iterable(self.played.values())
 
-    def add(self, chunk: Chunk, played: Sequence[PlayedGame]) -> None:
+    def add(self, chunk: Chunk, games: Games) -> None:
         """Keep the games of a chunk.
 
         Raises:
             StorageError: they cannot be written.
         """
         records = [
-            record_of(self._game, chunk, number, each)
-            for number, each in zip(chunk.numbers, played, strict=True)
+            {"number": number, **record}
+            for number, record in zip(chunk.numbers, games.records(), strict=True)
         ]
         if self._folder is not None:
             self._folder.append(records)

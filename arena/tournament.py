@@ -20,7 +20,7 @@ from typing import Any
 from ludarium.envs.engine.files import convert
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
-from ludarium.training.evaluation.match import Progress
+from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from .chunks import Schedule, check_seed, play_chunks
 from .entrants import check_names, enter
@@ -110,7 +110,7 @@ def play_tournament(
     workers: int | None = None,
     folder: str | os.PathLike[str] | None = None,
     anchor: Mapping[str, float] | None = None,
-    progress: Progress | None = None,
+    task: Task = UNWATCHED,
     warn: Callable[[str], None] | None = None,
     from_file: bool = False,
 ) -> Standings:
@@ -131,7 +131,7 @@ def play_tournament(
         workers: chunks of games that are played at once; default: one for each core.
         folder: where games and standings are kept, and from where they go on; default: nowhere.
         anchor: Elo points of agents that are taken as known; default: the mean of all is 0.
-        progress: called with the number of finished games and of all games.
+        task: advanced by each game that is over.
         warn: called with a line about what was wrong with the folder and has been mended.
         from_file: the names come out of a file: those that would run code are refused.
 
@@ -150,8 +150,8 @@ def play_tournament(
     settings = {**describe(KIND, game, entrants.networks), **plan.to_dict()}
     with Archive(game, settings, schedule, folder, warn) as archive:
         missing = [chunk for chunk in schedule if chunk not in archive.played]
-        total = schedule.games
-        before = total - sum(chunk.games for chunk in missing)
+        task.begin("games", schedule.games)
+        task.advance(schedule.games - sum(chunk.games for chunk in missing))
         play_chunks(
             game,
             entrants.factories,
@@ -160,7 +160,7 @@ def play_tournament(
             seed,
             opening_plies,
             workers,
-            None if progress is None else lambda done, _: progress(before + done, total),
+            task,
         )
         standings = Standings(archive.games, anchor)
         results = {**settings, "finished": True, **standings.to_dict()}

@@ -180,9 +180,10 @@ def measure(
     found: dict[str, Any] = {}
     if base not in (agent_folder, None):
         other = make_agent(f"{base}:{SIMULATIONS}", game)
-        found["base"] = play_match(game, agent, other, 2 * games, seed=1).score
+        found["base"] = play_match(game, agent, other, 2 * games, seed=1).tally.score
     for opponent in OPPONENTS[game_name]:
-        found[opponent] = play_match(game, agent, make_agent(opponent, game), games, seed=1).score
+        match = play_match(game, agent, make_agent(opponent, game), games, seed=1)
+        found[opponent] = match.tally.score
     test = exact_test(game_name, test_file)
     for name, simulations in (("policy", 0), ("search", SIMULATIONS)):
         player = make_agent(f"{agent_folder}:{simulations}", game)

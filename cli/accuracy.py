@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.analysis import Show
 from ludarium.analysis.accuracy import (
     Accuracy,
     Calibration,
@@ -38,7 +37,7 @@ from .common import (
     print_json,
     read_options,
 )
-from .progress import Reach, bars
+from .progress import progress
 from .resources import read_count
 
 _FEW = f"{100 * FEW:.0f} %"
@@ -199,7 +198,7 @@ def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray |
 
 def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
     count = 500 if given.positions is None else given.positions
-    with bars() as bar:
+    with progress() as task:
         return make_exact_test(
             game,
             count,
@@ -209,7 +208,7 @@ def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:
             only_hard=bool(given.only_hard),
             leads=bool(given.leads),
             limit=LIMIT if given.limit is None else given.limit,
-            show=_counting(bar("positions with exact results", count)),
+            task=task,
         )
 
 
@@ -227,10 +226,6 @@ def _stored_test(given: argparse.Namespace, game: Game) -> ExactTest:
     if test.game != game:
         raise ValueError(f"the positions of {given.test} are of {test.game}, not of {game}")
     return test
-
-
-def _counting(reach: Reach) -> Show:
-    return lambda progress: reach(progress.done)
 
 
 def _accuracies(actions: np.ndarray, test: ExactTest) -> dict[str, Accuracy]:

@@ -33,7 +33,7 @@ from .common import (
     warn,
 )
 from .interrupt import stop_on_ctrl_c
-from .progress import bars
+from .progress import progress
 from .resources import read_count
 from .terminal import why_untrained
 from .thoughts import effort, headline, moves_table
@@ -200,15 +200,14 @@ def _run_game(given: argparse.Namespace) -> int:
         given.record, given.game, read_options(given.option), given.seed
     )
     agent = default_agent(game) if given.agent is None else make_agent(given.agent, game)
-    with stop_on_ctrl_c() as stop, bars() as bar:
+    with progress(can_stop=True) as task:
         analysis = analyse_game(
             game,
             seed,
             actions,
             agent,
             *_effort(given, _SIMULATIONS_OF_A_MOVE),
-            stop,
-            bar("moves analysed", len(actions)),
+            task,
         )
     if picture is not None:
         write_file(picture, picture_of(analysis, picture.suffix))

@@ -13,7 +13,7 @@ from ludarium.arena.comparison import (
     read_comparison,
 )
 from ludarium.arena.sprt import SPRT
-from ludarium.arena.tables import comparison_line, comparison_table
+from ludarium.arena.tables import comparison_table
 from ludarium.envs.engine.game import Game
 
 from .common import (
@@ -27,7 +27,7 @@ from .common import (
     read_options,
     warn,
 )
-from .progress import status
+from .progress import progress
 
 _STOPPED = 130  # exit status after Ctrl-C
 _TEST = SPRT()
@@ -138,7 +138,7 @@ def _play(
     from_file: bool,
 ) -> int:
     try:
-        with status("getting ready") as say:
+        with progress() as task:
             standing = compare_agents(
                 game,
                 first,
@@ -149,7 +149,7 @@ def _play(
                 opening_plies,
                 given.workers,
                 given.folder,
-                lambda standing: say(comparison_line(standing)),
+                task,
                 warn,
                 from_file=from_file,
             )

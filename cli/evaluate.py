@@ -19,7 +19,7 @@ from .common import (
     read_options,
     warn,
 )
-from .progress import bars
+from .progress import progress
 
 _WITHOUT_SCORE = ["random", "uct:1000"]
 _DEFAULT_OPPONENTS = ["random", "greedy", "uct:1000", "alphabeta:4"]
@@ -76,26 +76,20 @@ def run(given: argparse.Namespace) -> int:
         given.agent, read_options(given.option), given.simulations, given.game
     )
     opponents = [make_agent(spec, game) for spec in given.against or _usual_opponents(game)]
-    with bars() as bar:
-        results = [
-            play_match(
-                game,
-                agent,
-                opponent,
-                given.games,
-                seed=given.seed,
-                opening_plies=given.opening_plies,
-                progress=bar(f"{agent.name} against {opponent.name}", given.games),
-            )
-            for opponent in opponents
-        ]
+    matches = []
+    with progress() as task:
+        for opponent in opponents:
+            task.begin(f"{agent.name} against {opponent.name}", given.games)
+            plies = given.opening_plies
+            games = play_match(game, agent, opponent, given.games, given.seed, plies, task)
+            matches.append(games)
     if given.json:
-        print_json([result.to_dict() for result in results])
-        for result in results:
-            if result.repeats_one_pair:
-                warn(f"{result.first} against {result.second}: {result.caveat}")
+        print_json([{**games.to_dict(), "seed": given.seed} for games in matches])
+        for games in matches:
+            if games.repeats_one_pair:
+                warn(f"{agent.name} against {games.players[1]}: {games.caveat}")
     else:
-        print(table(results))
+        print(table(matches))
     return 0
 
 

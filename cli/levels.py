@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from ludarium.training.evaluation.statistics import elo_difference
 from ludarium.training.table import text_table
 
 from .common import add_json, add_options, print_json, read_options, warn
-from .progress import status
+from .progress import progress
 
 if TYPE_CHECKING:
     from ludarium.models import Checkpoint
@@ -140,7 +140,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     output = given.output or Path(ladder_beside(path).name)
     if output.is_dir():
         raise ValueError(f"--output {output} is a folder: name a file in it")
-    with status("getting ready") as say:
+    with progress() as task:
         ladder = calibrate(
             game,
             _checkpoint(path, game),
@@ -149,7 +149,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
             given.games,
             given.levels,
             given.seed,
-            _progress(say),
+            task,
         )
     save_ladder(ladder, output)
     for meeting in ladder.steps:
@@ -164,10 +164,9 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
 def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) -> list[Meeting]:
     from ludarium.arena.calibration import check_steps
 
-    with status("getting ready") as say:
-        return check_steps(
-            game, _checkpoint(path, game), ladder, given.games, given.seed, _progress(say)
-        )
+    with progress() as task:
+        checkpoint = _checkpoint(path, game)
+        return check_steps(game, checkpoint, ladder, given.games, given.seed, task)
 
 
 def _checkpoint(path: Path, game: Game) -> Checkpoint:
@@ -175,10 +174,6 @@ def _checkpoint(path: Path, game: Game) -> Checkpoint:
     from ludarium.training.networks import fitted
 
     return fitted(load_checkpoint(path), game, str(path))
-
-
-def _progress(say: Callable[[str], None]) -> Callable[[str, int, int], None]:
-    return lambda title, done, total: say(f"{title}: {done} of {total} games (Ctrl-C stops)")
 
 
 def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> dict[str, Any]:

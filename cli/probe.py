@@ -14,7 +14,7 @@ from ludarium.envs.registry import GAMES, make_game
 
 from .answers import answers_as_json, print_answers
 from .common import add_json, add_options, print_json, read_options, read_record
-from .progress import searching
+from .progress import progress
 from .resources import add_threads, read_bytes, read_count
 
 _DESCRIPTION = """\
@@ -93,8 +93,8 @@ def run(given: argparse.Namespace) -> int:
         )
     prober = prober_of(game, given.memory, given.threads, given.table).at(position)
     started = time.perf_counter()
-    with searching("actions answered") as show:
-        answers = prober.actions(position, given.limit, show, not given.outcome)
+    with progress(can_stop=True) as task:
+        answers = prober.actions(position, given.limit, task, not given.outcome)
     seconds = time.perf_counter() - started
     undecided = sum(not answer.is_decided for answer in answers.values())
     nodes = sum(answer.nodes for answer in answers.values())
@@ -108,7 +108,7 @@ def run(given: argparse.Namespace) -> int:
                 "source": prober.source,
                 **answers_as_json(position, answers),
                 "undecided": undecided,
-                "stopped": show.stopped,
+                "stopped": task.stopped,
                 "seconds": round(seconds, 3),
             }
         )
@@ -119,11 +119,11 @@ def run(given: argparse.Namespace) -> int:
     if undecided:
         print(
             f"ludarium: {undecided} of {len(answers)} actions not decided within {nodes:,} "
-            f"positions{', when it was stopped' if show.stopped else ''}.\n"
-            f"To decide more: {_advice(prober, given, show.stopped)}.",
+            f"positions{', when it was stopped' if task.stopped else ''}.\n"
+            f"To decide more: {_advice(prober, given, task.stopped)}.",
             file=sys.stderr,
         )
-    if show.stopped:
+    if task.stopped:
         return 130
     return 1 if undecided else 0
 

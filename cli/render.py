@@ -13,10 +13,11 @@ from ludarium.envs.board.layers import LAYERS
 from ludarium.envs.board.picture import png, size_of
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.progress import Task
 from ludarium.training.runs.files import write_file
 
 from .common import AGENTS_HELP, add_options, game_and_agent, read_options, read_record
-from .progress import bars
+from .progress import progress
 
 _SUFFIXES = (".svg", ".png", ".gif")
 _SEARCHED = ("policy", "visits", "values")
@@ -100,18 +101,19 @@ def run(given: argparse.Namespace) -> int:
     position = game.start(seed)
     pictures: dict[int, str] = {}
     before, last = None, None
-    with bars() as bar:
-        reach = bar("drawing", len(plies))
+    with progress() as task:
+        task.begin("drawing", len(plies))
         for ply in range(max(plies) + 1):
             if ply in plies:
                 layers = _layers(given.layer, position, agent)
                 pictures[ply] = position.svg(last, before, layers)
-                reach(len(pictures))
+                task.advance()
             if ply < max(plies):
                 before, last = position.copy(), actions[ply]
                 position.play(last)
         drawn = list(pictures.values())
-        content = _content(given, output, drawn, game.title, bar("writing", len(drawn)))
+        task.begin("writing", len(drawn))
+        content = _content(given, output, drawn, game.title, task)
     write_file(output, content)
     print(f"{output}: {len(drawn)} of {len(actions) + 1} positions, {len(content):,} bytes")
     return 0
@@ -176,7 +178,7 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
 
 
 def _content(
-    given: argparse.Namespace, output: Path, pictures: list[str], title: str, reach: Any
+    given: argparse.Namespace, output: Path, pictures: list[str], title: str, task: Task
 ) -> bytes:
     """The file to be written."""
     suffix = output.suffix.lower()
@@ -190,7 +192,7 @@ def _content(
             )
     if suffix == ".gif":
         last = max(_LAST_SECONDS, given.seconds)
-        return gif(pictures, given.width, given.seconds, last, reach)
+        return gif(pictures, given.width, given.seconds, last, task)
     svg, width = pictures[0], given.width
     if given.every is not None:
         svg = contact_sheet(pictures, given.columns, title)

@@ -11,7 +11,7 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 
 from .common import add_json, add_options, print_json, read_options
-from .progress import bars
+from .progress import progress
 
 _DESCRIPTION = """\
 Play many games and write one HTML page about the game, for its inventor to read and to post, and
@@ -80,12 +80,12 @@ def run(given: argparse.Namespace) -> int:
         raise ValueError(f"there is no folder {quoted(str(output.parent))} to write the report to")
     chosen = {"games": given.games, "seed": given.seed, "agent": given.agent}
     settings = ReportSettings.quick(**chosen) if given.quick else ReportSettings(**chosen)
-    with bars() as bar:
+    with progress() as task:
         report: Report
         if compared is None:
-            report = make_report(game, settings, bar)
+            report = make_report(game, settings, task)
         else:
-            report = compare_options(game, *compared, settings, bar)
+            report = compare_options(game, *compared, settings, task)
     figures = report.write(output)
     if given.json:
         print_json(report.data)

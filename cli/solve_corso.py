@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
-from ludarium.analysis import Answer, Progress, Show
+from ludarium.analysis import Answer
 from ludarium.analysis.corso import CorsoSolver, OpeningBook, first_actions
 from ludarium.analysis.corso.known import first_positions, write_known
 from ludarium.analysis.corso.opening_book import PLIES
@@ -16,7 +16,7 @@ from ludarium.envs.registry import make_game
 from ludarium.training.table import text_table
 
 from .common import add_json, add_options, print_json, read_options
-from .progress import searching
+from .progress import progress
 from .resources import add_resources
 
 #: Of the file with what took most work: the plies before which all is answered, and its entries.
@@ -111,9 +111,9 @@ def solve(given: argparse.Namespace) -> int:
     else:
         actions = first_actions(solver.game)
     started = time.perf_counter()
-    with searching("first actions answered") as show:
+    with progress(can_stop=True) as task:
         positions = [after(start, action) for action in actions]
-        found = solver.answer_all(positions, show=show, leads=given.score)
+        found = solver.answer_all(positions, task=task, leads=given.score)
     seconds = time.perf_counter() - started
     answers = {
         start.action_to_text(action): answer.reversed()
@@ -127,7 +127,7 @@ def solve(given: argparse.Namespace) -> int:
                 "options": dict(solver.game.options),
                 "first_actions": {text: answer.as_json() for text, answer in answers.items()},
                 "start": None if given.first_move else best.as_json(),
-                "stopped": show.stopped,
+                "stopped": task.stopped,
                 "nodes": solver.nodes,
                 "seconds": round(seconds, 2),
                 "memory": solver.memory,
@@ -150,7 +150,7 @@ def solve(given: argparse.Namespace) -> int:
             f"{solver.nodes:,} positions in {seconds:.1f} s on {solver.threads} threads; "
             f"table {solver.memory >> 20} MiB, {solver.filled:.0%} filled"
         )
-    return 130 if show.stopped else 0
+    return 130 if task.stopped else 0
 
 
 def make_opening_book(given: argparse.Namespace) -> int:
@@ -158,12 +158,12 @@ def make_opening_book(given: argparse.Namespace) -> int:
     if given.score or given.first_move:
         raise ValueError("--opening-book takes neither --score nor --first-move")
     started = time.perf_counter()
-    with searching("positions answered") as show:
+    with progress() as task:
         plies = PLIES if given.plies is None else given.plies
-        book = OpeningBook.build(_solver(given), plies, _named("making", show))
+        book = OpeningBook.build(_solver(given), plies, task)
         built = time.perf_counter()
         given.seed, given.eager = given.seed + 1, max(1, given.eager - 1)
-        check = book.check(_solver(given), _named("checking", show))
+        check = book.check(_solver(given), task)
     checked = time.perf_counter()
     path = book.save(given.opening_book)
     found = {
@@ -200,9 +200,9 @@ def make_known(given: argparse.Namespace) -> int:
         )
     positions = first_positions(solver.game, plies)
     started = time.perf_counter()
-    with searching("positions answered") as show:
-        solver.answer_all(positions, show=show, leads=False)
-    if show.stopped:
+    with progress(can_stop=True) as task:
+        solver.answer_all(positions, task=task, leads=False)
+    if task.stopped:
         print("stopped: nothing is written")
         return 130
     known = solver.known(positions, given.entries)
@@ -226,16 +226,6 @@ def make_known(given: argparse.Namespace) -> int:
         f"positions; {solver.nodes:,} searched in {found['seconds']} s"
     )
     return 0
-
-
-def _named(task: str, show: Show) -> Show:
-    """Shows a task's progress; half an opening book is of no use, so Ctrl-C interrupts it."""
-
-    def show_task(progress: Progress) -> None:
-        if show(replace(progress, stage=f"{task}, {progress.stage}")):
-            raise KeyboardInterrupt
-
-    return show_task
 
 
 def _solver(given: argparse.Namespace) -> CorsoSolver:

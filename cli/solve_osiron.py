@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from ludarium.analysis import Answer, Progress
+from ludarium.analysis import Answer
 from ludarium.analysis.osiron import (
     OsironSolution,
     RuleSet,
@@ -20,7 +20,7 @@ from ludarium.envs.registry import make_game
 from ludarium.training.table import text_table
 
 from .common import add_json, add_options, print_json, read_options
-from .progress import status
+from .progress import progress
 from .resources import add_threads
 
 _DESCRIPTION = """\
@@ -120,15 +120,8 @@ def _solved(
     ``exchanged`` is 1 if the players are the other way round in the table.
     """
     started = time.perf_counter()
-    layers = 0
-    with status("looking for finished games") as say:
-
-        def show(progress: Progress) -> None:
-            nonlocal layers
-            layers = progress.done
-            say(progress.stage)
-
-        table = SolvedTable.solve(rules, show, threads)
+    with progress() as task:
+        table = SolvedTable.solve(rules, task, threads)
     seconds = time.perf_counter() - started
     path = table.save(output or table_path(rules))
     phases = [
@@ -146,7 +139,7 @@ def _solved(
         "phases": phases,
         "free": free.as_json(),
         "all": every.as_json(),
-        "layers": layers,
+        "layers": task.done,
         "seconds": round(seconds, 2),
         "table": str(path),
         "bytes": path.stat().st_size,

@@ -23,7 +23,7 @@ from .common import (
     read_options,
     warn,
 )
-from .progress import bars
+from .progress import progress
 
 _DEFAULT_GAMES = 100
 _STOPPED = 130  # exit status after Ctrl-C
@@ -142,24 +142,15 @@ def _play(
     arguments: dict[str, Any],
     anchor: dict[str, float],
 ) -> int:
-    reached = [0, 0]
     try:
-        with bars() as bar:
-            reach = None
-
-            def progress(done: int, total: int) -> None:
-                nonlocal reach
-                reach = reach or bar("games", total)
-                reached[:] = done, total
-                reach(done)
-
+        with progress() as task:
             standings = play_tournament(
                 game,
                 agents,
                 workers=given.workers,
                 folder=given.folder,
                 anchor=anchor,
-                progress=progress,
+                task=task,
                 warn=warn,
                 **arguments,
             )
@@ -167,7 +158,7 @@ def _play(
         if given.folder is None:
             raise
         warn(
-            f"stopped after about {reached[0]:,} of {reached[1]:,} games; go on with "
+            f"stopped after {task.done:,} games; go on with "
             f"`ludarium tournament --folder {given.folder}`"
         )
         return _STOPPED

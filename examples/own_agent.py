@@ -20,10 +20,11 @@ from ludarium.training.evaluation import play_match, table
 def imitation_data(game, teacher, games):
     """Observations float32 [N, ...] and actions int64 [N] of a teacher's games with itself."""
     observations, actions = [], []
-    for played in play_match(game, teacher, teacher, games, seed=1).played:
-        position = game.start(played.seed)
-        for ply, action in enumerate(played.actions):
-            if ply >= played.opening_plies:
+    played = play_match(game, teacher, teacher, games, seed=1)
+    for number in range(games):
+        position = game.start(int(played.seeds[number]))
+        for ply, action in enumerate(played.moves(number)):
+            if ply >= played.opening_plies[number]:
                 observations.append(position.observation())
                 actions.append(action)
             position.play(action)

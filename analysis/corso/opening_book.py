@@ -15,7 +15,7 @@ has it; the words are sorted.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -24,8 +24,8 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.progress import UNWATCHED, Task
 
-from ..progress import Progress, Show
 from ..solver import after
 from ..table import read_table, write_table
 from . import kernels
@@ -90,15 +90,13 @@ class OpeningBook:
         return len(self._words)
 
     @classmethod
-    def build(
-        cls, solver: CorsoSolver, plies: int = PLIES, show: Show | None = None
-    ) -> OpeningBook:
+    def build(cls, solver: CorsoSolver, plies: int = PLIES, task: Task = UNWATCHED) -> OpeningBook:
         """Search the positions that can arise, ply by ply.
 
         Args:
             solver: finds out who wins; the larger its table the sooner.
             plies: for which there shall be entries, at least 1.
-            show: see `Show`.
+            task: is told of each position that is searched.
 
         Raises:
             ValueError: no plies, or one of the positions is a draw.
@@ -113,7 +111,8 @@ class OpeningBook:
             layer.sort(key=lambda position: -position.ply)
             by_number = {book._number(position)[0]: position for position in layer}
             positions = [by_number[number] for number in by_number if number not in words]
-            answers = solver.answer_all(positions, show=_at(show, positions), leads=False)
+            title = f"positions answered, ply {layer[-1].ply}"
+            answers = solver.answer_all(positions, task=task, leads=False, title=title)
             layer = []
             for position, answer in zip(positions, answers, strict=True):
                 if answer.outcome == 0:
@@ -160,7 +159,7 @@ class OpeningBook:
         cell, won = divmod(int(self._words[place]) % _ENTRIES, 2)
         return BookMove(int(self._board["back"][symmetry, cell]), bool(won))
 
-    def check(self, solver: CorsoSolver, show: Show | None = None) -> Check:
+    def check(self, solver: CorsoSolver, task: Task = UNWATCHED) -> Check:
         """Follow all lines of play by the rules, and see whether the opening book holds.
 
         After an action that is said to win, each reply must have lost the game, or lead to a
@@ -204,7 +203,7 @@ class OpeningBook:
                     ask[number] = position, -1
                 replies += [(reply, seat, advice.won) for reply in _replies(position, advice)]
             asked = [position for position, _ in ask.values()]
-            answers = solver.answer_all(asked, show=_at(show, asked), leads=False)
+            answers = solver.answer_all(asked, task=task, leads=False, title="positions checked")
             for (position, outcome), answer in zip(ask.values(), answers, strict=True):
                 if answer.outcome != outcome:
                     said = "won" if outcome > 0 else "lost"
@@ -235,18 +234,6 @@ def shipped_opening_book(game: Game) -> OpeningBook | None:
         return None
     with as_file(file) as path:
         return OpeningBook.load(path, game)
-
-
-def _at(show: Show | None, positions: list[Position]) -> Show | None:
-    """A `Show` that adds the ply of the positions that the solver searches."""
-    if show is None or not positions:
-        return None
-    stage = f"ply {max(position.ply for position in positions)}"
-
-    def show_ply(progress: Progress) -> None:
-        show(replace(progress, stage=stage))
-
-    return show_ply
 
 
 def _replies(position: Position, advice: BookMove) -> list[Position]:

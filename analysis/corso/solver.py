@@ -11,9 +11,9 @@ import numpy as np
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from ..answer import Answer, Value
-from ..progress import Show
 from ..solver import NO_LIMIT, Solver, after
 from ..window import first_target, is_open, next_target
 from . import kernels
@@ -94,10 +94,10 @@ class CorsoSolver(Solver):
         return hardest_known(self._table, self._board, asked, count)
 
     def outcome(
-        self, position: Position, limit: int | None = None, show: Show | None = None
+        self, position: Position, limit: int | None = None, task: Task = UNWATCHED
     ) -> Answer:
         """Find out who wins, without the lead; arguments as for `answer_all`."""
-        return self.answer(position, limit, show, leads=False)
+        return self.answer(position, limit, task, leads=False)
 
     def at_least(self, position: Position, lead: int) -> bool:
         """Whether the mover can lead by ``lead`` or more at the end; the game may be over."""

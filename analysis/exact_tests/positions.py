@@ -12,13 +12,13 @@ import numpy as np
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position, contents_of
+from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation.kernels import match as match_kernels
 from ludarium.training.evaluation.openings import draw_openings
 
 from ..probing import solver_of
-from ..progress import Progress, Show
 from ..solution import ILLEGAL, TableSolution
 from ..solutions import table_of
 from ..solver import Solver, after
@@ -153,7 +153,7 @@ def make_exact_test(
     leads: bool = False,
     per_game: int = 4,
     limit: int = LIMIT,
-    show: Show | None = None,
+    task: Task = UNWATCHED,
 ) -> ExactTest:
     """Positions of played games with exact results; the same arguments give the same positions.
 
@@ -169,7 +169,7 @@ def make_exact_test(
         leads: find the leads at the end too, in games that have points and no table.
         per_game: the most positions to take of one game, drawn from all that are known.
         limit: positions to search; see `LIMIT`. Games with a table of all values need none.
-        show: called with the progress, in positions found; see `Show`.
+        task: advanced by each position that is found.
 
     Raises:
         ValueError: a number is out of range, the game has no points to lead by, or no more
@@ -184,6 +184,7 @@ def make_exact_test(
     agent = RandomAgent(game) if agent is None else agent
     agent.restart(int(lots.integers(1 << 32)))
     known = _known_values(game, limit, leads)
+    task.begin("positions with exact results", count)
     found: dict[bytes, ExactPosition] = {}
     fruitless = 0
     while len(found) < count:
@@ -198,8 +199,7 @@ def make_exact_test(
                 content = contents_of(wanted[index].position.states[0])
                 if content not in found and len(found) < count:
                     found[content] = wanted[index]
-            if show is not None:
-                show(Progress(len(found), count))
+                    task.advance()
         fruitless = 0 if len(found) > before else fruitless + 1
         if fruitless == _PATIENCE:
             raise ValueError(

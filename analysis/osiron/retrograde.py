@@ -14,11 +14,11 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.envs.osiron import Osiron
 from ludarium.envs.osiron import rules as game_rules
 
-from ..progress import Progress, Show
 from ..table import default_path, read_table, write_table
 from . import kernels as templates
 from .colourings import RuleSet, all_colourings, board_record
@@ -128,12 +128,12 @@ class SolvedTable:
         return table
 
     @classmethod
-    def solve(cls, rules: RuleSet, show: Show | None = None, threads: int | None = None) -> Self:
+    def solve(cls, rules: RuleSet, task: Task = UNWATCHED, threads: int | None = None) -> Self:
         """Solve from the end backwards.
 
         Args:
             rules: the rule set.
-            show: is told of each layer, see `Show`.
+            task: advanced by each layer.
             threads: by default as many as there are cores. The result does not depend on it.
 
         Raises:
@@ -143,6 +143,7 @@ class SolvedTable:
         workers = available_cores() if threads is None else threads
         if workers < 1:
             raise ValueError(f"threads are 1 or more, not {workers}")
+        task.begin("plies to the end")
         kernels = specialise(templates, game_rules)
         board, colourings = board_record(rules), all_colourings()
         places = rules.phases * COLOURINGS
@@ -166,9 +167,7 @@ class SolvedTable:
                     )
 
             split(decide, workers, workers)
-            if show is not None:
-                stage = f"decided in {layer} plies: {changed.sum():,} colourings"
-                show(Progress(layer, stage=stage))
+            task.advance(1, f"{changed.sum():,} colourings decided in {layer} plies")
             if not changed.any():
                 return cls(rules, words)
             marks, next_marks = next_marks, marks

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.training.evaluation.games import Games
+
 from .enumeration import observation_keys, observed
 from .estimates import Estimate, bootstrap, mean, rounded
-from .games import GameSample
 from .study import Study
 
 _RESAMPLES = 40
@@ -42,7 +43,7 @@ def complexity(study: Study) -> dict[str, Any]:
     random, strong = study.weakest, study.strongest
     found: dict[str, Any] = {
         "tree_knuth": _knuth(random).to_dict(),
-        "tree_power": _power(strong).to_dict() | {"players": strong.players},
+        "tree_power": _power(strong).to_dict() | {"players": strong.players[0]},
         "positions_seen_at_least": _recaptured(study, random).to_dict(),
         "positions_at_most": _at_most(study, random),
         "counted": study.positions.to_dict(),
@@ -52,12 +53,12 @@ def complexity(study: Study) -> dict[str, Any]:
     return found | {"methods": METHODS}
 
 
-def _log_products(sample: GameSample) -> np.ndarray:
+def _log_products(sample: Games) -> np.ndarray:
     products: np.ndarray = np.log10(np.maximum(sample.choices, 1)).sum(axis=1)
     return products
 
 
-def _knuth(sample: GameSample) -> Estimate:
+def _knuth(sample: Games) -> Estimate:
     def log_mean(logs: np.ndarray) -> float:
         largest = logs.max()
         return float(largest + np.log10(np.mean(10.0 ** (logs - largest))))
@@ -65,12 +66,12 @@ def _knuth(sample: GameSample) -> Estimate:
     return bootstrap(_log_products(sample), log_mean)
 
 
-def _power(sample: GameSample) -> Estimate:
+def _power(sample: Games) -> Estimate:
     """Mean length times the mean logarithm of the choices, which is the mean of the products."""
     return mean(_log_products(sample))
 
 
-def _recaptured(study: Study, sample: GameSample) -> Estimate:
+def _recaptured(study: Study, sample: Games) -> Estimate:
     """Logarithm of the sum of Chao's bounds over the plies.
 
     The interval is by random halves of the games (J. Shao and C. F. J. Wu, "A General Theory for
@@ -99,7 +100,7 @@ def _recaptured(study: Study, sample: GameSample) -> Estimate:
     return Estimate(value, value - spread, value + spread, games)
 
 
-def _at_most(study: Study, sample: GameSample) -> dict[str, Any]:
+def _at_most(study: Study, sample: Games) -> dict[str, Any]:
     """The counting bound, as a logarithm."""
     game = study.game
     games = min(len(sample), _OBSERVED // max(1, int(sample.plies.mean())))

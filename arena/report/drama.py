@@ -12,9 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from ludarium.training.evaluation.games import Games
+
 from .estimates import expit, logit, mean, ratio, rounded, share
 from .evaluators import PlayoutValues
-from .games import GameSample
 from .study import Study
 
 #: A player leads at a chance of this much, and is sure to win at the other. A value v in [-1, 1]
@@ -44,13 +45,13 @@ class Trajectories:
             playouts often favour whoever is to move, or whoever has moved.
     """
 
-    sample: GameSample
+    sample: Games
     games: np.ndarray
     chances: np.ndarray
     smooth: np.ndarray
 
     @classmethod
-    def of(cls, sample: GameSample, games: np.ndarray, chances: np.ndarray, exact: bool) -> Self:
+    def of(cls, sample: Games, games: np.ndarray, chances: np.ndarray, exact: bool) -> Self:
         """From exact chances, or from estimates."""
         smooth = chances.copy()
         if not exact:
@@ -90,15 +91,15 @@ def value_games(study: Study) -> dict[str, Trajectories]:
     """
     searches = isinstance(study.evaluator, PlayoutValues)
     most = min(_MOST_SEARCHED_GAMES if searches else _MOST_GAMES, study.games)
-    reach = study.bar("values along games", len(study.samples))
+    study.task.begin("values along games", len(study.samples))
     chances = {}
-    for number, (name, sample) in enumerate(study.samples.items(), 1):
+    for name, sample in study.samples.items():
         games = np.arange(min(len(sample), most))
         chances[name] = (study.evaluator.along(sample, games) + 1) / 2
-        reach(number)
+        study.task.advance()
     exact = study.evaluator.is_exact
     if not exact:
-        slope = _slope(study.strongest, chances[study.strongest.players])
+        slope = _slope(study.strongest, chances[study.strongest.players[0]])
         chances = {name: _rescaled(each, slope) for name, each in chances.items()}
     return {
         name: Trajectories.of(sample, np.arange(len(chances[name])), chances[name], exact)
@@ -111,7 +112,7 @@ def _rescaled(chances: np.ndarray, slope: float) -> np.ndarray:
     return np.where((chances == 0) | (chances == 1), chances, scaled)  # results stay as they are
 
 
-def _slope(sample: GameSample, chances: np.ndarray) -> float:
+def _slope(sample: Games, chances: np.ndarray) -> float:
     """Platt's slope by Newton's method, with a weak prior about 1; each game counts once."""
     points = np.repeat((sample.rewards(0)[: len(chances)] + 1) / 2, chances.shape[1])
     weights = np.repeat(1 / (sample.plies[: len(chances)] + 1), chances.shape[1])
@@ -195,7 +196,7 @@ def mistakes(study: Study, trajectories: dict[str, Trajectories]) -> dict[str, A
     Where values are estimates, what the strongest players' moves cost by them is taken off: it is
     the estimates' own leaning towards whoever is to move, or has moved.
     """
-    strongest = trajectories[study.strongest.players]
+    strongest = trajectories[study.strongest.players[0]]
     leaning = 0.0
     if not study.evaluator.is_exact:
         leaning = float(_drops(strongest).sum() / strongest.plies.sum())

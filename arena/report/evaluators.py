@@ -15,9 +15,9 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import UCTAgent, make_agent
+from ludarium.training.evaluation.games import Games
 
 from .enumeration import Enumeration, position_keys, rewards_of
-from .games import GameSample
 
 if TYPE_CHECKING:
     from ludarium.training.agents.network import NetworkAgent
@@ -57,7 +57,7 @@ class Evaluator(ABC):
             values[portion] = self._unfinished(np.ascontiguousarray(states[portion]))
         return np.clip(values, -1, 1)
 
-    def along(self, sample: GameSample, games: np.ndarray) -> np.ndarray:
+    def along(self, sample: Games, games: np.ndarray) -> np.ndarray:
         """Player 0's values along games, float64[len(games), T + 1]; NaN beyond the end.
 
         Entry ``t`` is the value after ``t`` plies, the last one the result.

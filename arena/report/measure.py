@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from .complexity import complexity
 from .drama import decisiveness, mistakes, value_games
@@ -14,20 +15,20 @@ from .openings import openings
 from .replays import replays
 from .shape import balance, branching, length, rules_in_play
 from .skill import skill
-from .study import Bar, ReportSettings, Study, begin_study, no_bar
+from .study import ReportSettings, Study, begin_study
 from .summary import summarise
 
 #: Of what `measure` returns; a change of its keys or their meaning needs another number.
 FORMAT = 1
 
 
-def measure(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> dict[str, Any]:
+def measure(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> dict[str, Any]:
     """Play games and measure everything; the same settings give the same report.
 
     Args:
         game: the rules.
         settings: how much.
-        bar: makes progress bars.
+        task: is told how far the report is.
 
     Returns:
         The report, see ``docs/guide/report.md``.
@@ -35,7 +36,7 @@ def measure(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> dict[str
     Raises:
         ValueError: the agent does not play this game.
     """
-    study = begin_study(game, settings, bar)
+    study = begin_study(game, settings, task)
     trajectories = value_games(study)
     simple: dict[str, Callable[[Study], Any]] = {
         "length": length,
@@ -56,7 +57,7 @@ def measure(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> dict[str
         "options": dict(game.options),
         "seed": settings.seed,
         "games": study.games,
-        "strongest": study.strongest.players,
+        "strongest": study.strongest.players[0],
         "trained": None
         if study.agent is None
         else {

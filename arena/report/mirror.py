@@ -16,7 +16,6 @@ from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent, RandomAgent, make_agent
 from ludarium.training.agents.agent import GameInPlay
-from ludarium.training.evaluation.match import MatchResult, Tally
 
 from .estimates import share
 from .study import Study
@@ -110,11 +109,7 @@ def mirror(study: Study) -> dict[str, Any]:
     symmetries = study.game.symmetries()
     numbers = range(len(symmetries))
     games = max(4, study.games // 4 * 2)
-    reach = study.bar("mirror play", len(numbers))
-    found = []
-    for number in numbers:
-        found.append(_try(study, symmetries, number, "random", games))
-        reach(number + 1)
+    found = [_try(study, symmetries, number, "random", games) for number in numbers]
     legal = {
         number: max(seat["legal"]["value"] for seat in row) for number, row in enumerate(found)
     }
@@ -140,7 +135,7 @@ def _try(
     player = MirrorAgent(study.game, symmetries, number)
     other = make_agent(opponent, study.game, 1)
     title = f"mirror {number} against {opponent}"
-    result: MatchResult = study.match(title, player, other, games, study.seed(70, number), 0)
+    played = study.match(title, player, other, games, study.seed(70, number), 0)
     return [
         {
             "seat": seat,
@@ -152,12 +147,8 @@ def _try(
                 "games": tally.games,
             },
         }
-        for seat, tally in enumerate(_by_seat(result))
+        for seat, tally in enumerate((played.tally_as(0), played.tally_as(1)))
     ]
-
-
-def _by_seat(result: MatchResult) -> tuple[Tally, Tally]:
-    return result.as_player_0, result.as_player_1
 
 
 def name_of(game: Game, symmetries: Symmetries, number: int) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.evaluation import play_match
@@ -195,11 +194,11 @@ def _searcher(study: Study, game: Game) -> Evaluator:
 def _searched(study: Study, searcher: Evaluator, after: np.ndarray) -> np.ndarray:
     """Player 0's chances, float64[first moves, searches]."""
     repeats = _REPEATS if isinstance(searcher, PlayoutValues) else 1
-    reach = study.bar("first moves", repeats)
+    study.task.begin("first moves", repeats)
     columns = []
-    for number in range(repeats):
+    for _ in range(repeats):
         columns.append((searcher.values(after) + 1) / 2)
-        reach(number + 1)
+        study.task.advance()
     return np.stack(columns, axis=1)
 
 
@@ -292,23 +291,22 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
     spec = study.varied_player
     per_move = max(4, study.games // 8 * 2)
     games = per_move * len(actions)
-    reach = study.bar(f"first moves played by {study.strong_name}", games)
+    study.task.begin(f"first moves played by {study.strong_name}", games)
     seed = study.seed(61)
     first, second = (OpensWith(make_agent(spec, game, seed + n), actions) for n in (0, 1))
-    result = play_match(game, first, second, games, seed, 0, lambda done, total: reach(done))
+    played = play_match(game, first, second, games, seed, 0, study.task)
     found = []
     for action in actions:
-        begun = [played for played in result.played if played.actions[0] == action]
-        of_move = np.array([played.outcome for played in begun])
-        wins = int((of_move == PLAYER_0_WINS).sum())
-        draws = len(of_move) - wins - int((of_move == PLAYER_1_WINS).sum())
+        begun = np.flatnonzero(played.actions[:, 0] == action)
+        rewards = played.rewards(0)[begun]
+        points = float((rewards.sum() + len(begun)) / 2)
         found.append(
             {
                 "players": study.strong_name,
-                "player_0_score": share(wins + draws / 2, len(of_move)).to_dict(),
-                "points": wins + draws / 2,
-                "draws": draws,
-                "distinct_games": len({played.actions for played in begun}),
+                "player_0_score": share(points, len(begun)).to_dict(),
+                "points": points,
+                "draws": int((rewards == 0).sum()),
+                "distinct_games": len({tuple(played.moves(number)) for number in begun}),
             }
         )
     return found

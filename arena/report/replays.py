@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine.record import make_record
+from ludarium.training.evaluation.games import Games
 
 from .drama import Trajectories
 from .estimates import rounded
-from .games import GameSample
 from .study import Study
+
+_OF_MATCHES = ("players", "opening_plies", "seconds")  # keys of a record
 
 
 def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[str, Any]]:
     """A few games of the strongest players, each as a record with the reason to look at it."""
-    games = trajectories[study.strongest.players]
+    games = trajectories[study.strongest.players[0]]
     sample = study.strongest
     plies = games.plies
     decided = sample.rewards(0)[games.games] != 0
@@ -44,17 +45,12 @@ def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[st
     return list(found.values())
 
 
-def _game_of(sample: GameSample, number: int, games: Trajectories, row: int) -> dict[str, Any]:
-    position = sample.game.start(sample.seeds[number])
-    actions = sample.actions[number, : sample.plies[number]].tolist()
-    texts = []
-    for action in actions:
-        texts.append(position.action_to_text(action))
-        position.play(action)
+def _game_of(sample: Games, number: int, games: Trajectories, row: int) -> dict[str, Any]:
+    record = sample.record(number)
     chances = games.chances[row][~np.isnan(games.chances[row])]
     return {
-        "players": sample.players,
-        "record": make_record(sample.game, sample.seeds[number], texts, position),
-        "actions": actions,
+        "players": sample.players[0],
+        "record": {key: value for key, value in record.items() if key not in _OF_MATCHES},
+        "actions": sample.moves(number),
         "player_0_chances": [rounded(chance) for chance in chances],
     }

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.runs.files import write_file
 
 from .comparison import compare
 from .measure import measure
 from .page import render_comparison, render_page
-from .study import Bar, ReportSettings, no_bar
+from .study import ReportSettings
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,20 @@ class Report:
         return figures
 
 
-def make_report(game: Game, settings: ReportSettings | None = None, bar: Bar = no_bar) -> Report:
+def make_report(
+    game: Game, settings: ReportSettings | None = None, task: Task = UNWATCHED
+) -> Report:
     """Measure one game; the same settings give the same report.
 
     Args:
         game: the rules.
         settings: how much is measured.
-        bar: makes progress bars.
+        task: is told how far the report is.
 
     Raises:
         ValueError: the agent of the settings does not play this game.
     """
-    return Report((game,), measure(game, settings or ReportSettings(), bar))
+    return Report((game,), measure(game, settings or ReportSettings(), task))
 
 
 def compare_options(
@@ -71,7 +74,7 @@ def compare_options(
     option: str,
     values: Sequence[Any],
     settings: ReportSettings | None = None,
-    bar: Bar = no_bar,
+    task: Task = UNWATCHED,
 ) -> Report:
     """Measure a game with several values of one option.
 
@@ -79,7 +82,7 @@ def compare_options(
         game: the rules, with the other options.
         option: name of the one that differs.
         values: at least two, all different.
-        settings, bar: as for `make_report`.
+        settings, task: as for `make_report`.
 
     Raises:
         ValueError: there is no such option or value, or fewer than two.
@@ -87,6 +90,6 @@ def compare_options(
     if len(values) < 2 or len({repr(value) for value in values}) < len(values):
         raise ValueError(f"a comparison needs two or more different values of {option}")
     games = tuple(type(game)(**dict(game.options) | {option: value}) for value in values)
-    reports = [measure(each, settings or ReportSettings(), bar) for each in games]
+    reports = [measure(each, settings or ReportSettings(), task) for each in games]
     data = {"comparison": compare(option, values, reports), "reports": reports}
     return Report(games, data)

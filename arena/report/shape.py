@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+from ludarium.training.evaluation.games import Games
 
 from .estimates import mean, ratio, rounded, share
 from .evaluators import exact_values
-from .games import GameSample
 from .study import Study
 
 _PERCENTILES = (5, 25, 50, 75, 95)
@@ -24,10 +24,10 @@ def length(study: Study) -> list[dict[str, Any]]:
     return [_length_of(sample) for sample in study.samples.values()]
 
 
-def _length_of(sample: GameSample) -> dict[str, Any]:
+def _length_of(sample: Games) -> dict[str, Any]:
     plies, games = np.unique(sample.plies, return_counts=True)
     return {
-        "players": sample.players,
+        "players": sample.players[0],
         "plies": mean(sample.plies).to_dict(),
         "turns": mean(sample.turns).to_dict(),
         "standard_deviation": rounded(np.std(sample.plies)),
@@ -43,7 +43,7 @@ def branching(study: Study) -> list[dict[str, Any]]:
     return [_branching_of(sample) for sample in study.samples.values()]
 
 
-def _branching_of(sample: GameSample) -> dict[str, Any]:
+def _branching_of(sample: Games) -> dict[str, Any]:
     choices = sample.choices.sum(axis=1)
     forced = ((sample.choices == 1).sum(axis=1)).astype(float)
     by_ply = []
@@ -53,7 +53,7 @@ def _branching_of(sample: GameSample) -> dict[str, Any]:
             break
         by_ply.append({"ply": ply + 1} | mean(sample.choices[on, ply]).to_dict())
     return {
-        "players": sample.players,
+        "players": sample.players[0],
         "mean": ratio(choices, sample.plies).to_dict(),
         "forced": ratio(forced, sample.plies).to_dict(),
         "largest": int(sample.choices.max(initial=0)),
@@ -72,13 +72,13 @@ def balance(study: Study) -> dict[str, Any]:
     }
 
 
-def _balance_of(sample: GameSample) -> dict[str, Any]:
+def _balance_of(sample: Games) -> dict[str, Any]:
     games = len(sample)
     wins = [int((sample.outcomes == won).sum()) for won in (PLAYER_0_WINS, PLAYER_1_WINS)]
     draws = games - sum(wins)
     distinct = {tuple(row[:plies]) for row, plies in zip(sample.actions, sample.plies, strict=True)}
     return {
-        "players": sample.players,
+        "players": sample.players[0],
         "player_0_wins": share(wins[0], games).to_dict(),
         "draws": share(draws, games).to_dict(),
         "player_1_wins": share(wins[1], games).to_dict(),
@@ -96,7 +96,7 @@ def rules_in_play(study: Study) -> dict[str, Any]:
             "rule": name,
             "by_strength": [
                 {
-                    "players": sample.players,
+                    "players": sample.players[0],
                     "per_game": mean(sample.events[:, number]).to_dict(),
                     "games_with": share(
                         int((sample.events[:, number] > 0).sum()), len(sample)
@@ -120,5 +120,5 @@ def rules_in_play(study: Study) -> dict[str, Any]:
     }
 
 
-def _all(study: Study) -> list[GameSample]:
+def _all(study: Study) -> list[Games]:
     return list(study.samples.values())

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 from ludarium.training.agents import make_agent
-from ludarium.training.evaluation import Match, MatchResult, Rating, fit_ratings
+from ludarium.training.evaluation import Games, Match, Rating, fit_ratings
 
-from .estimates import Estimate, rounded
+from .estimates import Estimate, rounded, share
 from .study import Study, with_settings
 
 #: Elo points by which a player who scores 64 % is stronger: one step of the ladder.
@@ -48,7 +48,7 @@ def skill(study: Study) -> dict[str, Any]:
         for number, (first, second) in enumerate(pairs)
     ]
     results = [
-        Match(first, second, match.total.games, match.total.points)
+        Match(first, second, len(match), match.tally.points)
         for (first, second), match in zip(pairs, matches, strict=True)
     ]
     ratings = fit_ratings(results, {"random": 0.0})
@@ -84,16 +84,13 @@ def _games_of(name: str, results: list[Match]) -> int:
     return sum(match.games for match in results if name in (match.first, match.second))
 
 
-def _match_of(pair: tuple[str, str], match: MatchResult) -> dict[str, Any]:
+def _match_of(pair: tuple[str, str], match: Games) -> dict[str, Any]:
     """The second player's result against the first, who is one rung below."""
-    total = match.total
-    low, high = match.interval
-    estimate = Estimate(1 - match.score, 1 - high, 1 - low, total.games)
+    won = match.tally.reversed
+    estimate = share(won.points, won.games)
     return {
         "player": pair[1],
         "against": pair[0],
-        "wins": total.losses,
-        "draws": total.draws,
-        "losses": total.wins,
+        **won.to_dict(),
         "score": estimate.to_dict(),
     }

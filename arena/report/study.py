@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.agents.settings import split_settings
-from ludarium.training.evaluation import MatchResult, play_match
+from ludarium.training.evaluation import Games, play_match
 from ludarium.training.networks import learnt_options
 
 from .enumeration import Enumeration, enumerate_positions
@@ -24,10 +24,7 @@ from .evaluators import (
     exact_evaluator,
     network_agent,
 )
-from .games import GameSample, random_games
-
-#: Makes a progress bar from its title and total, and returns what tells it how much is done.
-Bar = Callable[[str, int], Callable[[int], Any]]
+from .games import random_games
 
 #: Options that change who chooses a side and nothing else.
 SWAP_OPTION = "swap_rule"
@@ -40,11 +37,6 @@ VARIETY = 0.3
 
 _USUAL_PLIES = 30.0  # of a random game, up to which the default number of games is played
 _FEWEST_GAMES = 40
-
-
-def no_bar(title: str, total: int) -> Callable[[int], None]:
-    """Shows nothing."""
-    return lambda done: None
 
 
 @dataclass(frozen=True)
@@ -110,7 +102,7 @@ class Study:
     Attributes:
         game: the rules.
         settings: with ``games`` filled in.
-        bar: makes progress bars.
+        task: is told how far the report is.
         agent: name of the trained agent; None without one.
         positions: the positions of the first plies, or of the whole game.
         exact: exact values of all positions, or None.
@@ -121,13 +113,13 @@ class Study:
 
     game: Game
     settings: ReportSettings
-    bar: Bar
+    task: Task
     agent: str | None
     positions: Enumeration
     exact: Evaluator | None
     evaluator: Evaluator
     has_network: bool
-    samples: dict[str, GameSample] = field(default_factory=dict)
+    samples: dict[str, Games] = field(default_factory=dict)
 
     @property
     def games(self) -> int:
@@ -136,12 +128,12 @@ class Study:
         return self.settings.games
 
     @property
-    def strongest(self) -> GameSample:
+    def strongest(self) -> Games:
         """Games of the strongest players."""
         return list(self.samples.values())[-1]
 
     @property
-    def weakest(self) -> GameSample:
+    def weakest(self) -> Games:
         """Random games."""
         return next(iter(self.samples.values()))
 
@@ -180,29 +172,19 @@ class Study:
 
     def match(
         self, title: str, first: Agent, second: Agent, games: int, seed: int, opening: int | None
-    ) -> MatchResult:
-        """A match with a progress bar; ``opening`` random plies before the players take over."""
-        reach = self.bar(title, games)
-        return play_match(
-            self.game, first, second, games, seed, opening, lambda done, total: reach(done)
-        )
+    ) -> Games:
+        """A match; ``opening`` random plies before the players take over."""
+        self.task.begin(title, games)
+        return play_match(self.game, first, second, games, seed, opening, self.task)
 
-    def play_equals(self, name: str, spec: str, games: int, seed: int) -> GameSample:
+    def play_equals(self, name: str, spec: str, games: int, seed: int) -> Games:
         """Games of a player against itself from the start of the game."""
-        result = self.match(
-            f"{name} against itself",
-            make_agent(spec, self.game, seed),
-            make_agent(spec, self.game, seed + 1),
-            games,
-            seed,
-            0,
-        )
-        seeds = [played.seed for played in result.played]
-        moves = [played.actions for played in result.played]
-        return GameSample.of(self.game, name, seeds, moves)
+        agents = (make_agent(spec, self.game, seed + number) for number in (0, 1))
+        played = self.match(f"{name} against itself", *agents, games, seed, 0)
+        return replace(played, players=(name, name))
 
 
-def begin_study(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> Study:
+def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) -> Study:
     """Play the games between equals that most sections of a report are about.
 
     Raises:
@@ -220,7 +202,7 @@ def begin_study(game: Game, settings: ReportSettings, bar: Bar = no_bar) -> Stud
     study = Study(
         game=game,
         settings=settings,
-        bar=bar,
+        task=task,
         agent=agent,
         positions=positions,
         exact=exact,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from ..engine.progress import UNWATCHED, Task
 from .picture import PAPER, RENDER_REMEDY, png, size_of, svg_document
 
 _GAP = 24.0
@@ -50,7 +51,7 @@ def gif(
     width: int,
     seconds: float,
     last_seconds: float,
-    show: Callable[[int], None] = lambda done: None,
+    task: Task = UNWATCHED,
 ) -> bytes:
     """An animation that goes on forever, as a GIF file.
 
@@ -58,7 +59,7 @@ def gif(
         pictures: SVG documents, at least one, of equal size.
         width: in pixels.
         seconds: that each picture is shown; ``last_seconds`` the last one.
-        show: is called with how many pictures are drawn.
+        task: advanced by each picture.
 
     Raises:
         ImportError: Pillow is missing; the message says how to get it.
@@ -73,10 +74,10 @@ def gif(
         top += sample.height
     palette = strip.quantize(_COLOURS)
     frames = []
-    for number, picture in enumerate(pictures, 1):
+    for picture in pictures:
         frame = _drawn(picture, width)
         frames.append(frame.quantize(palette=palette, dither=image.Dither.NONE))
-        show(number)
+        task.advance()
     durations = [round(1000 * seconds)] * (len(frames) - 1) + [round(1000 * last_seconds)]
     file = io.BytesIO()
     frames[0].save(

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludarium.analysis import Progress, Value
+from ludarium.analysis import Value
 from ludarium.analysis.corso import SIZES, CorsoSolver, first_actions
 from ludarium.analysis.corso.board import board_record, new_workers, smallest_table
 from ludarium.analysis.corso.kernels import Cells, scramble, write_keys
@@ -20,6 +20,7 @@ from ludarium.cli import main
 from ludarium.envs import make_game
 from tests.analysis.corso_positions import minimax, position_of, random_position
 from tests.analysis.corso_proof import ProofSolver
+from tests.tasks import Told
 
 MEMORY = 1 << 25
 
@@ -173,11 +174,11 @@ def test_interrupting_ends_the_search_and_leaves_the_solver_usable() -> None:
     game = make_game("corso", size=5)
     solver = CorsoSolver(game, MEMORY, threads=2)
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(told: Told) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solver.actions(game.start(), show=interrupt)
+        solver.actions(game.start(), task=Told(interrupt))
     position = random_position(game, 1, range(6, 10))
     expected = CorsoSolver(game, MEMORY).answer(position).lead
     assert solver.answer(position).lead == expected

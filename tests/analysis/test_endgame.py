@@ -81,7 +81,7 @@ def test_it_never_loses_what_it_can_search():
     game = TicTacToe()
     agent = EndgameAgent(RandomAgent(game), seed=1)
     match = play_match(game, agent, "uct:200", 40, seed=1, opening_plies=0)
-    assert match.total.losses == 0
+    assert match.tally.losses == 0
 
 
 @pytest.mark.slow
@@ -101,14 +101,14 @@ def test_the_same_seed_gives_the_same_games():
         play_match(game, make_agent("endgame:uct:20?positions=2000", game), "uct:20", 6, **for_both)
         for _ in range(2)
     )
-    assert [each.actions for each in first.played] == [each.actions for each in again.played]
+    assert first.actions.tolist() == again.actions.tolist()
 
 
 def test_games_that_a_player_remembers_are_handed_on():
     game = make_game("corso", size=3)
     agent = make_agent("endgame:corso?time=2ms", game, seed=1)
     match = play_match(game, agent, "random", 10, seed=1)
-    assert match.total.wins >= 8
+    assert match.tally.wins >= 8
     assert agent.player._in_play == 0
     start = game.start().states
     assert agent.preferences(start).shape == (1, 9)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ludarium.analysis import Progress
 from ludarium.analysis.probing import prober_of
 from ludarium.cli import main
 from ludarium.cli import progress as cli_progress
-from ludarium.cli.progress import SearchStatus, searching
+from ludarium.cli.progress import ShownTask, progress
 from ludarium.cli.resources import read_bytes, read_count, read_threads
 from ludarium.envs import Position, make_game
 from tests.analysis.corso_positions import minimax
@@ -155,19 +154,19 @@ def test_games_without_a_solver_of_their_own_are_searched(
     assert found["source"] == "search to the end of the game"
 
 
-class Interrupted(SearchStatus):
+class Interrupted(ShownTask):
     """Somebody presses Ctrl-C as soon as positions are searched."""
 
-    def __call__(self, progress: Progress) -> bool:
-        if progress.nodes and not self.stopped:
+    def advance(self, count: int = 1, note: str = "") -> None:
+        if not self.stopped:
             os.kill(os.getpid(), signal.SIGINT)
-        return super().__call__(progress)
+        super().advance(count, note)
 
 
 def test_ctrl_c_ends_a_search_and_prints_what_is_known(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_progress, "SearchStatus", Interrupted)
+    monkeypatch.setattr(cli_progress, "ShownTask", Interrupted)
     handler = signal.getsignal(signal.SIGINT)
     assert main(["probe", "corso", "--memory", "16MiB", "--json"]) == 130
     printed = capsys.readouterr()
@@ -181,39 +180,30 @@ def test_ctrl_c_ends_a_search_and_prints_what_is_known(
 
 def test_the_second_ctrl_c_interrupts() -> None:
     def press_twice() -> None:
-        with searching("actions") as show:
+        with progress(can_stop=True) as task:
             for _ in range(2):
                 os.kill(os.getpid(), signal.SIGINT)
                 for _ in range(100):
                     time.sleep(0.001)
-            assert show.stopped
+            assert task.stopped
 
     with pytest.raises(KeyboardInterrupt):
         press_twice()
-
-
-def test_a_search_shows_positions_and_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([10.0, 12.0])
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    said: list[str] = []
-    show = SearchStatus("actions answered", said.append)
-    show(Progress(0, 9))
-    show(Progress(1, 9, 1_000_000))
-    show(Progress(2, 9, 5_000_000, "ply 3"))
-    assert said == [
-        "0 of 9 actions answered",
-        "1 of 9 actions answered, 1.0 M positions searched (Ctrl-C stops)",
-        "ply 3: 2 of 9 actions answered, 5.0 M positions searched, 2.00 M/s (Ctrl-C stops)",
-    ]
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cli_progress, "_LINE_EVERY", 0.0)
-    with searching("actions answered") as show:
-        assert not show(Progress(3, 7))
-    assert capsys.readouterr().err == "ludarium: 3 of 7 actions answered\n"
+    with progress() as task:
+        task.begin("positions answered", 7)
+        task.advance(3, "1.0 M positions searched")
+        task.begin("plies")
+        task.advance()
+    assert capsys.readouterr().err.splitlines() == [
+        "ludarium: positions answered: 3 of 7, 1.0 M positions searched",
+        "ludarium: plies: 1",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ludarium.analysis import Answer, Progress, Value
+from ludarium.analysis import Answer, Value
 from ludarium.analysis.corso import CorsoSolver
 from ludarium.analysis.osiron import OsironSolution
 from ludarium.analysis.search import EndgameSolver
@@ -16,6 +16,7 @@ from ludarium.analysis.search.solver import key_masks
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
 from tests.games import ALL_GAMES, garbage, random_game
+from tests.tasks import Told
 
 MEMORY = 1 << 22
 
@@ -254,7 +255,11 @@ def test_who_wins_takes_less_than_by_how_much() -> None:
 def test_a_search_that_is_told_to_stop_says_what_it_knows() -> None:
     game = make_game("corso", size=5)  # takes this search hours, so the word comes in time
     solver = EndgameSolver(game, memory=MEMORY, threads=2)
-    known = solver.actions(game.start(), show=lambda progress: progress.nodes > 0)
+
+    def stop_searching(told: Told) -> None:
+        told.stops = solver.nodes > 0
+
+    known = solver.actions(game.start(), task=Told(stop_searching))
     assert set(known) == set(game.start().legal_actions)
     assert not any(answer.is_decided for answer in known.values())
     assert solver.answer(played(game, 1)[-1]).is_decided  # and can be asked again
@@ -264,12 +269,12 @@ def test_an_interrupt_ends_the_search_and_leaves_the_solver_usable() -> None:
     game = make_game("corso", size=5)
     solver = EndgameSolver(game, memory=MEMORY, threads=2)
 
-    def interrupt(progress: Progress) -> None:
-        if progress.nodes > 0:
+    def interrupt(told: Told) -> None:
+        if solver.nodes > 0:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solver.actions(game.start(), limit=10**12, show=interrupt)
+        solver.actions(game.start(), limit=10**12, task=Told(interrupt))
     nodes = solver.nodes
     time.sleep(0.1)
     assert solver.nodes == nodes  # nobody searches on

@@ -29,6 +29,7 @@ from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.agents.thinking import ThinkingAgent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
+from tests.tasks import Told
 from tests.tictactoe import TicTacToe
 
 GAME = TicTacToe()
@@ -235,16 +236,12 @@ def test_the_move_that_lost_most_is_found(network_agent):
 
 
 def test_an_analysis_can_be_stopped(network_agent):
-    asked: list[bool] = []
-    analysis = analyse_game(
-        GAME,
-        0,
-        blunder(),
-        network_agent,
-        simulations=30,
-        stop=lambda: len(asked) == 2,
-        progress=lambda done, total: asked.append(total == 6),
-    )
+    def stop_after_two(told: Told) -> None:
+        told.stops = len(told.steps) == 2
+
+    told = Told(stop_after_two)
+    analysis = analyse_game(GAME, 0, blunder(), network_agent, simulations=30, task=told)
+    assert told.begun == [("moves analysed", 6)]
     assert not analysis.is_complete
     assert len(analysis.moves) == 2
     assert len(analysis.values) == 3
@@ -284,7 +281,7 @@ def test_a_tree_is_kept_from_move_to_move_and_forgotten_at_the_end(monkeypatch):
         lambda games: (handles.update((each.number, each) for each in games), begin(games)),
     )
     result = play_match(GAME, agent, "random", 4, seed=1, opening_plies=0)
-    assert result.total.games == 4
+    assert len(result) == 4
     assert len(kept) >= 8
     assert handles
     assert all(each.memory is None for each in handles.values())

@@ -9,12 +9,19 @@ from typing import Any
 import pytest
 
 from ludarium.arena import chunks
-from ludarium.arena.comparison import Comparison, compare_agents, read_comparison
+from ludarium.arena.comparison import (
+    DEFAULT_GAMES,
+    Comparison,
+    compare_agents,
+    read_comparison,
+)
 from ludarium.arena.sprt import SPRT, Verdict
+from ludarium.arena.tables import comparison_line
 from ludarium.cli import main
 from ludarium.envs import make_game
 from ludarium.training.runs import files
 from tests.survival.faults import FailingOS, Killed
+from tests.tasks import Told
 
 GAME = make_game("corso", size=3)
 TEST = SPRT(0, 200, 0.1, 0.1)
@@ -84,11 +91,11 @@ def test_a_limit_ends_it_without_a_verdict():
 
 
 def test_how_it_stands_is_told_on_the_way():
-    told: list[Comparison] = []
-    ended = compare(progress=told.append, workers=1)
-    assert told[0].games == 0
-    assert [each.games for each in told] == sorted(each.games for each in told)
-    assert told[-1].to_dict() == ended.to_dict()
+    told = Told()
+    ended = compare(task=told, workers=1)
+    assert told.begun == [("games", DEFAULT_GAMES)]
+    assert sum(told.steps) == ended.games
+    assert told.notes[-1] == comparison_line(ended)
 
 
 @pytest.mark.parametrize("key", ["elo1", "alpha", "games_limit", "agents", "seed"])

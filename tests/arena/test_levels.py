@@ -40,6 +40,7 @@ from ludarium.training.evaluation import Rating, Tally, elo_difference, expected
 from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
 from ludarium.training.search import SearchResult
 from tests.games import random_positions
+from tests.tasks import Told
 
 SHIPPED = [path for name in GAMES for path in shipped_ladders(name)]
 
@@ -299,7 +300,7 @@ def test_a_ladder_of_ones_own_names_levels(
     assert weak.knobs.temperature > strong.knobs.temperature == 0
     assert isinstance(make_agent(f"level:auto?{settings}", game), AdaptiveAgent)
     result = play_match(game, weak, f"level:auto?{settings}", 4, seed=1)
-    assert result.total.games == 4
+    assert len(result) == 4
 
 
 def test_a_ladder_of_another_agent_is_refused(
@@ -386,7 +387,7 @@ def test_a_calibration_is_repeated_by_its_seed(
     checkpoint = replace(checkpoint, network=network)
     # The fastest backend is not the same in every run, and with it not every game.
     monkeypatch.setattr(calibration, "LevelAgent", partial(LevelAgent, backend="eager"))
-    titles: list[str] = []
+    told = Told()
     first, second = (
         calibrate(
             game,
@@ -396,7 +397,7 @@ def test_a_calibration_is_repeated_by_its_seed(
             games=40,
             levels=3,
             seed=2,
-            say=lambda title, *_: titles.append(title),
+            task=told,
         )
         for _ in range(2)
     )
@@ -404,7 +405,7 @@ def test_a_calibration_is_repeated_by_its_seed(
     assert first.fits(game)
     assert first.levels[-1].strength == strongest(16)
     assert [(each.upper, each.lower) for each in first.steps] == [(2, 1), (3, 2)]
-    assert len(set(titles)) > 5
+    assert len({title for title, _ in told.begun}) > 5
 
 
 def test_bad_arguments_of_a_calibration_are_refused(game: Game, checkpoint: Checkpoint) -> None:

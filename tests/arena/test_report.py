@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from ludarium.arena.report.comparison import compare
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.enumeration import enumerate_positions
 from ludarium.arena.report.estimates import Estimate, bootstrap, mean, ratio
-from ludarium.arena.report.games import GameSample, random_games
+from ludarium.arena.report.games import random_games
 from ludarium.arena.report.mirror import MirrorAgent, name_of
 from ludarium.arena.report.openings import calibrate, without_swap
 from ludarium.arena.report.pictures import packed
@@ -28,7 +29,8 @@ from ludarium.cli.report import read_comparison
 from ludarium.envs import GAMES, from_record, make_game
 from ludarium.envs.engine.rule import DRAW
 from ludarium.training.agents import RandomAgent
-from ludarium.training.evaluation import play_match
+from ludarium.training.evaluation import Games, match, play_match
+from ludarium.training.evaluation.openings import Openings
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
 
@@ -67,14 +69,23 @@ def corso() -> Report:
     return compare_options(make_game("corso", size=3), "size", [3, 2], TINY)
 
 
-def play(game: Any, *moves: str) -> GameSample:
-    """One game as a sample."""
+def play(game: Any, *moves: str) -> Games:
+    """One game, and no more of it than these moves."""
     position = game.start(0)
     actions = []
     for move in moves:
         actions.append(position.text_to_action(move))
         position.play(actions[-1])
-    return GameSample.of(game, "test", [0], [actions])
+    agent = RandomAgent(game)
+    opening = Openings(position.states, (0,), (tuple(actions),))
+    games = match.play(game, (agent, agent), opening)  # played on to the end
+    return replace(
+        games,
+        players=("test", "test"),
+        actions=games.actions[:, : len(actions)],
+        plies=np.array([len(actions)]),
+        outcomes=np.array([position.outcome]),
+    )
 
 
 # Figures that are known.
@@ -206,7 +217,7 @@ def test_osiron_counts_repetitions() -> None:
     assert events["draw by repetition"] + ties == (sample.outcomes == DRAW).sum()
 
 
-def last_states(sample: GameSample) -> np.ndarray:
+def last_states(sample: Games) -> np.ndarray:
     """How each game ended."""
     states = sample.starts()
     for ply in sample.replay():
@@ -214,7 +225,7 @@ def last_states(sample: GameSample) -> np.ndarray:
     return states
 
 
-def counted(sample: GameSample, *names: str) -> np.ndarray:
+def counted(sample: Games, *names: str) -> np.ndarray:
     """How often any of these events came in each game."""
     places = [list(sample.game.event_names).index(name) for name in names]
     return sample.events[:, places].sum(axis=1)
@@ -290,9 +301,8 @@ def test_a_mirror_player_answers_by_the_image() -> None:
     half = next(n for n in range(8) if name_of(game, symmetries, n) == "half a turn")
     agent = MirrorAgent(game, symmetries, half)
     result = play_match(game, RandomAgent(game), agent, 20, seed=1, opening_plies=0)
-    for played in result.played:
-        if played.first_seat == 0 and played.actions[0] != 4:
-            assert played.actions[1] == 8 - played.actions[0]
+    for first, reply in result.actions[result.seats == 0, :2]:
+        assert first == 4 or reply == 8 - first
     assert 0 < agent.legal[1] <= agent.tried[1]
 
 

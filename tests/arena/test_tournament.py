@@ -23,6 +23,7 @@ from ludarium.training.runs import files
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.lock import FolderLock
 from tests.survival.faults import FailingOS, Killed
+from tests.tasks import Told
 
 GAME = make_game("corso", size=3)
 AGENTS = ["random", "greedy", "uct:5"]
@@ -227,10 +228,11 @@ def test_games_that_are_there_are_not_played_again(whole, tmp_path):
     shutil.copytree(whole, folder)
     lines = (folder / "games.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "games.jsonl").write_bytes(b"".join(lines[:8]))
-    reached = []
-    play(folder, progress=lambda done, total: reached.append((done, total)))
-    assert reached[0][0] >= 8
-    assert reached[-1] == (24, 24)
+    told = Told()
+    play(folder, task=told)
+    assert told.begun == [("games", 24)]
+    assert told.steps[0] == 8
+    assert sum(told.steps) == 24
     assert (folder / "games.jsonl").read_bytes().startswith(b"".join(lines[:8]))
 
 

@@ -17,7 +17,6 @@ from ludarium.cli.interrupt import StopFlag
 from ludarium.envs import GAMES, make_game
 from ludarium.training.agents import read_agent
 from ludarium.training.agents.checkpoints import agents_of_many, telling_options
-from ludarium.training.evaluation import MatchResult, Tally
 from tests.tictactoe import TicTacToe
 from tests.tiny_runs import ARGUMENTS
 
@@ -225,20 +224,28 @@ def test_the_usual_opponents_are_those_that_can_play_the_game(monkeypatch):
     assert _usual_opponents(game) == ["random", "uct:1000"]
 
 
-def test_evaluate_warns_of_one_game_played_again_and_again(monkeypatch, capsys):
-    def play_match(game, first, second, games, **others):
-        half = Tally(wins=games // 2)
-        names = (first.name, second.name)
-        return MatchResult(game.name, {}, *names, 1, half, half, 0, 9.0, 2, 0.1)
+@pytest.fixture
+def stubborn(tmp_path, monkeypatch):
+    """Names of two agents of one's own that always answer alike."""
+    lines = [
+        f"def {name}(position):\n    return position.legal_actions[{index}]\n"
+        for name, index in (("first", 0), ("last", -1))
+    ]
+    (tmp_path / "stubborn_agents.py").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return [f"python:stubborn_agents:{name}" for name in ("first", "last")]
 
-    monkeypatch.setattr("ludarium.cli.evaluate.play_match", play_match)
-    arguments = ["evaluate", "uct:9", "--game=corso", "--against=random", "--games=10"]
-    assert main(arguments) == 0
-    assert "warning: uct:9 against random: only 2 of 10 games differ" in capsys.readouterr().out
-    assert main([*arguments, "--json"]) == 0
+
+def test_evaluate_warns_of_one_game_played_again_and_again(stubborn, capsys):
+    first, last = stubborn
+    arguments = ["evaluate", first, "--game=corso", "--against", last, "--games=10"]
+    assert main([*arguments, "--opening-plies=0"]) == 0
+    warning = f"warning: {first} against {last}: only 2 of 10 games differ"
+    assert warning in capsys.readouterr().out
+    assert main([*arguments, "--opening-plies=0", "--json"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)[0]["caveat"].startswith("only 2 of 10 games differ")
-    assert "ludarium: warning: uct:9 against random: only 2" in captured.err
+    assert f"ludarium: {warning}" in captured.err
 
 
 @pytest.mark.parametrize(

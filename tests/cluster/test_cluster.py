@@ -154,8 +154,8 @@ def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
     # What is learnt depends on who was faster: the margins are less than half of what is usual.
     result = play_match(game, agent, random_agent, 1000, seed=1)
     before = play_match(game, untrained, random_agent, 1000, seed=1)
-    assert result.score > 0.6
-    assert result.score > before.score + 0.03
+    assert result.tally.score > 0.6
+    assert result.tally.score > before.tally.score + 0.03
 
 
 def test_a_run_moves_to_a_cluster_and_back(new_cluster, begin, tmp_path):

@@ -326,4 +326,4 @@ def test_a_full_tree_stops_growing_and_goes_on_counting(
 )
 def test_every_agent_beats_random_play(corso: Game, spec: str, score: float) -> None:
     result = play_match(corso, make_agent(spec, corso), make_agent("random", corso), 200, seed=0)
-    assert result.score > score
+    assert result.tally.score > score

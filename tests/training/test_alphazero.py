@@ -353,8 +353,8 @@ def test_training_learns_corso_3x3(tmp_path):
     torch.manual_seed(0)
     untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
     before = play_match(game, untrained, random_agent, 200, seed=1)
-    assert result.score > 0.7
-    assert result.score > before.score + 0.15
+    assert result.tally.score > 0.7
+    assert result.tally.score > before.tally.score + 0.15
 
 
 def test_a_named_size_is_written_out_in_the_checkpoint(tmp_path):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ludarium.envs import Game, Position, make_game
+from ludarium.envs.engine.progress import StoppedError
+from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.evaluation import (
-    MatchResult,
+    Games,
     Tally,
     draw_openings,
     elo_difference,
@@ -20,6 +21,7 @@ from ludarium.training.evaluation import (
     table,
     wilson_interval,
 )
+from tests.tasks import Told
 from tests.tictactoe import TicTacToe
 
 
@@ -72,17 +74,17 @@ def test_results_are_counted_for_the_first_agent_in_either_seat(
     for seat, end in enumerate(ends):
         points = end.rewards[seat]
         tallies.append(Tally(2 * (points > 0), 2 * (points == 0), 2 * (points < 0)))
-    assert [result.as_player_0, result.as_player_1] == tallies
-    assert result.total == tallies[0] + tallies[1]
-    assert result.mean_plies == (ends[0].ply + ends[1].ply) / 2
-    assert result.distinct_games == (1 if first == second else 2)
+    assert [result.tally_as(0), result.tally_as(1)] == tallies
+    assert result.tally == tallies[0] + tallies[1]
+    assert result.plies.mean() == (ends[0].ply + ends[1].ply) / 2
+    assert result.distinct == (1 if first == second else 2)
     assert result.repeats_one_pair
 
 
 def test_a_match_of_one_game_again_and_again_says_so(game: Game) -> None:
     agents = Scripted(game, 0), Scripted(game, 1)
     result = play_match(game, *agents, games=10, opening_plies=0)
-    assert result.distinct_games == 2
+    assert result.distinct == 2
     told = "only 2 of 10 games differ: both agents always answer alike"
     assert result.to_dict()["caveat"].startswith(told)
     assert told in table([result], terminal=False)
@@ -103,9 +105,9 @@ def test_openings_may_be_given(corso: Game) -> None:
     openings = draw_openings(corso, 6, seed=5)
     first, second = make_agent("random", corso), make_agent("greedy", corso)
     match = play_match(corso, first, second, 4, seed=1, openings=openings[2:4])
-    for number, game in enumerate(match.played):
+    for number in range(4):
         opening = openings.actions[2 + number // 2]
-        assert game.actions[: game.opening_plies] == opening
+        assert tuple(match.moves(number)[: match.opening_plies[number]]) == opening
     with pytest.raises(ValueError, match="6 openings are for 12 games, not 4"):
         play_match(corso, first, second, 4, openings=openings)
 
@@ -122,19 +124,20 @@ def test_each_agent_moves_for_its_own_seat_only(corso: Game) -> None:
 def test_draws_and_truncations_are_told_apart() -> None:
     game = TicTacToe()
     result = play_match(game, make_agent("alphabeta:9", game), make_agent("alphabeta:9", game), 4)
-    assert result.total.games == 4
+    assert len(result) == result.tally.games == 4
     assert result.truncated == 0
     drawn = play_match(
         game, make_agent("alphabeta:9", game), make_agent("alphabeta:9", game), 2, opening_plies=0
     )
-    assert drawn.total == Tally(0, 2, 0)
-    assert drawn.score == 0.5
+    assert drawn.tally == Tally(0, 2, 0)
+    assert drawn.tally.score == 0.5
 
 
 def test_a_match_is_the_same_for_the_same_seed(corso: Game) -> None:
-    def match(seed: int) -> MatchResult:
+    def match(seed: int) -> list[list[int]]:
         agents = make_agent("uct:30", corso), make_agent("greedy", corso)
-        return replace(play_match(corso, *agents, games=30, seed=seed), seconds=0.0)
+        games = play_match(corso, *agents, games=30, seed=seed)
+        return [games.moves(number) for number in range(30)]
 
     assert match(3) == match(3)
     assert match(3) != match(4)
@@ -142,16 +145,23 @@ def test_a_match_is_the_same_for_the_same_seed(corso: Game) -> None:
 
 def test_a_match_is_as_many_different_games_as_asked_for(corso: Game) -> None:
     result = play_match(corso, Scripted(corso, 0), Scripted(corso, 1), games=200, seed=1)
-    assert result.distinct_games == 200
+    assert result.distinct == 200
 
 
 def test_progress_is_told_up_to_the_end(corso: Game) -> None:
-    told: list[tuple[int, int]] = []
+    told = Told()
     agent = make_agent("random", corso)
-    play_match(corso, agent, agent, 6, progress=lambda done, games: told.append((done, games)))
-    assert told[0] == (0, 6)
-    assert told[-1] == (6, 6)
-    assert told == sorted(told)
+    play_match(corso, agent, agent, 6, task=told)
+    assert sum(told.steps) == 6
+    assert min(told.steps) > 0
+
+
+def test_a_match_ends_where_its_task_is_stopped(corso: Game) -> None:
+    def stop(told: Told) -> None:
+        told.stops = True
+
+    with pytest.raises(StoppedError):
+        play_match(corso, "random", "random", 60, task=Told(stop))
 
 
 @pytest.mark.parametrize("games", [0, -2, 7])
@@ -249,47 +259,58 @@ def test_elo_difference(score: float, elo: float) -> None:
 # Results.
 
 
-def result_of(as_player_0: Tally, as_player_1: Tally) -> MatchResult:
-    games = as_player_0.games + as_player_1.games
-    return MatchResult(
-        game="corso",
-        options={"size": 5},
-        first="uct:[10]",
-        second="greedy",
-        seed=1,
-        as_player_0=as_player_0,
-        as_player_1=as_player_1,
-        truncated=0,
-        mean_plies=17.25,
-        distinct_games=games - 1,
-        seconds=1.5,
+def games_of(as_player_0: Tally, as_player_1: Tally) -> Games:
+    """Games with these results, all different but for the last two."""
+    outcomes = [
+        outcome
+        for tally, win, loss in (
+            (as_player_0, PLAYER_0_WINS, PLAYER_1_WINS),
+            (as_player_1, PLAYER_1_WINS, PLAYER_0_WINS),
+        )
+        for outcome in [win] * tally.wins + [DRAW] * tally.draws + [loss] * tally.losses
+    ]
+    count = len(outcomes)
+    seats = np.repeat([0, 1], [as_player_0.games, as_player_1.games])
+    actions = np.minimum(np.arange(count), count - 2)[:, None]
+    return Games(
+        game=make_game("corso"),
+        players=("uct:[10]", "greedy"),
+        seeds=np.zeros(count, np.int64),
+        seats=seats,
+        opening_plies=np.zeros(count, np.int64),
+        actions=actions,
+        seconds=np.full((count, 1), 0.5),
+        plies=np.ones(count, np.int64),
+        outcomes=np.array(outcomes),
     )
 
 
 def test_a_result_states_score_interval_and_elo() -> None:
-    result = result_of(Tally(40, 5, 5), Tally(30, 5, 15))
-    assert result.total == Tally(70, 10, 20)
-    assert result.score == 0.75
-    assert result.interval == wilson_interval(75, 100)
-    assert result.elo == pytest.approx(190.8485, abs=1e-4)
-    low, high = result.elo_interval
-    assert low < result.elo < high
+    tally = games_of(Tally(40, 5, 5), Tally(30, 5, 15)).tally
+    assert tally == Tally(70, 10, 20)
+    assert tally.reversed == Tally(20, 10, 70)
+    assert tally.score == 0.75
+    assert tally.interval == wilson_interval(75, 100)
+    assert tally.elo == pytest.approx(190.8485, abs=1e-4)
+    low, high = tally.elo_interval
+    assert low < tally.elo < high
 
 
 def test_a_result_is_json() -> None:
-    result = result_of(Tally(5, 0, 0), Tally(5, 0, 0))
-    values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    games = games_of(Tally(5, 0, 0), Tally(5, 0, 0))
+    values = json.loads(json.dumps(games.to_dict(), allow_nan=False))
     assert values["games"] == values["wins"] == 10
     assert values["as_player_1"] == {"wins": 5, "draws": 0, "losses": 0}
     assert values["score"] == 1
     assert values["elo"] is None
     assert values["elo_interval_95"] == [pytest.approx(elo_difference(0.722467), abs=0.01), None]
     assert values["options"] == {"size": 5}
+    assert values["seconds"] == 5
 
 
 def test_a_plain_table_has_one_line_for_each_match() -> None:
-    results = [result_of(Tally(40, 5, 5), Tally(30, 5, 15)), result_of(Tally(1), Tally(1))]
-    lines = table(results, terminal=False).splitlines()
+    matches = [games_of(Tally(40, 5, 5), Tally(30, 5, 15)), games_of(Tally(1), Tally(1))]
+    lines = table(matches, terminal=False).splitlines()
     assert lines[3:] == [
         "warning: uct:[10] against greedy: 1 of 100 games repeat another one action for action, "
         "so the interval is narrower than it should be",
@@ -304,7 +325,7 @@ def test_a_plain_table_has_one_line_for_each_match() -> None:
 @pytest.mark.parametrize("columns", ["80", "200"])
 def test_a_table_fits_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    drawn = table([result_of(Tally(40, 5, 5), Tally(30, 5, 15))], terminal=True)
+    drawn = table([games_of(Tally(40, 5, 5), Tally(30, 5, 15))], terminal=True)
     for part in (
         "uct:[10]",
         "greedy",

@@ -272,7 +272,7 @@ def test_training_learns_corso_3x3(tmp_path):
 
     def score(network) -> float:
         agent = NetworkAgent(game, network, 0, backend="eager")
-        return play_match(game, agent, opponent, 200, seed=1, opening_plies=0).score
+        return play_match(game, agent, opponent, 200, seed=1, opening_plies=0).tally.score
 
     untrained = []
     for seed in range(6):
@@ -280,7 +280,7 @@ def test_training_learns_corso_3x3(tmp_path):
         untrained.append(score(build_network(network_shape(game), 16, 1)))
     assert score(trainer.algorithm.network) > max(0.75, np.mean(untrained) + 0.1)
     searching = NetworkAgent(game, trainer.algorithm.network, 32, backend="eager")
-    assert play_match(game, searching, opponent, 60, seed=1).score > 0.7
+    assert play_match(game, searching, opponent, 60, seed=1).tally.score > 0.7
 
 
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):

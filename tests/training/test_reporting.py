@@ -72,8 +72,8 @@ def test_a_long_task_says_in_a_log_how_far_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(reporting.time, "perf_counter", lambda: next(clock))
     reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
     reporter.begin("bootstrap", 40_000)
-    for done in (100, 5_000, 10_000):
-        reporter.reach(done)
+    for more in (100, 4_900, 5_000):
+        reporter.advance(more)
     assert stream.getvalue().splitlines() == [
         "bootstrap 100/40,000",  # too early to tell
         "bootstrap 10,000/40,000  4 min left",

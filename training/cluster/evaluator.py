@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ludarium.envs.engine.progress import Task
 from ludarium.envs.engine.threads import one_core
-from ludarium.training.runs.evaluation import Evaluation, Evaluator, Progress
+from ludarium.training.runs.evaluation import Evaluation, Evaluator
 
 
 class ClusterEvaluator(Evaluator):
@@ -23,7 +24,7 @@ class ClusterEvaluator(Evaluator):
         self._iteration = 0  # of the task
         self._done: dict[str, Any] = {}
 
-    def submit(self, evaluation: Evaluation, progress: Progress) -> None:
+    def submit(self, evaluation: Evaluation, task: Task) -> None:
         """Have it played, once the one before is done."""
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -33,9 +34,9 @@ class ClusterEvaluator(Evaluator):
         if any(Path(name.rpartition(":")[0] or name).exists() for name in evaluation.opponents):
             home = ray.get_runtime_context().get_node_id()
             where = NodeAffinitySchedulingStrategy(home, soft=False)
-        task = ray.remote(_play).options(num_cpus=0, max_retries=-1, scheduling_strategy=where)
+        play = ray.remote(_play).options(num_cpus=0, max_retries=-1, scheduling_strategy=where)
         network = copy.deepcopy(evaluation.network).cpu()
-        self._task = task.remote(replace(evaluation, network=network))
+        self._task = play.remote(replace(evaluation, network=network))
         self._iteration = evaluation.iteration
 
     def take(self, wait: bool) -> dict[str, Any]:

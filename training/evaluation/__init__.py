@@ -1,7 +1,7 @@
 """Measuring agents: matches from paired openings, confidence intervals, ratings, tables.
 
-result = play_match(game, make_agent("uct:1000", game), make_agent("greedy", game), 200)
-print(table([result]))
+games = play_match(game, make_agent("uct:1000", game), make_agent("greedy", game), 200)
+print(table([games]), games.tally.interval)
 """
 
 from .anchors import (
@@ -13,7 +13,8 @@ from .anchors import (
     ratings_bytes,
 )
 from .bradley_terry import BradleyTerry, Score, fit_ratings
-from .match import MatchResult, Tally, play_match
+from .games import Games, Tally
+from .match import play, play_match
 from .openings import draw_openings
 from .statistics import (
     Match,
@@ -28,8 +29,8 @@ from .table import table
 __all__ = [
     "AnchoredResult",
     "BradleyTerry",
+    "Games",
     "Match",
-    "MatchResult",
     "Rating",
     "Ratings",
     "Score",
@@ -41,6 +42,7 @@ __all__ = [
     "fit_ratings",
     "load_ratings",
     "measure_ratings",
+    "play",
     "play_anchors",
     "play_match",
     "ratings_bytes",

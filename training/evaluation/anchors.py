@@ -23,10 +23,11 @@ from msgspec import Meta
 
 from ludarium.envs.engine.files import MEGABYTE, load_json, read_json_file
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.progress import UNWATCHED, Task
 
 from ..agents import Agent, make_agent
 from .bradley_terry import fit_ratings
-from .match import Progress, play_match
+from .match import play_match
 from .statistics import Match, Rating, expected_score, fit_rating
 
 #: The player whose rating is fixed by convention, and that rating.
@@ -127,7 +128,7 @@ def measure_ratings(
     games: int,
     known: Mapping[str, float] | None = None,
     seed: int = 1,
-    progress: Progress | None = None,
+    task: Task = UNWATCHED,
 ) -> Ratings:
     """Rate players by matches between neighbours in the list; see `pairs_to_rate`.
 
@@ -137,7 +138,7 @@ def measure_ratings(
         games: of each match, an even number.
         known: ratings that are taken as they are; the reference's always is.
         seed: of the matches.
-        progress: called with the number of finished games and of all games.
+        task: advanced by each game that is over.
 
     Raises:
         ValueError: an agent's name means nothing or cannot play this game, or ``games`` is not a
@@ -148,16 +149,10 @@ def measure_ratings(
     agents = {name: make_agent(name, game) for pair in pairs for name in pair}
     matches: list[Match] = []
     for index, (first, second) in enumerate(pairs):
-        before = index * games
-        result = play_match(
-            game,
-            agents[first],
-            agents[second],
-            games,
-            seed=_part_seed(seed, index),
-            progress=_continued(progress, before, len(pairs) * games),
+        played = play_match(
+            game, agents[first], agents[second], games, _part_seed(seed, index), task=task
         )
-        matches.append(Match(first, second, games, result.total.points))
+        matches.append(Match(first, second, games, played.tally.points))
     fixed = {name: elo for name, elo in known.items() if name in {*players, REFERENCE}}
     return Ratings(
         game=game.name,
@@ -190,7 +185,7 @@ def play_anchors(
     games: int,
     guess: float | None = None,
     seed: int = 1,
-    progress: Progress | None = None,
+    task: Task = UNWATCHED,
 ) -> AnchoredResult:
     """Rate an agent by games against the anchors that are nearest to it in strength.
 
@@ -206,7 +201,7 @@ def play_anchors(
         games: in all, an even number: the two games of a pair share an opening.
         guess: a rating to begin with; without one, the agent begins at the weakest anchor.
         seed: of openings and anchors.
-        progress: called with the number of finished games and of all games.
+        task: advanced by each game that is over.
 
     Raises:
         ValueError: there are no anchors, one cannot play this game, or ``games`` is not a
@@ -221,30 +216,17 @@ def play_anchors(
     points = dict.fromkeys(anchors, 0.0)
     rating = Rating(elo, elo, elo)
     for index, part in enumerate(_even_parts(games)):
-        before = sum(played.values())
         anchor = _choose(anchors, played, rating.elo)
-        result = play_match(
-            game,
-            agent,
-            make_agent(anchor, game),
-            part,
-            seed=_part_seed(seed, index),
-            progress=_continued(progress, before, games),
-        )
+        opponent = make_agent(anchor, game)
+        met = play_match(game, agent, opponent, part, _part_seed(seed, index), task=task)
         played[anchor] += part
-        points[anchor] += result.total.points
+        points[anchor] += met.tally.points
         rating = fit_rating(list(anchors.values()), list(played.values()), list(points.values()))
-    met = sorted((name for name in anchors if played[name]), key=anchors.__getitem__)
+    weakest_first = sorted((name for name in anchors if played[name]), key=anchors.__getitem__)
     return AnchoredResult(
-        rating, tuple(Match(agent.name, name, played[name], points[name]) for name in met)
+        rating,
+        tuple(Match(agent.name, name, played[name], points[name]) for name in weakest_first),
     )
-
-
-def _continued(progress: Progress | None, before: int, total: int) -> Progress | None:
-    """Progress callback for a part of ``total`` games that follows ``before`` finished games."""
-    if progress is None:
-        return None
-    return lambda done, _: progress(before + done, total)
 
 
 def _choose(anchors: Mapping[str, float], played: Mapping[str, int], elo: float) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position, contents_of
+from ludarium.envs.engine.rule import seed_rng
 
 MOST_DEFAULT_PLIES = 3
 _TRIES = 100  # draws before a repeated opening is accepted
@@ -30,8 +33,26 @@ class Openings:
     def __len__(self) -> int:
         return len(self.states)
 
+    @classmethod
+    def of_seeds(cls, game: Game, seeds: Sequence[int]) -> Self:
+        """Games that have just started."""
+        states = game.new_states(len(seeds))
+        rngs = np.ones((len(seeds), 2), np.int64)
+        if game.random_start and seeds:
+            rngs[:] = np.concatenate([seed_rng(seed) for seed in seeds])
+        game.kernels.start(game.tables, states, rngs)
+        return cls(states, tuple(seeds), ((),) * len(seeds))
+
     def __getitem__(self, part: slice) -> Openings:
         return Openings(self.states[part], self.seeds[part], self.actions[part])
+
+    def twice(self) -> Openings:
+        """Each opening two times in a row, for a game from either seat."""
+        return Openings(
+            np.repeat(self.states, 2),
+            tuple(seed for seed in self.seeds for _ in range(2)),
+            tuple(actions for actions in self.actions for _ in range(2)),
+        )
 
 
 def draw_openings(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ..table import text_table
-from .match import MatchResult, Tally
+from .games import Games, Tally
 
 # w-d-l: games that the first agent won, drew and lost; in all, as player_0, as player_1.
 _COLUMNS = (
@@ -16,57 +16,44 @@ _COLUMNS = (
 _NAMES = 2  # columns of names
 
 
-def table(results: Sequence[MatchResult], terminal: bool | None = None) -> str:
+def table(matches: Sequence[Games], terminal: bool | None = None) -> str:
     """A table of matches, in the view of their first agents.
 
     Args:
-        results: the matches.
+        matches: their games.
         terminal: draw it for a terminal, see `text_table`. Below, a line for each match whose
             interval is not to be trusted.
     """
-    drawn = text_table(_COLUMNS, list(map(_row, results)), range(_NAMES), _NAMES, terminal)
-    return "\n".join([drawn, *_caveats(results)])
-
-
-def _caveats(results: Sequence[MatchResult]) -> list[str]:
-    """A line for each match whose interval is not to be trusted."""
-    return [
-        f"warning: {result.first} against {result.second}: {result.caveat}"
-        for result in results
-        if result.caveat is not None
+    drawn = text_table(_COLUMNS, list(map(_row, matches)), range(_NAMES), _NAMES, terminal)
+    caveats = [
+        f"warning: {games.players[0]} against {games.players[1]}: {games.caveat}"
+        for games in matches
+        if games.caveat is not None
     ]
+    return "\n".join([drawn, *caveats])
 
 
-def _row(result: MatchResult) -> list[str]:
+def _row(games: Games) -> list[str]:
+    tally = games.tally
+    low, high = tally.interval
     return [
-        result.first,
-        result.second,
-        str(result.total.games),
-        _counts(result.total),
-        f"{result.score:.3f}",
-        _score_interval(result),
-        _elo(result.elo),
-        _elo_interval(result),
-        _counts(result.as_player_0),
-        _counts(result.as_player_1),
-        f"{result.mean_plies:.1f}",
-        str(result.distinct_games),
-        f"{result.seconds:.1f} s",
+        *games.players,
+        str(tally.games),
+        _counts(tally),
+        f"{tally.score:.3f}",
+        f"{low:.3f}..{high:.3f}",
+        _elo(tally.elo),
+        "..".join(map(_elo, tally.elo_interval)),
+        _counts(games.tally_as(0)),
+        _counts(games.tally_as(1)),
+        f"{games.plies.mean():.1f}",
+        str(games.distinct),
+        f"{games.seconds.sum():.1f} s",
     ]
 
 
 def _counts(tally: Tally) -> str:
     return f"{tally.wins}-{tally.draws}-{tally.losses}"
-
-
-def _score_interval(result: MatchResult) -> str:
-    low, high = result.interval
-    return f"{low:.3f}..{high:.3f}"
-
-
-def _elo_interval(result: MatchResult) -> str:
-    low, high = result.elo_interval
-    return f"{_elo(low)}..{_elo(high)}"
 
 
 def _elo(value: float) -> str:

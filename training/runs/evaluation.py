@@ -7,19 +7,17 @@ An `Evaluation` holds all that a measurement depends on, so it may be played at 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ludarium.configs.schema import Evaluation as EvaluationConfig
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import play_anchors, play_match
-
-#: Called with the number of finished games and of all games.
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Evaluation:
         against = self.config.against
         return [against] if isinstance(against, str) else list(against)
 
-    def play(self, progress: Progress | None = None) -> dict[str, Any]:
+    def play(self, task: Task = UNWATCHED) -> dict[str, Any]:
         """Play the games; return metrics for the log.
 
         A score against one opponent: ``opponent``, ``score``, ``score_low``, ``score_high``. A
@@ -66,28 +64,28 @@ class Evaluation:
             backend=self.backend,
         )
         if isinstance(self.config.against, str):
-            return self._score(agent, self.config.against, progress)
-        return self._rate(agent, progress)
+            return self._score(agent, self.config.against, task)
+        return self._rate(agent, task)
 
-    def _score(self, agent: Agent, opponent: str, progress: Progress | None) -> dict[str, Any]:
+    def _score(self, agent: Agent, opponent: str, task: Task) -> dict[str, Any]:
         """Score against one opponent."""
-        match = play_match(
+        games = play_match(
             self.game,
             agent,
             make_agent(opponent, self.game, from_file=True),
             self.config.games,
             seed=self.seed,
-            progress=progress,
+            task=task,
         )
-        low, high = match.interval
+        low, high = games.tally.interval
         return {
-            "opponent": match.second,
-            "score": match.score,
+            "opponent": games.players[1],
+            "score": games.tally.score,
             "score_low": low,
             "score_high": high,
         }
 
-    def _rate(self, agent: Agent, progress: Progress | None) -> dict[str, Any]:
+    def _rate(self, agent: Agent, task: Task) -> dict[str, Any]:
         """Elo rating from games against the anchors."""
         result = play_anchors(
             self.game,
@@ -96,7 +94,7 @@ class Evaluation:
             self.config.games,
             guess=self.guess,
             seed=self.seed,
-            progress=progress,
+            task=task,
         )
         return {
             "elo": result.rating.elo,
@@ -117,8 +115,8 @@ class Evaluator(ABC):
     """Has evaluations played: `submit` one, and `take` its metrics when they are there."""
 
     @abstractmethod
-    def submit(self, evaluation: Evaluation, progress: Progress) -> None:
-        """Have an evaluation played; ``progress`` is called where that happens before returning."""
+    def submit(self, evaluation: Evaluation, task: Task) -> None:
+        """Have an evaluation played; ``task`` is advanced where that happens at once."""
 
     @abstractmethod
     def take(self, wait: bool) -> dict[str, Any]:
@@ -138,9 +136,9 @@ class LocalEvaluator(Evaluator):
     def __init__(self) -> None:
         self._done: dict[str, Any] = {}
 
-    def submit(self, evaluation: Evaluation, progress: Progress) -> None:
+    def submit(self, evaluation: Evaluation, task: Task) -> None:
         """Play it."""
-        self._done = evaluation.play(progress)
+        self._done = evaluation.play(task)
 
     def take(self, wait: bool) -> dict[str, Any]:
         """Metrics of the evaluation that was just submitted."""

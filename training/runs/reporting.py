@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ludarium.envs.engine.messages import shortened
+from ludarium.envs.engine.progress import Task
 
 from .columns import Column, as_time, time_left
 from .folder import RunFolder
@@ -22,17 +23,8 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 
-class Reporter:
+class Reporter(Task):
     """Receives the events of a run; this one ignores them. Methods are safe from any thread."""
-
-    def begin(self, task: str, total: int) -> None:
-        """A task of ``total`` units begins."""
-
-    def advance(self, count: int) -> None:
-        """``count`` more units of the task are done."""
-
-    def reach(self, count: int) -> None:
-        """``count`` units of the task are done in all."""
 
     def iteration(self, metrics: dict[str, Any]) -> None:
         """An iteration has ended with these metrics."""
@@ -90,32 +82,25 @@ class TerminalReporter(Reporter):
         self._heading_due = True
         self._progress.start()
 
-    def begin(self, task: str, total: int) -> None:
+    def begin(self, title: str, total: int | None = None) -> None:
         """Show a new bar."""
         with self._lock:
-            self._name, self._total, self._done = task, total, 0
+            self._name, self._total, self._done = title, total or 1, 0
             self._started = self._told = time.perf_counter()
-            self._progress.reset(self._task, description=task, total=total, speed="", left="")
+            self._progress.reset(self._task, description=title, total=total, speed="", left="")
 
-    def advance(self, count: int) -> None:
-        """Move the bar on."""
+    def advance(self, count: int = 1, note: str = "") -> None:
+        """Move the bar on, or write a progress line."""
         with self._lock:
             self._done += count
-            speed = self._done / max(1e-9, time.perf_counter() - self._started)
-            self._show(f"{speed:,.0f}/s")
+            self._show()
 
-    def reach(self, count: int) -> None:
-        """Move the bar to ``count``."""
-        with self._lock:
-            self._done = count
-            self._show("")
-
-    def _show(self, speed: str) -> None:
-        """Redraw the bar, or write a progress line."""
+    def _show(self) -> None:
         now = time.perf_counter()
         share = min(1.0, self._done / max(1, self._total))
         seconds = time_left(share, now - self._started)
         left = f"{as_time(seconds)} left" if share >= _ENOUGH else ""
+        speed = f"{self._done / max(1e-9, now - self._started):,.0f}/s"
         self._progress.update(self._task, completed=self._done, speed=speed, left=left)
         if not self.console.is_terminal and now - self._told >= _SILENCE:
             self._told = now

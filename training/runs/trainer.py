@@ -314,14 +314,10 @@ class Trainer:
                 seed=self.config.seed,
                 backend=self.algorithm.backend,
             )
-            self.evaluator.submit(evaluation, self._reach)
+            self.evaluator.submit(evaluation, self.reporter)
         metrics = self.evaluator.take(wait=self.finished)
         self.elo = metrics.get("elo", self.elo)
         return metrics
-
-    def _reach(self, done: int, total: int) -> None:
-        """Report ``done`` finished games of the current task."""
-        self.reporter.reach(done)
 
     def _check_evaluation(self) -> None:
         """Refuse unknown opponents."""
@@ -351,7 +347,7 @@ class Trainer:
                 _ANCHOR_GAMES,
                 known,
                 self.config.seed,
-                self._reach,
+                self.reporter,
             )
             folder.keep_ratings(ratings_bytes(measured))
             known |= measured.elo

@@ -1,0 +1,324 @@
+"""`Games`: played games between two agents, as columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.record import make_record
+from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+
+from .kernels import match as templates
+from .openings import Openings
+from .statistics import elo_difference, wilson_interval
+
+_REPLAYED_AT_ONCE = 1024  # games that are replayed side by side: bounds the memory
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Wins, draws and losses of one agent."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        """A win is one point, a draw half a point."""
+        return self.wins + self.draws / 2
+
+    @property
+    def score(self) -> float:
+        """Points per game, from 0 to 1; there must be games."""
+        return self.points / self.games
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % confidence interval of the score (Wilson); a draw counts as half a win.
+
+        Draws make it wider than it need be. The games are taken as independent, though the
+        two of a pair share their opening: where an opening favours one seat, the interval is
+        wider than it need be; where it suits one agent from both seats, it is too narrow.
+        """
+        return wilson_interval(self.points, self.games)
+
+    @property
+    def elo(self) -> float:
+        """Elo difference that the score stands for; infinite where all games went one way."""
+        return elo_difference(self.score)
+
+    @property
+    def elo_interval(self) -> tuple[float, float]:
+        """Elo differences at the ends of `interval`."""
+        low, high = self.interval
+        return elo_difference(low), elo_difference(high)
+
+    @property
+    def reversed(self) -> Tally:
+        """The same games as the opponent sees them."""
+        return Tally(self.losses, self.draws, self.wins)
+
+    def to_dict(self) -> dict[str, int]:
+        """The three numbers by name."""
+        return {"wins": self.wins, "draws": self.draws, "losses": self.losses}
+
+
+@dataclass(frozen=True)
+class Ply:
+    """The same ply of several games.
+
+    Attributes:
+        number: of the ply, the first is 0.
+        games: int64[N], numbers of the games that are still on.
+        before, after: structured [N], the positions before and after the actions.
+        actions: int64[N].
+    """
+
+    number: int
+    games: np.ndarray
+    before: np.ndarray
+    actions: np.ndarray
+    after: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Games:
+    """G games of at most T plies between two agents, in the view of the first.
+
+    Attributes:
+        game: the rules.
+        players: names of the first and the second agent.
+        seeds: int64[G], of the starts; 0 where starts are not random.
+        seats: int8[G], which player the first agent was.
+        opening_plies: int64[G], how many actions were given, before the agents took over.
+        actions: int64[G, T], those of the opening included; -1 after the end.
+        seconds: float64[G, T], what each action took; 0 for those of the opening. Games are played
+            side by side, and share the time of each decision equally.
+        plies: int64[G], length of each game.
+        outcomes: int8[G], constants of `ludarium.envs.engine.rule`.
+    """
+
+    game: Game
+    players: tuple[str, str]
+    seeds: np.ndarray
+    seats: np.ndarray
+    opening_plies: np.ndarray
+    actions: np.ndarray
+    seconds: np.ndarray
+    plies: np.ndarray
+    outcomes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.plies)
+
+    # Results.
+
+    def rewards(self, player: int) -> np.ndarray:
+        """+1, 0 or -1 of ``player_0`` or ``player_1`` in each game, int64[G]."""
+        wins = (self.outcomes == PLAYER_0_WINS).astype(np.int64) - (self.outcomes == PLAYER_1_WINS)
+        return wins if player == 0 else -wins
+
+    @property
+    def tally(self) -> Tally:
+        """Results of the first agent."""
+        return self.tally_as(0) + self.tally_as(1)
+
+    def tally_as(self, seat: int) -> Tally:
+        """Results of the first agent in the games in which it was this player."""
+        rewards = self.rewards(seat)[self.seats == seat]
+        wins, losses = int((rewards == 1).sum()), int((rewards == -1).sum())
+        return Tally(wins, len(rewards) - wins - losses, losses)
+
+    @property
+    def truncated(self) -> int:
+        """Games that ended at the ply cap; they are among the draws."""
+        return int((self.outcomes == TRUNCATED).sum())
+
+    @property
+    def distinct(self) -> int:
+        """How many games differ in their start, in their opening or in any action after it."""
+        begun = zip(self.seeds.tolist(), self.opening_plies.tolist(), strict=True)
+        return len({(*begins, *self.moves(number)) for number, begins in enumerate(begun)})
+
+    @property
+    def repeats_one_pair(self) -> bool:
+        """Whether one game for each seat is repeated.
+
+        This happens if both agents are deterministic and there are no random openings.
+        """
+        return self.distinct <= 2 < len(self)
+
+    @property
+    def caveat(self) -> str | None:
+        """Why intervals are not reliable, in words for people; ``None`` if they are."""
+        games, distinct = len(self), self.distinct
+        if self.repeats_one_pair:
+            return (
+                f"only {distinct} of {games} games differ: both agents always answer alike, and "
+                "all games begin alike, so the score says nothing about others; draw openings "
+                "(--opening-plies 4)"
+            )
+        if distinct < games:
+            return (
+                f"{games - distinct} of {games} games repeat another one action for action, so "
+                "the interval is narrower than it should be"
+            )
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The results as JSON values; an infinite Elo difference is ``None``."""
+
+        def finite(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        tally = self.tally
+        return {
+            "game": self.game.name,
+            "options": dict(self.game.options),
+            "first": self.players[0],
+            "second": self.players[1],
+            "games": tally.games,
+            **tally.to_dict(),
+            "as_player_0": self.tally_as(0).to_dict(),
+            "as_player_1": self.tally_as(1).to_dict(),
+            "truncated": self.truncated,
+            "score": tally.score,
+            "score_interval_95": list(tally.interval),
+            "elo": finite(tally.elo),
+            "elo_interval_95": [finite(end) for end in tally.elo_interval],
+            "mean_plies": float(self.plies.mean()),
+            "distinct_games": self.distinct,
+            "caveat": self.caveat,
+            "seconds": float(self.seconds.sum()),
+        }
+
+    # Moves.
+
+    def moves(self, number: int) -> list[int]:
+        """The actions of one game."""
+        actions: list[int] = self.actions[number, : self.plies[number]].tolist()
+        return actions
+
+    def texts(self, number: int) -> list[str]:
+        """The moves of one game in the game's notation."""
+        return self._replayed(number)[0]
+
+    def record(self, number: int) -> dict[str, Any]:
+        """One game as a record, which `ludarium.envs.from_record` replays.
+
+        Returns:
+            A game record (see ``ludarium.envs.engine.record``) with ``players``, the agents'
+            names as ``player_0`` and ``player_1``, ``opening_plies``, and ``seconds``.
+        """
+        texts, end = self._replayed(number)
+        seconds = self.seconds[number, : self.plies[number]].tolist()
+        return {
+            **make_record(self.game, int(self.seeds[number]), texts, end),
+            "players": list(self.players if self.seats[number] == 0 else self.players[::-1]),
+            "opening_plies": int(self.opening_plies[number]),
+            "seconds": [round(each, 6) for each in seconds],
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """All games as records."""
+        return [self.record(number) for number in range(len(self))]
+
+    def _replayed(self, number: int) -> tuple[list[str], Position]:
+        """The moves of one game as texts, and its last position."""
+        position = self.game.start(int(self.seeds[number]))
+        texts = []
+        for action in self.moves(number):
+            texts.append(position.action_to_text(action))
+            position.play(action)
+        return texts, position
+
+    # Positions.
+
+    def starts(self) -> np.ndarray:
+        """The first position of each game, structured [G]."""
+        return Openings.of_seeds(self.game, self.seeds.tolist()).states
+
+    def replay(self, games: np.ndarray | None = None) -> Iterator[Ply]:
+        """Every ply of the games (default: of all), portion by portion, each from ply 0 on.
+
+        Raises:
+            ValueError: an action is not legal.
+        """
+        chosen = np.arange(len(self)) if games is None else np.asarray(games)
+        step = specialise(templates, self.game.rules).play
+        starts = self.starts()
+        for first in range(0, len(chosen), _REPLAYED_AT_ONCE):
+            portion = chosen[first : first + _REPLAYED_AT_ONCE]
+            states = starts[portion]
+            for number in range(int(self.plies[portion].max(initial=0))):
+                still = self.plies[portion] > number
+                portion, states = portion[still], states[still]
+                actions = self.actions[portion, number]
+                after = states.copy()
+                if step(self.game.tables, after, actions, self.game.num_actions) >= 0:
+                    raise ValueError(f"a game of {self.players[0]} has an illegal action")
+                yield Ply(number, portion, states, actions, after)
+                states = after
+
+    @property
+    def movers(self) -> np.ndarray:
+        """The player to move before each ply, int8[G, T]; 0 after the end."""
+        return self._counted[0]
+
+    @property
+    def choices(self) -> np.ndarray:
+        """The number of legal actions before each ply, int32[G, T]; 0 after the end."""
+        return self._counted[1]
+
+    @property
+    def events(self) -> np.ndarray:
+        """What happened in each game, int64[G, len(game.event_names)]; see `Game.events`."""
+        return self._counted[2]
+
+    @property
+    def turns(self) -> np.ndarray:
+        """Turns of each game, int64[G]: plies in a row by the same player are one turn."""
+        on = np.arange(self.actions.shape[1]) < self.plies[:, None]
+        changes = (self.movers[:, 1:] != self.movers[:, :-1]) & on[:, 1:]
+        turns: np.ndarray = changes.sum(axis=1) + (self.plies > 0)
+        return turns
+
+    @cached_property
+    def _counted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Movers, choices and events, all in one replay."""
+        game = self.game
+        movers = np.zeros(self.actions.shape, np.int8)
+        choices = np.zeros(self.actions.shape, np.int32)
+        events = np.zeros((len(self), len(game.event_names)), np.int64)
+        for ply in self.replay():
+            masks = np.empty((len(ply.games), game.num_actions), np.int8)
+            game.kernels.legal_actions(game.tables, ply.before, masks)
+            choices[ply.games, ply.number] = masks.sum(axis=1, dtype=np.int32)
+            movers[ply.games, ply.number] = ply.before["mover"]
+            events[ply.games] += game.events(ply.before, ply.actions, ply.after)
+        return movers, choices, events
+
+
+def columns(rows: Sequence[Sequence[float]], fill: float, dtype: type) -> np.ndarray:
+    """Rows of different lengths as one array, filled up at their ends."""
+    found = np.full((len(rows), max(map(len, rows), default=0)), fill, dtype)
+    for line, row in zip(found, rows, strict=True):
+        line[: len(row)] = row
+    return found
