@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .games import GameAnalysis
@@ -16,13 +15,6 @@ FORMATS = (".svg", ".png")
 
 _INK, _FIRST, _SECOND, _MARK = "#2b2b2b", "#d98e2b", "#3f6fa8", "#b3261e"
 _MARKED = 5  # of the moves that lost most
-
-
-def check_picture_path(path: str) -> Path:
-    """The path of a picture; ``ValueError`` unless its name ends in one of `FORMATS`."""
-    if Path(path).suffix.lower() not in FORMATS:
-        raise ValueError(f"a picture's name ends in {' or '.join(FORMATS)}, not {path!r:.100}")
-    return Path(path)
 
 
 def draw_value_graph(analysis: GameAnalysis) -> Figure:

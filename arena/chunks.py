@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.threads import available_cores, one_core, take_turns
 from ludarium.training.agents import Agent, AgentFactory, GameInPlay, Seed
 from ludarium.training.evaluation import Games, play_match
-from ludarium.training.evaluation.openings import Openings, draw_openings
+from ludarium.training.evaluation.openings import MOST_PLIES, Openings, draw_openings
 
 #: Openings of a chunk.
 CHUNK = 10
@@ -35,7 +36,6 @@ CHUNK = 10
 BLOCK = 100
 
 MOST_SEED = 2**64 - 1
-MOST_PLIES = 1000  # of an opening
 
 #: Called with a chunk and its games, by one thread at a time; true ends it all.
 Finished = Callable[["Chunk", Games], bool | None]
@@ -79,11 +79,13 @@ class Schedule:
         games: of each pairing, an even number.
 
     Attributes:
+        agents: names of all.
         games: all of them.
     """
 
     def __init__(self, pairings: Iterable[tuple[str, str]], games: int) -> None:
         self._pairings = dict.fromkeys(pairings)
+        self.agents = tuple(dict.fromkeys(chain.from_iterable(self._pairings)))
         self._openings = games // 2
         self.games = games * len(self._pairings)
 
@@ -92,8 +94,10 @@ class Schedule:
             for pairing in self._pairings:
                 yield self._chunk(*pairing, begin)
 
-    def find(self, first: str, second: str, number: int) -> Chunk | None:
-        """The chunk that has a pairing's game of that number; ``None`` if there is no such game."""
+    def find(self, row: np.ndarray) -> Chunk | None:
+        """The chunk that has a game, one row of `ROW`; ``None`` if there is no such game."""
+        first, second = self.agents[row["first"][0]], self.agents[row["second"][0]]
+        number = int(row["number"][0])
         if (first, second) not in self._pairings or not 0 <= number < 2 * self._openings:
             return None
         return self._chunk(first, second, number // (2 * CHUNK) * CHUNK)

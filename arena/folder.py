@@ -18,12 +18,12 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from msgspec import Meta
 
 from ludarium.envs.engine.files import (
@@ -42,6 +42,7 @@ from ludarium.training.runs.files import PARTIAL, append, make_folders, write_fi
 from ludarium.training.runs.lock import FolderLock
 
 from .chunks import Chunk, Schedule
+from .results import ROW, Results
 
 SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
 _SUM = re.compile(rb'(?:, )?"crc32": "([0-9a-f]{8})"\}$')
@@ -53,41 +54,7 @@ _LARGEST_SETTINGS = MEGABYTE
 _LARGEST_LINE = 4 * MEGABYTE
 _LARGEST_GAMES = 4096 * MEGABYTE
 _MOST_PLIES = 10**6
-
-
-@dataclass(frozen=True)
-class FinishedGame:
-    """What statistics need of a game.
-
-    Attributes:
-        first, second: the agents of its pairing.
-        number: of the game in the pairing; in even ones ``first`` is player_0.
-        result: 1 if player_0 won, -1 if it lost, 0 for a draw.
-        plies: length, the opening included.
-        digest: of its start and moves, the same for games that repeat each other.
-    """
-
-    first: str
-    second: str
-    number: int
-    result: int
-    plies: int
-    digest: bytes
-
-    @property
-    def player_0(self) -> str:
-        """The name of player_0."""
-        return self.second if self.number % 2 else self.first
-
-    @property
-    def player_1(self) -> str:
-        """The name of player_1."""
-        return self.first if self.number % 2 else self.second
-
-    @property
-    def points(self) -> float:
-        """Points of ``first``: 1, 1/2 or 0."""
-        return (1 + (-self.result if self.number % 2 else self.result)) / 2
+_MOST_GAMES = 10**9  # of a pairing
 
 
 @dataclass(frozen=True)
@@ -95,7 +62,7 @@ class _Line:
     """What is read of a line, which may come from a stranger."""
 
     players: tuple[str, str]
-    number: Annotated[int, Meta(ge=0)]
+    number: Annotated[int, Meta(ge=0, le=_MOST_GAMES)]
     moves: Annotated[list[Any], Meta(max_length=_MOST_PLIES)]
     result: tuple[Literal[-1, 0, 1], Literal[-1, 0, 1]]
     seed: Any = None
@@ -105,22 +72,18 @@ class _Line:
             raise ValueError(f"the result is {self.result}, not two rewards")
 
 
-def finished_game(record: Any) -> FinishedGame:
-    """What statistics need of a line, which may come from a stranger.
+def row_of(record: Any, agents: Sequence[str]) -> np.ndarray:
+    """What statistics need of a line, which may come from a stranger: one row of `ROW`.
 
     Raises:
-        ValueError: it is no record of a finished game between two players.
+        ValueError: it is no record of a finished game between two of these agents.
     """
     line: _Line = convert(record, "the game", _Line)
+    pairing = line.players[::-1] if line.number % 2 else line.players
     start = json.dumps([line.seed, line.moves]).encode()
-    return FinishedGame(
-        first=line.players[line.number % 2],
-        second=line.players[1 - line.number % 2],
-        number=line.number,
-        result=line.result[0],
-        plies=len(line.moves),
-        digest=hashlib.sha256(start).digest()[:12],
-    )
+    digest = int.from_bytes(hashlib.sha256(start).digest()[:8], "big")
+    row = (*map(agents.index, pairing), line.number, line.result[0], len(line.moves), digest)
+    return np.array([row], ROW)
 
 
 class ArenaFolder:
@@ -173,7 +136,7 @@ class ArenaFolder:
 
     def read_games(
         self, schedule: Schedule, repair: bool = False
-    ) -> tuple[dict[Chunk, tuple[FinishedGame, ...]], str | None]:
+    ) -> tuple[dict[Chunk, np.ndarray], str | None]:
         """The games of the chunks that were played completely.
 
         Args:
@@ -181,7 +144,7 @@ class ArenaFolder:
             repair: remove everything else from the file; for those who hold the folder.
 
         Returns:
-            The games in order, by chunk; and what was wrong with the file, in a line, or
+            Rows of `ROW` in order, by chunk; and what was wrong with the file, in a line, or
             ``None``. An end that a kill left is nothing wrong.
 
         Raises:
@@ -189,7 +152,7 @@ class ArenaFolder:
             StorageError: the file cannot be repaired.
         """
         file = self.path / RECORDS
-        found: dict[Chunk, dict[int, FinishedGame]] = {}
+        found: dict[Chunk, dict[int, np.ndarray]] = {}
         lines: list[tuple[Chunk, int, int]] = []  # where each game is in the file
         damaged: list[int] = []
         total = 0
@@ -202,15 +165,15 @@ class ArenaFolder:
                 begin, total = total, total + len(line)
                 if not line.endswith(b"\n") and len(line) < _LARGEST_LINE:
                     break  # what a kill left
-                game = _read_line(line)
-                chunk = schedule.find(game.first, game.second, game.number) if game else None
-                if game is None or chunk is None or game.number in found.setdefault(chunk, {}):
+                row = _read_line(line, schedule.agents)
+                chunk = None if row is None else schedule.find(row)
+                if row is None or chunk is None or row["number"][0] in found.setdefault(chunk, {}):
                     damaged.append(count)
                     continue
-                found[chunk][game.number] = game
+                found[chunk][int(row["number"][0])] = row
                 lines.append((chunk, begin, total))
         whole = {
-            chunk: tuple(games[number] for number in chunk.numbers)
+            chunk: np.concatenate([games[number] for number in chunk.numbers])
             for chunk, games in found.items()
             if len(games) == chunk.games
         }
@@ -273,38 +236,32 @@ class ArenaFolder:
 
 
 class Archive:
-    """The games of a tournament so far: kept in a folder, or only here.
+    """The games of a contest so far: kept in a folder, or only here.
 
     A context manager, within which a folder is this process's.
 
     Args:
-        game: the rules.
-        settings: what is played.
         schedule: what may be played.
+        settings: of the contest.
         path: of the folder; ``None`` keeps games nowhere.
         warn: called with what was wrong with the folder and has been mended.
 
-    Attributes:
-        played: games by chunk.
-
     Raises:
-        ValueError: the folder has games of another tournament; the message says what differs. Or
+        ValueError: the folder has games of another contest; the message says what differs. Or
             another process is writing to it.
         StorageError: it cannot be written.
     """
 
     def __init__(
         self,
-        game: Game,
-        settings: dict[str, Any],
         schedule: Schedule,
+        settings: dict[str, Any],
         path: str | os.PathLike[str] | None,
-        warn: Callable[[str], None] | None = None,
+        warn: Callable[[str], None],
     ) -> None:
-        self.played: dict[Chunk, tuple[FinishedGame, ...]] = {}
-        self._game = game
-        self._settings = settings
+        self._played: dict[Chunk, np.ndarray] = {}
         self._schedule = schedule
+        self._settings = settings
         self._folder = None if path is None else ArenaFolder(Path(path))
         self._warn = warn
 
@@ -312,8 +269,8 @@ class Archive:
         if self._folder is not None:
             self._folder.open(self._settings)
             try:
-                self.played, fault = self._folder.read_games(self._schedule, repair=True)
-                if fault is not None and self._warn is not None:
+                self._played, fault = self._folder.read_games(self._schedule, repair=True)
+                if fault is not None:
                     self._warn(fault)
             except BaseException:
                 self._folder.close()
@@ -324,10 +281,18 @@ class Archive:
         if self._folder is not None:
             self._folder.close()
 
+    def __len__(self) -> int:
+        return sum(map(len, self._played.values()))
+
     @property
-    def games(self) -> Iterator[FinishedGame]:
-        """All games so far."""
-        return chain.from_iterable(self.played.values())
+    def results(self) -> Results:
+        """Of all games so far."""
+        return Results.of(self._schedule.agents, self._played.values())
+
+    @property
+    def missing(self) -> list[Chunk]:
+        """What is still to be played, in order."""
+        return [chunk for chunk in self._schedule if chunk not in self._played]
 
     def add(self, chunk: Chunk, games: Games) -> None:
         """Keep the games of a chunk.
@@ -341,7 +306,8 @@ class Archive:
         ]
         if self._folder is not None:
             self._folder.append(records)
-        self.played[chunk] = tuple(map(finished_game, records))
+        agents = self._schedule.agents
+        self._played[chunk] = np.concatenate([row_of(record, agents) for record in records])
 
     def write_results(self, results: dict[str, Any], table: str) -> None:
         """Write the results beside the games, if these are kept.
@@ -430,12 +396,12 @@ def verified(line: bytes) -> bytes | None:
     return body if zlib.crc32(body) == int(found[1], 16) else None
 
 
-def _read_line(line: bytes) -> FinishedGame | None:
-    """The game of a line, ``None`` if it is damaged."""
+def _read_line(line: bytes, agents: Sequence[str]) -> np.ndarray | None:
+    """The row of a line, ``None`` if it is damaged."""
     body = verified(line.rstrip(b"\n"))
     if body is None:
         return None
     try:
-        return finished_game(load_json(body, "a game"))
+        return row_of(load_json(body, "a game"), agents)
     except ValueError:
         return None

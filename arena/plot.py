@@ -11,17 +11,9 @@ from ludarium.training.runs.files import write_file
 
 from .standings import Standings
 
-_SUFFIXES = (".svg", ".png", ".pdf")
+SUFFIXES = (".svg", ".png", ".pdf")
 _INK, _FAINT, _POINT = "#2b2b2b", "#d0ccc2", "#2f6690"
 _LONGEST = 40  # characters of a name
-
-
-def check_plot(path: str | os.PathLike[str]) -> None:
-    """Raise ``ValueError`` unless `plot_ratings` can write such a file there."""
-    if Path(path).suffix.lower() not in _SUFFIXES:
-        raise ValueError(f"a plot is a file {', '.join(_SUFFIXES)}, not {os.fspath(path)}")
-    if not Path(path).resolve().parent.is_dir():
-        raise ValueError(f"there is no folder {Path(path).resolve().parent} to write the plot to")
 
 
 def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str) -> None:
@@ -29,14 +21,15 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
 
     Args:
         standings: what to draw.
-        path: of the file; its suffix says what it becomes: ``.svg``, ``.png`` or ``.pdf``.
+        path: of the file; its suffix, one of `SUFFIXES`, says what it becomes.
         title: above the picture.
 
     Raises:
-        ValueError: another suffix, or no such folder.
+        ValueError: another suffix.
         StorageError: the file cannot be written.
     """
-    check_plot(path)
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise ValueError(f"a plot is a file {', '.join(SUFFIXES)}, not {os.fspath(path)}")
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,9 @@ PAIR_SCORES = np.arange(5) / 4
 
 #: A pair score that was never seen is counted this often, for distributions of any mean to exist.
 _UNSEEN = 1e-3
+#: Pairs of games in a row that repeat earlier ones, after which a test ends without a verdict.
+MOST_REPEATS = 50
+
 _MOST_STEPS = 100
 _EXACT = 1e-11
 _HALVINGS = 20  # of an interval, to a millionth
@@ -103,6 +107,166 @@ class SPRT:
         if llr >= high:
             return Verdict.ACCEPTED
         return Verdict.REJECTED if llr <= low else Verdict.OPEN
+
+
+@dataclass(frozen=True)
+class SPRTResult:
+    """How a test stands, or ended.
+
+    A pair of games that repeats an earlier one move for move does not count: agents that always
+    answer alike play it again for as long as one lets them, and say nothing new.
+
+    Attributes:
+        test: what is tested.
+        counts: int64[5], different pairs of games by the first agent's score in them: 0, 1/4, 1/2,
+            3/4, 1.
+        repeated: pairs that do not count.
+        llr: logarithm of the likelihood ratio, see `SPRT`.
+        is_fruitless: whether the last `MOST_REPEATS` pairs all repeated earlier ones, which ends
+            the test without a verdict.
+    """
+
+    test: SPRT
+    counts: np.ndarray
+    repeated: int
+    llr: float
+    is_fruitless: bool
+
+    @classmethod
+    def of(cls, test: SPRT, points: np.ndarray, digests: np.ndarray) -> SPRTResult:
+        """What pairs of games say, in this order, up to the one that ends the test.
+
+        Args:
+            test: what is tested.
+            points: int64[P], twice the first agent's points in each pair: 0 to 4.
+            digests: [P, 2], equal for games that repeat each other.
+        """
+        pairs = len(points)
+        if not pairs:
+            return cls(test, np.zeros(5, np.int64), 0, 0.0, False)
+        places = np.arange(pairs)
+        is_new = np.zeros(pairs, bool)
+        is_new[np.unique(digests, axis=0, return_index=True)[1]] = True
+        counts = ((points[:, None] == np.arange(5)) & is_new[:, None]).cumsum(axis=0)
+        llr = test.llr(counts)
+        repeats = places - np.maximum.accumulate(np.where(is_new, places, 0))
+        low, high = test.bounds
+        ends = np.flatnonzero((llr <= low) | (llr >= high) | (repeats >= MOST_REPEATS))
+        last = int(ends[0]) if len(ends) else pairs - 1
+        repeated = last + 1 - int(counts[last].sum())
+        is_fruitless = bool(repeats[last] >= MOST_REPEATS)
+        return cls(test, counts[last], repeated, float(llr[last]), is_fruitless)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the pairs say."""
+        return self.test.verdict(self.llr)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether more games would change nothing."""
+        return self.verdict is not Verdict.OPEN or self.is_fruitless
+
+    @property
+    def games(self) -> int:
+        """How many games count."""
+        return 2 * int(self.counts.sum())
+
+    @property
+    def score(self) -> float:
+        """Points of the first agent per game; with no games, 1/2."""
+        return mean_score(self.counts) if self.games else 0.5
+
+    @property
+    def elo(self) -> float:
+        """Elo difference that the score stands for."""
+        return elo_difference(self.score)
+
+    @property
+    def elo_interval(self) -> tuple[float, float]:
+        """Its 95 % interval, as of a number of games that was fixed before (see `elo_interval`)."""
+        if not self.games:
+            return elo_difference(0), elo_difference(1)
+        return elo_interval(self.counts)
+
+    @property
+    def caveat(self) -> str | None:
+        """How many games say nothing, in words; ``None`` if all count."""
+        if not self.repeated:
+            return None
+        pairs = self.repeated + int(self.counts.sum())
+        return (
+            f"{self.repeated:,} of {pairs:,} pairs of games repeat an earlier one move for move, "
+            "and do not count; longer openings (--opening-plies 4) help"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values; an infinite Elo difference is ``None``."""
+
+        def finite(value: float) -> float | None:
+            return round(value, 2) if np.isfinite(value) else None
+
+        return {
+            "verdict": self.verdict.value,
+            "games": self.games,
+            "pairs_by_score": [int(count) for count in self.counts],
+            "repeated_pairs": self.repeated,
+            "llr": round(self.llr, 6),
+            "llr_bounds": list(self.test.bounds),
+            "score": self.score,
+            "elo": finite(self.elo),
+            "elo_interval_95": [finite(end) for end in self.elo_interval],
+            "caveat": self.caveat,
+        }
+
+    @property
+    def line(self) -> str:
+        """How the test stands, in a line."""
+        low, high = self.test.bounds
+        if not self.games:
+            return f"LLR 0 ({low:.2f}..{high:.2f})"
+        elo, *ends = (f"{each:+.0f}" for each in (self.elo, *self.elo_interval))
+        return (
+            f"LLR {self.llr:+.2f} ({low:.2f}..{high:.2f}), {self.games:,} games, "
+            f"score {self.score:.3f}, Elo {elo} ({'..'.join(ends)})"
+        )
+
+    def text(self, first: str, second: str, is_over: bool) -> str:
+        """How the test stands or ended, for people.
+
+        Args:
+            first, second: names of the agents.
+            is_over: no more games will be played.
+        """
+        test = self.test
+        lines = [
+            self._sentence(first, second, is_over),
+            self.line,
+            f"of tests with H0 true, {test.alpha:.3g} end with H1; with H1 true, {test.beta:.3g} "
+            "end with H0",
+            f"pairs of games in which {first} had 0, 1/2, 1, 3/2, 2 points: "
+            f"{' '.join(map(str, self.counts))}",
+        ]
+        if self.caveat is not None:
+            lines.append(f"warning: {self.caveat}")
+        return "\n".join(lines)
+
+    def _sentence(self, first: str, second: str, is_over: bool) -> str:
+        test = self.test
+        if self.verdict is Verdict.ACCEPTED:
+            return (
+                f"{first} is stronger than {second}: H1 ({test.elo1:+g} Elo) rather than H0 "
+                f"({test.elo0:+g})"
+            )
+        if self.verdict is Verdict.REJECTED:
+            return (
+                f"{first} is not stronger than {second}: H0 ({test.elo0:+g} Elo) rather than H1 "
+                f"({test.elo1:+g})"
+            )
+        if self.is_fruitless:
+            return f"no verdict: the last {MOST_REPEATS} pairs of games repeat earlier ones"
+        games = self.games + 2 * self.repeated
+        return f"no verdict {'within' if is_over else 'yet after'} {games:,} games"
 
 
 def log_likelihood(counts: np.ndarray, means: np.ndarray) -> np.ndarray:

@@ -3,21 +3,23 @@
 Ratings are those of `ludarium.training.evaluation.bradley_terry`, which has draws and the first
 player's advantage. They take games as independent. The two games of a pair share an opening, and
 all pairings have the same openings; that makes ratings more alike from one tournament to the next,
-so intervals are rather too wide, unless agents repeat their games, which `Standings.caveat` says.
+so intervals are rather too wide, unless agents repeat their games, which `Results.caveat` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ludarium.training.evaluation import BradleyTerry, Rating, Score, Tally
+from ludarium.training.table import text_table
 
-from .folder import FinishedGame
+from .results import Results
 
-_TOLERATED = 0.05  # share of games that may repeat another one by chance
+_WIDEST = 12  # agents in a cross-table; with more, only their ratings are shown
+_FIRST = 7  # column of the cross-table
 
 
 @dataclass(frozen=True)
@@ -34,53 +36,43 @@ class Standing:
     rating: Rating
     tally: Tally
 
-    @property
-    def score(self) -> float:
-        """Points per game."""
-        return self.tally.score
-
 
 class Standings:
     """How a tournament stands, finished or not.
 
     Args:
-        games: all of them, in any order.
-        anchor: Elo points of an agent that are taken as known; without one, the mean of all
-            ratings is 0.
+        results: of the games.
+        anchors: Elo points of agents that are taken as known; without any, the mean of all ratings
+            is 0.
 
     Attributes:
-        games: how many.
+        results: of the games.
         agents: from the strongest to the weakest; those without games are missing.
-        mean_plies: mean length of a game, the opening included.
-        distinct_games: how many games differ from all others of the same players and seats.
 
     Raises:
-        ValueError: there are no games, or the anchor has none, or no chain of games leads from one
+        ValueError: there are no games, or an anchor has none, or no chain of games leads from one
             agent to another.
     """
 
-    def __init__(
-        self, games: Iterable[FinishedGame], anchor: Mapping[str, float] | None = None
-    ) -> None:
-        games = sorted(games, key=lambda game: (game.first, game.second, game.number))
-        self._seats: dict[tuple[str, str], list[int]] = {}  # wins, draws, losses of player_0
-        plies = 0
-        starts = set()
-        for game in games:
-            tally = self._seats.setdefault((game.player_0, game.player_1), [0, 0, 0])
-            tally[1 - game.result] += 1
-            plies += game.plies
-            starts.add((game.player_0, game.player_1, game.digest))
-        self.games = len(games)
-        scores = [Score(*pair, *tally) for pair, tally in self._seats.items()]
-        for name in anchor or {}:
-            if not any(name in pair for pair in self._seats):
+    def __init__(self, results: Results, anchors: Mapping[str, float] | None = None) -> None:
+        self.results = results
+        seats = [
+            (one, other, results.as_player_0(one, other))
+            for pairing in results.pairings
+            for one, other in (pairing, pairing[::-1])
+        ]
+        scores = [
+            Score(one, other, tally.wins, tally.draws, tally.losses)
+            for one, other, tally in seats
+            if tally.games
+        ]
+        met = {name for pairing in results.pairings for name in pairing}
+        for name in anchors or {}:
+            if name not in met:
                 raise ValueError(f"agent {name} cannot be the anchor: it has no games")
-        self._model = BradleyTerry(scores, anchor)
-        self.mean_plies = plies / self.games
-        self.distinct_games = len(starts)
+        self._model = BradleyTerry(scores, anchors)
         standings = [
-            Standing(name, self._model.rating(name), self._tally_of(name))
+            Standing(name, self._model.rating(name), results.of_agent(name))
             for name in self._model.names
         ]
         self.agents = sorted(standings, key=lambda each: (-each.rating.elo, each.name))
@@ -90,43 +82,18 @@ class Standings:
         """What moving first is worth, in Elo points."""
         return self._model.advantage()
 
-    @property
-    def first_player(self) -> Tally:
-        """Results of player_0 in all games."""
-        return sum((Tally(*tally) for tally in self._seats.values()), Tally())
-
-    @property
-    def caveat(self) -> str | None:
-        """Why intervals are narrower than they should be, in words; ``None`` if they are not."""
-        repeated = self.games - self.distinct_games
-        if repeated <= _TOLERATED * self.games:
-            return None
-        return (
-            f"{repeated} of {self.games} games repeat another one move for "
-            "move, so intervals are narrower than they should be; longer openings "
-            "(--opening-plies 4) help"
-        )
-
-    def between(self, one: str, other: str) -> Tally:
-        """Results of ``one`` against ``other``, in both seats."""
-        return self.as_player_0(one, other) + _turned(self.as_player_0(other, one))
-
-    def as_player_0(self, one: str, other: str) -> Tally:
-        """Results of ``one`` as player_0 against ``other``."""
-        return Tally(*self._seats.get((one, other), (0, 0, 0)))
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
-        names = [each.name for each in self.agents]
-        first = self.first_player
+        names, results = [each.name for each in self.agents], self.results
+        first = results.first_player
         return {
-            "games": self.games,
-            "distinct_games": self.distinct_games,
-            "mean_plies": self.mean_plies,
+            "games": len(results),
+            "distinct_games": results.distinct,
+            "mean_plies": results.mean_plies,
             "draws": first.draws,
             "draw_parameter_nu": self._model.nu,
             "first_player": {
-                **_counts(first),
+                **first.to_dict(),
                 "score": first.score,
                 "score_interval_95": list(first.interval),
                 **_elo(self.advantage, "advantage_elo"),
@@ -136,8 +103,8 @@ class Standings:
                     "name": each.name,
                     **_elo(each.rating, "elo"),
                     "games": each.tally.games,
-                    **_counts(each.tally),
-                    "score": each.score,
+                    **each.tally.to_dict(),
+                    "score": each.tally.score,
                 }
                 for each in self.agents
             ],
@@ -146,36 +113,64 @@ class Standings:
                     "first": one,
                     "second": other,
                     "games": tally.games,
-                    **_counts(tally),
+                    **tally.to_dict(),
                     "score": tally.score,
                     "score_interval_95": list(tally.interval),
-                    "as_player_0": _counts(self.as_player_0(one, other)),
-                    "as_player_1": _counts(_turned(self.as_player_0(other, one))),
+                    "as_player_0": results.as_player_0(one, other).to_dict(),
+                    "as_player_1": results.as_player_0(other, one).reversed.to_dict(),
                 }
                 for place, one in enumerate(names)
                 for other in names[place + 1 :]
-                if (tally := self.between(one, other)).games
+                if (tally := results.between(one, other)).games
             ],
-            "caveat": self.caveat,
+            "caveat": results.caveat,
         }
 
-    def _tally_of(self, name: str) -> Tally:
-        total = Tally()
-        for (first, second), tally in self._seats.items():
-            if name == first:
-                total += Tally(*tally)
-            elif name == second:
-                total += _turned(Tally(*tally))
-        return total
+    def text(self, terminal: bool | None = None) -> str:
+        """Ratings and cross-table: percent of the points against the agent of each rank.
+
+        Args:
+            terminal: draw it for a terminal; ``False`` gives plain text. Default: whether standard
+                output is a terminal.
+        """
+        crossed = self.agents if len(self.agents) <= _WIDEST else []
+        header = ["", "agent", "Elo", "95 %", "games", "w-d-l", "score"]
+        header += [str(place) for place, _ in enumerate(crossed, 1)]
+        rows = []
+        for place, agent in enumerate(self.agents, 1):
+            rating, tally = agent.rating, agent.tally
+            row = [
+                str(place),
+                agent.name,
+                f"{rating.elo:.0f}",
+                f"{rating.low:.0f}..{rating.high:.0f}",
+                str(tally.games),
+                f"{tally.wins}-{tally.draws}-{tally.losses}",
+                f"{tally.score:.1%}",
+            ]
+            row += [_percent(self.results.between(agent.name, other.name)) for other in crossed]
+            if crossed:
+                row[_FIRST + place - 1] = "-"
+            rows.append(row)
+        table = text_table(header, rows, left=[1], names=2, terminal=terminal)
+        return "\n".join([table, "", *self._remarks()])
+
+    def _remarks(self) -> list[str]:
+        first, advantage = self.results.first_player, self.advantage
+        lines = [
+            f"player_0, who moves first: {first.wins}-{first.draws}-{first.losses}, "
+            f"{first.score:.1%}; an advantage of {advantage.elo:+.0f} Elo "
+            f"({advantage.low:+.0f}..{advantage.high:+.0f})",
+            f"{first.games} games, {first.draws} drawn ({first.draws / first.games:.1%}), "
+            f"{self.results.mean_plies:.1f} plies on average",
+        ]
+        if self.results.caveat is not None:
+            lines.append(f"warning: {self.results.caveat}")
+        return lines
 
 
-def _turned(tally: Tally) -> Tally:
-    """The same games in the view of the other player."""
-    return Tally(tally.losses, tally.draws, tally.wins)
-
-
-def _counts(tally: Tally) -> dict[str, int]:
-    return {"wins": tally.wins, "draws": tally.draws, "losses": tally.losses}
+def _percent(tally: Tally) -> str:
+    return f"{100 * tally.score:.0f}" if tally.games else ""
 
 
 def _elo(rating: Rating, key: str) -> dict[str, Any]:

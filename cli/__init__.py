@@ -9,9 +9,10 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NoReturn
 
 from .interrupt import STOPPED, leave
+from .result import Result, show
 
 #: In the order of the help; each is a module of this package.
 _COMMANDS = (
@@ -44,7 +45,7 @@ Train and measure
   ludarium tune corso --search learner.batch=256,512,1024   search for a better configuration
   ludarium evaluate runs/corso          measure it against baselines
   ludarium evaluate runs/corso --against corso    ... and against the shipped agent
-  ludarium tournament corso random uct:100 corso:16 corso    everyone against everyone, rated
+  ludarium tournament random uct:100 corso:16 corso    everyone against everyone, rated
   ludarium compare corso:128 corso:64   is it stronger? as few games as it takes
   ludarium levels corso --show          opponents from weak to strong, and how they were measured
   ludarium export runs/corso            write its network as ONNX, for other programs
@@ -87,14 +88,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return STOPPED
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are those of commands: a line, and the exit status 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """See `argparse.ArgumentParser.error`."""
+        raise ValueError(f"{message} (see {self.prog} --help)")
+
+
 def _run(arguments: Sequence[str]) -> int:
     """Run a command, or raise why not."""
     from .modules import take_modules  # here, where Ctrl-C is waited for: it imports a second long
 
     others = take_modules(arguments)  # first: commands name the games in their help
     given = command_line(others[:1]).parse_args(others)
-    status: int = given.run(given)
-    return status
+    result: Result | int = given.run(given)
+    return result if isinstance(result, int) else show(result, given.json)
 
 
 def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -109,7 +118,7 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
     """
     from .modules import describe_modules
 
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="ludarium",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -31,14 +31,15 @@ from ludarium.training.agents import Agent, make_agent
 from ludarium.training.table import text_table
 
 from .common import (
+    add_game,
     add_json,
     add_options,
     game_and_agent,
-    print_json,
     read_options,
 )
 from .progress import progress
-from .resources import read_count
+from .resources import add_seed, output_file, read_count
+from .result import Result
 
 _FEW = f"{100 * FEW:.0f} %"
 
@@ -73,7 +74,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "checkpoint", metavar="CHECKPOINT", help="a checkpoint, a run's folder, or a game's name"
+        "agent", metavar="AGENT", help="whose moves are compared; values need a trained one"
     )
     parser.add_argument(
         "--test",
@@ -81,7 +82,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="the hard positions that come along for the game, or those of a file, in place of "
         "new ones",
     )
-    parser.add_argument("--positions", type=int, help="how many (default 500)")
+    parser.add_argument("--positions", type=read_count, metavar="N", help="how many (default 500)")
     parser.add_argument(
         "--by",
         metavar="AGENT",
@@ -120,9 +121,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="N",
         help=f"positions to search for each position (default {LIMIT:,}); more go farther back",
     )
-    parser.add_argument("--seed", type=int, help="seed of the positions (default 1)")
-    parser.add_argument("--save", metavar="FILE", help="write the positions to a file")
-    parser.add_argument("--game", help="the game, for an agent that is not a checkpoint")
+    add_seed(parser, "of the positions (default 1)", None)
+    parser.add_argument(
+        "--save", type=output_file(), metavar="FILE", help="write the positions to a file"
+    )
+    add_game(parser)
     add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -135,14 +138,14 @@ def _read_simulations(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Make or read the test positions, ask the agent, print the results."""
+def run(given: argparse.Namespace) -> Result:
+    """Make or read the test positions, and ask the agent."""
     from ludarium.training.agents.network import NetworkAgent
 
     agents: list[Agent] = []
     for simulations in given.simulations:
         game, agent = game_and_agent(
-            given.checkpoint, read_options(given.option), simulations, given.game
+            given.agent, read_options(given.option), simulations, given.game
         )
         if agent.name not in [other.name for other in agents]:
             agents.append(agent)
@@ -164,24 +167,21 @@ def run(given: argparse.Namespace) -> int:
     }
     found = {name: _accuracies(actions, test) for name, actions in chosen.items()}
     lost = {name: _losses(actions, test) for name, actions in chosen.items()}
-    if given.json:
-        print_json(_as_data(test, found, lost, errors, calibration))
-        return 0
     made = test.made
     kind = "" if made["positions"] == "all" else f" ({made['positions']})"
     plies = test.states["ply"]
-    print(
+    parts = [
         f"{len(test)} positions{kind} of {game} from games of {made['games_of']}, "
-        f"plies {plies.min()} to {plies.max()}"
-    )
-    _print_accuracies(found)
+        f"plies {plies.min()} to {plies.max()}",
+        _accuracy_table(found),
+    ]
     if errors:
-        _print_errors(errors)
+        parts.append(_error_table(errors))
     if test.leads is not None:
-        _print_losses(lost)
+        parts.append(_loss_table(lost))
     if calibration is not None:
-        _print_calibration(calibration)
-    return 0
+        parts.append(_calibration_text(calibration))
+    return Result(_as_data(test, found, lost, errors, calibration), "\n\n".join(parts))
 
 
 def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -258,12 +258,12 @@ _PARTS = {
 }
 
 
-def _print_accuracies(found: dict[str, dict[str, Accuracy]]) -> None:
+def _accuracy_table(found: dict[str, dict[str, Accuracy]]) -> str:
     rows = [
         [title, *(_cell(parts[key]) for parts in found.values())] for key, title in _PARTS.items()
     ]
     header = ["moves that keep the value (95 % interval)", *found]
-    print(f"\n{text_table(header, [row for row in rows if any(row[1:])])}")
+    return text_table(header, [row for row in rows if any(row[1:])])
 
 
 def _cell(part: Accuracy) -> str:
@@ -273,22 +273,22 @@ def _cell(part: Accuracy) -> str:
     return f"{part.kept}/{part.positions} {100 * part.share:.1f} % ({low:.1f}-{high:.1f})"
 
 
-def _print_errors(errors: dict[str, MeanLoss]) -> None:
+def _error_table(errors: dict[str, MeanLoss]) -> str:
     header = ["mean absolute error of the value (95 % interval)", *errors]
     row = [_PARTS["all"], *(f"{part.mean:.3f} +- {part.error:.3f}" for part in errors.values())]
-    print(f"\n{text_table(header, [row])}")
+    return text_table(header, [row])
 
 
-def _print_losses(lost: dict[str, dict[str, MeanLoss]]) -> None:
+def _loss_table(lost: dict[str, dict[str, MeanLoss]]) -> str:
     rows = [
         [title, *(f"{parts[key].mean:.3f} +- {parts[key].error:.3f}" for parts in lost.values())]
         for key, title in (("all", "all positions"), ("kept", "where the move keeps the value"))
     ]
     header = ["points lost a move, against exact play (95 % interval)", *lost]
-    print(f"\n{text_table(header, rows)}")
+    return text_table(header, rows)
 
 
-def _print_calibration(calibration: Calibration) -> None:
+def _calibration_text(calibration: Calibration) -> str:
     rows = [
         [
             f"{part.low:.1f} to {part.high:.1f}",
@@ -298,8 +298,8 @@ def _print_calibration(calibration: Calibration) -> None:
         ]
         for part in calibration.bins
     ]
-    print(
-        f"\nthe network's values: mean error {calibration.error:.3f}, calibration error "
+    return (
+        f"the network's values: mean error {calibration.error:.3f}, calibration error "
         f"{calibration.calibration_error:.3f}, right side of won and lost positions "
         f"{100 * calibration.correct_side:.1f} %\n"
         f"{text_table(['estimates', 'positions', 'mean', 'exact'], rows, left=())}"

@@ -18,9 +18,13 @@ from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
 from ludarium.training.networks import learnt_values
 from ludarium.training.table import text_table
 
-from .common import add_json, options_as_text, print_json
+from .common import (
+    add_json,
+    options_as_text,
+)
 from .games import play_command
 from .modules import program
+from .result import Result
 
 _DESCRIPTION = """\
 List the names that every AGENT argument accepts, and the shipped agents with their levels.
@@ -45,8 +49,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Print the list."""
+def run(given: argparse.Namespace) -> Result:
+    """The list."""
     names = list(GAMES) if given.game is None else [find_game(given.game).name]
     forms = [(kind.usage, kind.help) for kind in agent_kinds().values()] + [*FORMS_WITHOUT_KIND]
     trained = [
@@ -55,37 +59,32 @@ def run(given: argparse.Namespace) -> int:
         for found in (telling_options(name), agents_of_many(name))
         for path, options in found.items()
     ]
-    if given.json:
-        print_json(
-            {
-                "names": [{"usage": usage, "help": help_line} for usage, help_line in forms],
-                "trained": trained,
-            }
-        )
-        return 0
-    print(text_table(None, forms, left=(0, 1)))
-    print("\nshipped agents:")
+    data = {
+        "names": [{"usage": usage, "help": help_line} for usage, help_line in forms],
+        "trained": trained,
+    }
+    lines = [text_table(None, forms, left=(0, 1)), "", "shipped agents:"]
     for agent in trained:
         values = "; ".join(
             f"{name} {', '.join(map(str, learnt))}" for name, learnt in agent["learnt"].items()
         )
-        many = f"      one network for other options too; it learnt {values}\n" if values else ""
-        print(
-            f"  {agent['command']}\n"
-            f"{many}"
+        lines.append(f"  {agent['command']}")
+        if values:
+            lines.append(f"      one network for other options too; it learnt {values}")
+        lines.append(
             f"      network {'x'.join(map(str, agent['network'].values()))}, "
             f"{agent['bytes'] / 1e6:.1f} MB, {agent['step']:,} steps of learning, "
             f"{agent['simulations']} simulations for each move by default"
         )
         if agent["levels"]:
             board = options_as_text(agent["level_options"])
-            print(
+            lines.append(
                 f"      {' '.join(['opponents', *board])} level:1 to level:{agent['levels']}, "
                 f"{', '.join(f'level:{word}' for word in WORDS)}, level:auto"
             )
     if not trained:
-        print(f"  none; make one: {program()} train {given.game}")
-    return 0
+        lines.append(f"  none; make one: {program()} train {given.game}")
+    return Result(data, "\n".join(lines))
 
 
 def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:

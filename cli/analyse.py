@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ludarium.analysis.games import GameAnalysis, analyse_game
 from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
-from ludarium.analysis.value_graph import check_picture_path, picture_of
+from ludarium.analysis.value_graph import FORMATS, picture_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
@@ -27,14 +27,13 @@ from .common import (
     add_json,
     add_options,
     game_and_agent,
-    print_json,
     read_options,
     read_record,
-    warn,
 )
 from .interrupt import stop_on_ctrl_c
 from .progress import progress
-from .resources import read_count
+from .resources import output_file, read_count
+from .result import Result, warn
 from .terminal import why_untrained
 from .thoughts import effort, headline, moves_table
 
@@ -95,6 +94,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--seconds", type=_read_seconds, metavar="S", help="to think, at most")
     parser.add_argument(
         "--picture",
+        type=output_file(*FORMATS),
         metavar="FILE",
         help="with --record: draw the values of the game, as .svg or .png",
     )
@@ -103,8 +103,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Think and print; exit status 130 after Ctrl-C."""
+def run(given: argparse.Namespace) -> Result:
+    """Think; exit status 130 after Ctrl-C."""
     if given.record is not None:
         return _run_game(given)
     if given.picture is not None:
@@ -124,22 +124,16 @@ def run(given: argparse.Namespace) -> int:
         print(position.board_text(), flush=True)
     with stop_on_ctrl_c() as stop, _shown(who, given.json) as show:
         analysis = thinker.think(*_effort(given, _SIMULATIONS), stop, show, _REFRESH)
-    if given.json:
-        print_json(
-            {
-                "game": game.name,
-                "options": dict(game.options),
-                "seed": given.seed,
-                "played": moves,
-                **analysis.as_json(),
-                "stopped": stop.is_set,
-            }
-        )
-    else:
-        print("\n".join([headline(analysis, who), moves_table(analysis)]))
-        if effort(analysis):
-            print(effort(analysis))
-    return 130 if stop.is_set else 0
+    data = {
+        "game": game.name,
+        "options": dict(game.options),
+        "seed": given.seed,
+        "played": moves,
+        **analysis.as_json(),
+        "stopped": stop.is_set,
+    }
+    lines = [headline(analysis, who), moves_table(analysis), effort(analysis)]
+    return Result(data, "\n".join(filter(None, lines)), 130 if stop.is_set else 0)
 
 
 def choose_game_and_agent(
@@ -192,10 +186,9 @@ def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], Non
 # A whole game.
 
 
-def _run_game(given: argparse.Namespace) -> int:
+def _run_game(given: argparse.Namespace) -> Result:
     if given.moves:
         raise ValueError("--record is a whole game: leave out --moves")
-    picture = None if given.picture is None else check_picture_path(given.picture)
     game, seed, actions, _ = read_record(
         given.record, given.game, read_options(given.option), given.seed
     )
@@ -209,21 +202,18 @@ def _run_game(given: argparse.Namespace) -> int:
             *_effort(given, _SIMULATIONS_OF_A_MOVE),
             task,
         )
-    if picture is not None:
-        write_file(picture, picture_of(analysis, picture.suffix))
-    if given.json:
-        print_json({"record": given.record, "seed": seed, **analysis.as_json()})
-    else:
-        print("\n".join(_game_lines(analysis)))
-        if picture is not None:
-            print(f"wrote {picture}")
+    if given.picture is not None:
+        write_file(given.picture, picture_of(analysis, given.picture.suffix))
     if not analysis.is_complete:
         print(
             f"ludarium: stopped after {len(analysis.moves)} of {len(actions)} moves",
             file=sys.stderr,
         )
-        return 130
-    return 0
+    lines = _game_lines(analysis)
+    if given.picture is not None:
+        lines.append(f"wrote {given.picture}")
+    data = {"record": given.record, "seed": seed, **analysis.as_json()}
+    return Result(data, "\n".join(lines), 0 if analysis.is_complete else 130)
 
 
 def _game_lines(analysis: GameAnalysis) -> list[str]:

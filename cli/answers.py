@@ -22,9 +22,13 @@ def answers_as_json(position: Position, answers: dict[int, Answer]) -> dict[str,
     }
 
 
-def print_answers(position: Position, answers: dict[int, Answer]) -> None:
+def answers_as_text(position: Position, answers: dict[int, Answer]) -> str:
     """The same for people."""
-    print(position.board_text())
-    print(f"for player_{position.mover}, to move: {Answer.best(answers.values())}")
     rows = [[position.action_to_text(action), str(each)] for action, each in answers.items()]
-    print(text_table(None, rows, left=(0, 1)))
+    return "\n".join(
+        [
+            position.board_text(),
+            f"for player_{position.mover}, to move: {Answer.best(answers.values())}",
+            text_table(None, rows, left=(0, 1)),
+        ]
+    )

@@ -17,7 +17,12 @@ from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.table import text_table
 
-from .common import add_json, add_options, print_json, read_options
+from .common import (
+    add_json,
+    add_options,
+    read_options,
+)
+from .result import Result
 from .train import choose_config
 
 if TYPE_CHECKING:
@@ -70,8 +75,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Measure and print."""
+def run(given: argparse.Namespace) -> Result:
+    """Measure."""
     if given.seconds <= 0:
         raise ValueError(f"--seconds is a positive number, not {given.seconds}")
     from ludarium.models import load_checkpoint
@@ -95,13 +100,11 @@ def run(given: argparse.Namespace) -> int:
         game = make_stored_game(name, trained_on, **(given_options | chosen))
         trained = None if checkpoint is None else fitted(checkpoint, game, given.agent)
         results.append(measure(game, config, given.seconds, trained))
-    if given.json:
-        print_json(results)
-        return 0
+    lines = []
     for result in results:
         network = "x".join(map(str, result["network"].values()))
         size = f"{network} {result['backend']} on {result['device']}"
-        print(f"{result['game']} {result['options']}")
+        lines.append(f"{result['game']} {result['options']}")
         rows = [
             ["random plies/s", f"{result['random_plies_per_second']:,.0f}", "one core"],
             [
@@ -128,8 +131,8 @@ def run(given: argparse.Namespace) -> int:
                 "policy",
             ],
         ]
-        print(text_table(None, rows, left=(0, 2)))
-    return 0
+        lines.append(text_table(None, rows, left=(0, 2)))
+    return Result(results, "\n".join(lines))
 
 
 def measure(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,11 +36,6 @@ chosen strength. endgame:AGENT also searches late positions to the end of the ga
 exported network, python:MODULE:OBJECT your own function or torch module; see `ludarium agents`."""
 
 
-def warn(text: str) -> None:
-    """Print a warning to standard error."""
-    print(f"ludarium: warning: {text}", file=sys.stderr)
-
-
 def add_folder(parser: argparse.ArgumentParser, about: str) -> None:
     """Add ``--folder``, whose name is not empty: that would be the current folder."""
     parser.add_argument("--folder", type=_folder, metavar="DIR", help=about)
@@ -53,13 +47,9 @@ def _folder(name: str) -> str:
     return name
 
 
-def add_opening_plies(parser: argparse.ArgumentParser) -> None:
-    """Add ``--opening-plies``, for commands that play matches."""
-    parser.add_argument(
-        "--opening-plies",
-        type=int,
-        help="random plies at the start of each game; default: 0 to 3, varied",
-    )
+def add_game(parser: argparse.ArgumentParser) -> None:
+    """Add ``--game``, for commands that take agents."""
+    parser.add_argument("--game", help="the game, for agents that are not trained")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -125,12 +115,6 @@ def read_record(
             f"{file} is a game of {game}: a record has its own options, leave out --option"
         )
     return game, seed, actions, record
-
-
-def print_json(data: Any) -> None:
-    """Print results as JSON."""
-    json.dump(data, sys.stdout, indent=2)
-    print()
 
 
 def game_and_agent(

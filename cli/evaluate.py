@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ludarium.arena.entrants import check_names
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS
@@ -11,15 +12,16 @@ from ludarium.training.evaluation import play_match, table
 
 from .common import (
     AGENTS_HELP,
+    add_game,
     add_json,
-    add_opening_plies,
     add_options,
     game_and_agent,
-    print_json,
     read_options,
-    warn,
 )
+from .matches import add_games, add_opening_plies
 from .progress import progress
+from .resources import add_seed, read_count
+from .result import Result
 
 _WITHOUT_SCORE = ["random", "uct:1000"]
 _DEFAULT_OPPONENTS = ["random", "greedy", "uct:1000", "alphabeta:4"]
@@ -45,36 +47,36 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "agent", metavar="AGENT", help="whom to measure; one that is not trained needs --game"
-    )
+    parser.add_argument("agent", metavar="AGENT", help="whom to measure")
     parser.add_argument(
         "--against",
         action="append",
         metavar="AGENT",
         help=f"an opponent (may be repeated); default: {', '.join(_DEFAULT_OPPONENTS)}",
     )
-    parser.add_argument("--games", type=int, default=200, help="games of each match (default 200)")
+    add_games(parser, "of each match (default 200)", 200)
     parser.add_argument(
         "--simulations",
-        type=int,
+        type=read_count,
         default=DEFAULT_SIMULATIONS,
+        metavar="N",
         help="of a trained AGENT whose name does not say, for each move "
         f"(default {DEFAULT_SIMULATIONS})",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of openings and agents (default 1)")
+    add_seed(parser, "of openings and agents (default 1)")
     add_opening_plies(parser)
-    parser.add_argument("--game", help="the game, for an AGENT that is not trained")
+    add_game(parser)
     add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Play the matches and print the table."""
-    game, agent = game_and_agent(
-        given.agent, read_options(given.option), given.simulations, given.game
-    )
+def run(given: argparse.Namespace) -> Result:
+    """Play the matches."""
+    if given.against:
+        check_names([given.agent, *given.against])
+    options = read_options(given.option)
+    game, agent = game_and_agent(given.agent, options, given.simulations, given.game)
     opponents = [make_agent(spec, game) for spec in given.against or _usual_opponents(game)]
     matches = []
     with progress() as task:
@@ -83,14 +85,15 @@ def run(given: argparse.Namespace) -> int:
             plies = given.opening_plies
             games = play_match(game, agent, opponent, given.games, given.seed, plies, task)
             matches.append(games)
-    if given.json:
-        print_json([{**games.to_dict(), "seed": given.seed} for games in matches])
-        for games in matches:
-            if games.repeats_one_pair:
-                warn(f"{agent.name} against {games.players[1]}: {games.caveat}")
-    else:
-        print(table(matches))
-    return 0
+    return Result(
+        [{**games.to_dict(), "seed": given.seed} for games in matches],
+        table(matches),
+        caveats=[
+            f"{agent.name} against {games.players[1]}: {games.caveat}"
+            for games in matches
+            if games.caveat is not None
+        ],
+    )
 
 
 def _usual_opponents(game: Game) -> list[str]:

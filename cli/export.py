@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
-
 from ludarium.envs.engine.description import describe_game
 from ludarium.training.agents.checkpoints import ShippedAgent
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
 from ludarium.training.table import text_table
 
-from .common import add_json, add_options, print_json, read_options
+from .common import (
+    add_json,
+    add_options,
+    read_options,
+)
+from .progress import progress
+from .resources import add_seed, output_file, read_count
+from .result import Result
 
 _DESCRIPTION = """\
 Write a checkpoint's network for programs that have neither this package nor PyTorch. The
@@ -41,18 +45,24 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--output",
         metavar="FILE",
-        type=Path,
+        type=output_file(),
         help="default: beside the checkpoint; for a game's name, in the current folder",
     )
-    parser.add_argument("--positions", type=int, default=1024, help="to compare on (default 1024)")
-    parser.add_argument("--seed", type=int, default=1, help="of these positions (default 1)")
+    parser.add_argument(
+        "--positions",
+        type=read_count,
+        default=1024,
+        metavar="N",
+        help="to compare on (default 1024)",
+    )
+    add_seed(parser, "of these positions (default 1)")
     add_options(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Write the file and print its largest difference from the network."""
+def run(given: argparse.Namespace) -> Result:
+    """Write the file and return its largest difference from the network."""
     if given.positions < 1:
         raise ValueError(f"--positions is a positive number, not {given.positions}")
     from ludarium.models import load_checkpoint
@@ -67,7 +77,8 @@ def run(given: argparse.Namespace) -> int:
     checkpoint = fitted(checkpoint, game, str(source))
     beside = Path(source.name) if isinstance(agent, ShippedAgent) else source
     path = given.output or beside.with_suffix(SUFFIX)
-    with Console(stderr=True).status(Text(f"writing and checking {path}")):
+    with progress() as task:
+        task.begin(f"writing and checking {path}")
         differences = export_checkpoint(
             checkpoint,
             describe_game(game),
@@ -75,19 +86,17 @@ def run(given: argparse.Namespace) -> int:
             random_observations(game, given.positions, given.seed, canonical=False),
         )
     size = path.stat().st_size
-    if given.json:
-        print_json(
-            {
-                "file": str(path),
-                "bytes": size,
-                "positions": given.positions,
-                "differences": differences,
-                "tolerance": TOLERANCE,
-            }
-        )
-        return 0
-    print(f"{path}  {size / 1e6:.1f} MB, {game}, step {checkpoint.step:,}")
-    print(f"greatest difference from the network on {given.positions:,} random positions:")
+    data = {
+        "file": str(path),
+        "bytes": size,
+        "positions": given.positions,
+        "differences": differences,
+        "tolerance": TOLERANCE,
+    }
     rows = [[name, f"{difference:.1e}"] for name, difference in differences.items()]
-    print(text_table(None, rows))
-    return 0
+    lines = [
+        f"{path}  {size / 1e6:.1f} MB, {game}, step {checkpoint.step:,}",
+        f"greatest difference from the network on {given.positions:,} random positions:",
+        text_table(None, rows),
+    ]
+    return Result(data, "\n".join(lines))

@@ -6,13 +6,14 @@ import argparse
 import shlex
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents.checkpoints import agents_of_many, telling_options
 
-from .common import add_json, options_as_text, print_json
+from .common import (
+    add_json,
+    options_as_text,
+)
+from .result import Result
 
 _DESCRIPTION = """\
 List the games with their options, and the commands that play against the trained agents.
@@ -34,52 +35,47 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Print the list."""
-    if given.json:
-        print_json(
-            [
+def run(given: argparse.Namespace) -> Result:
+    """The list."""
+    data = [
+        {
+            "name": game.name,
+            "version": game.version,
+            "title": game.title,
+            "summary": game.summary,
+            "credit": game.credit,
+            "trained_agents": [
+                {"options": options, "command": play_command(game.name, options)}
+                for found in (telling_options(game.name), agents_of_many(game.name))
+                for options in found.values()
+            ],
+            "options": [
                 {
-                    "name": game.name,
-                    "version": game.version,
-                    "title": game.title,
-                    "summary": game.summary,
-                    "credit": game.credit,
-                    "trained_agents": [
-                        {"options": options, "command": play_command(game.name, options)}
-                        for found in (telling_options(game.name), agents_of_many(game.name))
-                        for options in found.values()
-                    ],
-                    "options": [
-                        {
-                            "name": option.name,
-                            "default": option.default,
-                            "accepted": option.describe(),
-                            "help": option.help,
-                        }
-                        for option in game.option_list
-                    ],
+                    "name": option.name,
+                    "default": option.default,
+                    "accepted": option.describe(),
+                    "help": option.help,
                 }
-                for game in GAMES.values()
-            ]
-        )
-        return 0
-    console = Console(highlight=False, markup=False, emoji=False)
+                for option in game.option_list
+            ],
+        }
+        for game in GAMES.values()
+    ]
+    lines = []
     for game in GAMES.values():
-        console.print(Text.assemble((game.name, "bold"), f"  {game.title} ({game.credit})"))
-        console.print(f"    {game.summary}")
-        for option in game.option_list:
-            console.print(
-                f"    --option {option.name}={option.default}  {option.help}; {option.describe()}",
-                soft_wrap=True,
-            )
-        for options in telling_options(game.name).values():
-            console.print(f"    trained agent: {play_command(game.name, options)}", soft_wrap=True)
-        for options in agents_of_many(game.name).values():
-            console.print(
-                f"    one for other options too: {play_command(game.name, options)}", soft_wrap=True
-            )
-    return 0
+        lines += [f"{game.name}  {game.title} ({game.credit})", f"    {game.summary}"]
+        lines += [
+            f"    --option {option.name}={option.default}  {option.help}; {option.describe()}"
+            for option in game.option_list
+        ]
+        for told, found in (
+            ("trained agent", telling_options(game.name)),
+            ("one for other options too", agents_of_many(game.name)),
+        ):
+            lines += [
+                f"    {told}: {play_command(game.name, options)}" for options in found.values()
+            ]
+    return Result(data, "\n".join(lines))
 
 
 def play_command(game: str, options: dict[str, Any]) -> str:

@@ -24,8 +24,15 @@ from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.evaluation.statistics import elo_difference
 from ludarium.training.table import text_table
 
-from .common import add_json, add_options, print_json, read_options, warn
+from .common import (
+    add_json,
+    add_options,
+    read_options,
+)
+from .matches import add_games
 from .progress import progress
+from .resources import add_seed, output_file, read_count
+from .result import Result, warn
 
 if TYPE_CHECKING:
     from ludarium.models import Checkpoint
@@ -77,21 +84,23 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--levels",
-        type=int,
+        type=read_count,
         metavar="N",
         help="how many, at even steps (default: as many as steps of 65 %% fit in, at least 8)",
     )
     parser.add_argument(
-        "--simulations", type=int, default=256, help="of the strongest level (default 256)"
+        "--simulations",
+        type=read_count,
+        default=256,
+        metavar="N",
+        help="of the strongest level (default 256)",
     )
-    parser.add_argument(
-        "--games", type=int, default=200, help="of each match of two neighbours (default 200)"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="of all games (default 1)")
+    add_games(parser, "of each match of two neighbours (default 200)", 200)
+    add_seed(parser, "of all games (default 1)")
     parser.add_argument(
         "--output",
         metavar="FILE",
-        type=Path,
+        type=output_file(),
         help="where to write the ladder (default: such as corso.levels.json, in this folder)",
     )
     parser.add_argument(
@@ -104,7 +113,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(given: argparse.Namespace) -> Result:
     """Measure or show a ladder."""
     name, options = find_game(given.game).name, read_options(given.option)
     factory: TrainedAgent = (
@@ -124,22 +133,17 @@ def run(given: argparse.Namespace) -> int:
     if digest_of(path) != ladder.agent:
         raise ValueError(f"the levels were measured with another agent than {path}: give --agent")
     checked = _check(game, path, ladder, given) if given.check else None
-    if given.json:
-        print_json(ladder_as_json(ladder, checked))
-        return 0
-    print_ladder(ladder)
+    text = ladder_text(ladder)
     if checked is not None:
-        print(f"\nnew games of neighbours, seed {given.seed}:")
-        print(text_table(_MEETING, list(map(_meeting_row, checked)), left=()))
-    return 0
+        table = text_table(_MEETING, list(map(_meeting_row, checked)), left=())
+        text += f"\n\nnew games of neighbours, seed {given.seed}:\n{table}"
+    return Result(ladder_as_json(ladder, checked), text)
 
 
 def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     from ludarium.arena.calibration import calibrate
 
     output = given.output or Path(ladder_beside(path).name)
-    if output.is_dir():
-        raise ValueError(f"--output {output} is a folder: name a file in it")
     with progress() as task:
         ladder = calibrate(
             game,
@@ -216,13 +220,15 @@ def _meeting_as_json(meeting: Meeting) -> dict[str, Any]:
     }
 
 
-def print_ladder(ladder: Ladder) -> None:
+def ladder_text(ladder: Ladder) -> str:
     """The levels and their matches, for people."""
     options = "".join(
         f" {key}={value}" for key, value in ladder.options.items() if value is not None
     )
-    print(f"{ladder.game}{options}: {len(ladder.levels)} levels, measured on {ladder.date}")
-    print(f"in {ladder.seconds:,.0f} s; Elo points above random play\n")
+    lines = [
+        f"{ladder.game}{options}: {len(ladder.levels)} levels, measured on {ladder.date}",
+        f"in {ladder.seconds:,.0f} s; Elo points above random play\n",
+    ]
     words = {number: word for word, number in ladder.words.items()}
     steps = {each.upper: each for each in ladder.meetings if each.upper == each.lower + 1}
     rows = [
@@ -238,13 +244,15 @@ def print_ladder(ladder: Ladder) -> None:
         for number, level in enumerate(ladder.levels, 1)
     ]
     header = ["level", "", "Elo", "simulations", "temperature", "bound", "score", "95 %", "games"]
-    print(text_table(header, rows, left=[1], names=2))
-    print("scores are those against the level below, of the first against random play")
+    lines.append(text_table(header, rows, left=[1], names=2))
+    lines.append("scores are those against the level below, of the first against random play")
     others = [each for each in ladder.meetings if each.upper != each.lower + 1]
     if others:
         rows = [[*_meeting_row(each), *_elo_row(ladder, each)] for each in others]
-        print("\nagainst the second level below (random play is 0):")
-        print(text_table([*_MEETING, "Elo by all matches", "by this one"], rows, left=()))
+        lines.append("\nagainst the second level below (random play is 0):")
+        header = [*_MEETING, "Elo by all matches", "by this one"]
+        lines.append(text_table(header, rows, left=()))
+    return "\n".join(lines)
 
 
 def _meeting_row(meeting: Meeting) -> list[str]:

@@ -12,10 +12,16 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
 
-from .answers import answers_as_json, print_answers
-from .common import add_json, add_options, print_json, read_options, read_record
+from .answers import answers_as_json, answers_as_text
+from .common import (
+    add_json,
+    add_options,
+    read_options,
+    read_record,
+)
 from .progress import progress
 from .resources import add_threads, read_bytes, read_count
+from .result import Result
 
 _DESCRIPTION = """\
 Print the exact value of a position, and of each legal action, the best first: what it is worth to
@@ -82,8 +88,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Find the values and print them; exit status 1 if some are undecided, 130 after Ctrl-C."""
+def run(given: argparse.Namespace) -> Result:
+    """Find the values; exit status 1 if some are undecided, 130 after Ctrl-C."""
     game, seed, actions = _read_moves(given)
     position, moves = _play(game, seed, actions)
     if position.is_over:
@@ -98,24 +104,19 @@ def run(given: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     undecided = sum(not answer.is_decided for answer in answers.values())
     nodes = sum(answer.nodes for answer in answers.values())
-    if given.json:
-        print_json(
-            {
-                "game": game.name,
-                "options": dict(game.options),
-                "seed": seed,
-                "moves": moves,
-                "source": prober.source,
-                **answers_as_json(position, answers),
-                "undecided": undecided,
-                "stopped": task.stopped,
-                "seconds": round(seconds, 3),
-            }
-        )
-    else:
-        print_answers(position, answers)
-        effort = f", {nodes:,} positions in {seconds:.1f} s" if prober.searches else ""
-        print(f"source: {prober.source}{effort}")
+    data = {
+        "game": game.name,
+        "options": dict(game.options),
+        "seed": seed,
+        "moves": moves,
+        "source": prober.source,
+        **answers_as_json(position, answers),
+        "undecided": undecided,
+        "stopped": task.stopped,
+        "seconds": round(seconds, 3),
+    }
+    effort = f", {nodes:,} positions in {seconds:.1f} s" if prober.searches else ""
+    text = f"{answers_as_text(position, answers)}\nsource: {prober.source}{effort}"
     if undecided:
         print(
             f"ludarium: {undecided} of {len(answers)} actions not decided within {nodes:,} "
@@ -123,9 +124,7 @@ def run(given: argparse.Namespace) -> int:
             f"To decide more: {_advice(prober, given, task.stopped)}.",
             file=sys.stderr,
         )
-    if task.stopped:
-        return 130
-    return 1 if undecided else 0
+    return Result(data, text, 130 if task.stopped else int(undecided > 0))
 
 
 def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:

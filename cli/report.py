@@ -10,8 +10,15 @@ from ludarium.arena.report import Report, ReportSettings, compare_options, make_
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 
-from .common import add_json, add_options, print_json, read_options
+from .common import (
+    add_json,
+    add_options,
+    read_options,
+)
+from .matches import read_games
 from .progress import progress
+from .resources import add_seed, output_file
+from .result import Result
 
 _DESCRIPTION = """\
 Play many games and write one HTML page about the game, for its inventor to read and to post, and
@@ -51,7 +58,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--games",
-        type=int,
+        type=read_games,
+        metavar="N",
         help="games between equals of each strength (default 400, fewer for long games); of random "
         "play ten times, of each step of the ladder half as many",
     )
@@ -59,25 +67,22 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--agent", metavar="AGENT", help="the strongest player (see `ludarium agents`)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of everything drawn (default 1)")
+    add_seed(parser, "of everything drawn (default 1)")
     parser.add_argument(
-        "--output", metavar="FILE.html", help="the page (default: GAME.html in this folder)"
+        "--output",
+        type=output_file(".html", ".htm"),
+        metavar="FILE.html",
+        help="the page (default: GAME.html in this folder)",
     )
     add_json(parser)
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Measure, write both files, print the summary."""
+def run(given: argparse.Namespace) -> Result:
+    """Measure, write both files, return the summary."""
     game = make_game(given.game, **read_options(given.option))
     compared = None if given.compare is None else read_comparison(given.compare)
-    output = Path(given.output or f"{game.name}.html")
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(
-            f"--output is {quoted(str(output))}; name a page, such as {game.name}.html"
-        )
-    if not output.parent.is_dir():
-        raise ValueError(f"there is no folder {quoted(str(output.parent))} to write the report to")
+    output = given.output or Path(f"{game.name}.html")
     chosen = {"games": given.games, "seed": given.seed, "agent": given.agent}
     settings = ReportSettings.quick(**chosen) if given.quick else ReportSettings(**chosen)
     with progress() as task:
@@ -87,12 +92,8 @@ def run(given: argparse.Namespace) -> int:
         else:
             report = compare_options(game, *compared, settings, task)
     figures = report.write(output)
-    if given.json:
-        print_json(report.data)
-        return 0
-    print("\n".join(report.summary))
-    print(f"\nwritten: {output} (the page), {figures} (its figures)")
-    return 0
+    written = f"\nwritten: {output} (the page), {figures} (its figures)"
+    return Result(report.data, "\n".join([*report.summary, written]))
 
 
 def read_comparison(text: str) -> tuple[str, list[Any]]:

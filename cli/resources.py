@@ -1,11 +1,15 @@
-"""Arguments that the solving and probing commands share."""
+"""Arguments that several commands share: numbers, and files to be written."""
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 from ludarium.envs.engine.threads import available_cores
+
+MOST_SEED = 2**64 - 1
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -34,6 +38,44 @@ def read_threads(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of threads: write 1 or more")
     return int(text)
+
+
+def read_number(text: str, low: int, high: int, what: str) -> int:
+    """A whole number within bounds, in digits."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(high))
+    if not is_number or not low <= int(text) <= high:
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is not {what} from {low} to {high:,}")
+    return int(text)
+
+
+def read_seed(text: str) -> int:
+    """A seed of whatever is drawn."""
+    return read_number(text, 0, MOST_SEED, "a seed")
+
+
+def add_seed(parser: argparse.ArgumentParser, about: str, default: int | None = 1) -> None:
+    """Add ``--seed``."""
+    parser.add_argument("--seed", type=read_seed, default=default, metavar="N", help=about)
+
+
+def output_file(*suffixes: str) -> Callable[[str], Path]:
+    """Reads the name of a file to be written: before any work, for its folder must be there.
+
+    Args:
+        suffixes: those that it may have; default: any.
+    """
+
+    def read(text: str) -> Path:
+        path = Path(text)
+        if suffixes and path.suffix.lower() not in suffixes:
+            raise argparse.ArgumentTypeError(f"{text!r} ends in none of {', '.join(suffixes)}")
+        if not text or path.is_dir():
+            raise argparse.ArgumentTypeError(f"{text!r} is a folder: name a file in it")
+        if not path.resolve().parent.is_dir():
+            raise argparse.ArgumentTypeError(f"there is no folder {str(path.resolve().parent)!r}")
+        return path
+
+    return read
 
 
 def add_resources(parser: argparse.ArgumentParser, memory: str) -> None:

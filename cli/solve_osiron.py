@@ -19,9 +19,14 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_game
 from ludarium.training.table import text_table
 
-from .common import add_json, add_options, print_json, read_options
+from .common import (
+    add_json,
+    add_options,
+    read_options,
+)
 from .progress import progress
 from .resources import add_threads
+from .result import print_json
 
 _DESCRIPTION = """\
 Compute what every position of Osiron is worth to its mover - won, lost or drawn, and in how

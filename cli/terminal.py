@@ -34,7 +34,13 @@ from ludarium.training.networks import learnt_options
 from ludarium.training.runs.files import write_file
 from ludarium.training.table import text_table
 
-from .common import FALLBACK, game_and_agent, print_json, read_options, read_record
+from .common import (
+    FALLBACK,
+    game_and_agent,
+    read_options,
+    read_record,
+)
+from .result import print_json
 from .thoughts import headline, moves_table
 
 _HELP = (

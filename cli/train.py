@@ -20,9 +20,10 @@ from ludarium.configs import (
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.training.agents import make_agent
 
-from .common import add_folder, add_json, print_json, read_options, warn
+from .common import add_folder, add_json, read_options
 from .interrupt import stop_on_ctrl_c
 from .modules import program
+from .result import print_json, warn
 
 if TYPE_CHECKING:
     from ludarium.training.cluster import Cluster

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from ludarium.configs import TrainingConfig
 from ludarium.training.table import text_table
 
-from .common import add_folder, add_json, print_json, read_options, warn
+from .common import add_folder, add_json, read_options
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
+from .result import print_json, warn
 from .train import add_configuration, check_run, choose_config, connect, train_run
 
 if TYPE_CHECKING:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ludarium.arena import chunks
-from ludarium.arena.comparison import (
-    DEFAULT_GAMES,
-    Comparison,
-    compare_agents,
-    read_comparison,
-)
-from ludarium.arena.sprt import SPRT, Verdict
-from ludarium.arena.tables import comparison_line
+from ludarium.arena.contest import Comparison, Contest, play_contest, read_contest
+from ludarium.arena.sprt import MOST_REPEATS, SPRT, SPRTResult, Verdict
 from ludarium.cli import main
 from ludarium.envs import make_game
 from ludarium.training.runs import files
@@ -25,6 +20,7 @@ from tests.tasks import Told
 
 GAME = make_game("corso", size=3)
 TEST = SPRT(0, 200, 0.1, 0.1)
+PLAN = Comparison(("uct:50", "random"), **asdict(TEST))
 
 
 @pytest.fixture(autouse=True)
@@ -33,15 +29,21 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(chunks, "BLOCK", 20)
 
 
-def compare(folder: Path | None = None, **others: Any) -> Comparison:
-    return compare_agents(GAME, "uct:50", "random", TEST, folder=folder, **others)
+def compare(folder: Path | None = None, plan: Comparison = PLAN, **others: Any) -> Contest:
+    return play_contest(GAME, plan, folder=folder, **others)
+
+
+def ended(contest: Contest) -> SPRTResult:
+    assert isinstance(contest.outcome, SPRTResult)
+    return contest.outcome
 
 
 def test_the_stronger_one_is_found_and_the_weaker_one_too():
-    assert compare().verdict is Verdict.ACCEPTED
-    turned = compare_agents(GAME, "random", "uct:50", TEST)
+    found = ended(compare())
+    assert found.verdict is Verdict.ACCEPTED
+    turned = ended(compare(plan=replace(PLAN, agents=("random", "uct:50"))))
     assert turned.verdict is Verdict.REJECTED
-    assert turned.score < 0.5 < compare().score
+    assert turned.score < 0.5 < found.score
 
 
 def test_the_verdict_and_what_counts_do_not_depend_on_the_number_of_workers():
@@ -51,21 +53,22 @@ def test_the_verdict_and_what_counts_do_not_depend_on_the_number_of_workers():
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_no_pair_counts_after_the_one_that_decides(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK", 10)
-    ended = compare(tmp_path, workers=2, seed=seed)
-    assert ended.games % 20  # it was decided within a chunk
-    assert ended.verdict is not Verdict.OPEN
+    found = ended(compare(tmp_path, replace(PLAN, seed=seed), workers=2))
+    assert found.games % 20  # it was decided within a chunk
+    assert found.verdict is not Verdict.OPEN
+    assert not found.repeated
     lines = (tmp_path / "games.jsonl").read_text().splitlines()
     records = {(record := json.loads(line))["number"]: record for line in lines}
     points = [
         records[number]["result"][records[number]["players"].index("uct:50")] / 2 + 0.5
-        for number in range(ended.games)
+        for number in range(found.games)
     ]
     counts = [0] * 5
     for one, other in zip(points[::2], points[1::2], strict=True):
         assert TEST.verdict(float(TEST.llr(counts))) is Verdict.OPEN
         counts[round(2 * (one + other))] += 1
-    assert counts == list(ended.counts)
-    assert len(lines) >= ended.games
+    assert counts == list(found.counts)
+    assert len(lines) >= found.games
 
 
 def test_a_kill_at_any_operation_changes_nothing(tmp_path, monkeypatch):
@@ -81,31 +84,49 @@ def test_a_kill_at_any_operation_changes_nothing(tmp_path, monkeypatch):
             with pytest.raises(Killed):
                 compare(folder, workers=1)
         assert compare(folder).to_dict() == expected.to_dict()
-        assert read_comparison(folder).standing.to_dict() == expected.to_dict()
+        assert read_contest(folder, Comparison).to_dict() == expected.to_dict()
 
 
 def test_a_limit_ends_it_without_a_verdict():
-    ended = compare_agents(GAME, "uct:50", "uct:51", SPRT(0, 5), games_limit=10)
-    assert ended.is_finished
-    assert (ended.games, ended.verdict) == (10, Verdict.OPEN)
+    contest = compare(plan=Comparison(("uct:50", "uct:51"), elo1=5, games_limit=10))
+    assert contest.is_over
+    found = ended(contest)
+    assert (found.games, found.verdict) == (10, Verdict.OPEN)
+    assert contest.text().startswith("no verdict within 10 games")
+
+
+def test_pairs_of_games_that_repeat_earlier_ones_do_not_count():
+    """Nor do agents that always answer alike come to a verdict by one pair, played for ever."""
+    plan = replace(PLAN, agents=("first", "last"), opening_plies=0)
+    players = {
+        "first": lambda position: position.legal_actions[0],
+        "last": lambda position: position.legal_actions[-1],
+    }
+    contest = compare(plan=plan, players=players)
+    found = ended(contest)
+    assert contest.is_over
+    assert (found.games, found.repeated) == (2, MOST_REPEATS)
+    assert found.verdict is Verdict.OPEN
+    assert contest.caveats[0].startswith(f"{MOST_REPEATS} of {MOST_REPEATS + 1} pairs of games")
+    assert contest.text().startswith(f"no verdict: the last {MOST_REPEATS} pairs of games repeat")
 
 
 def test_how_it_stands_is_told_on_the_way():
     told = Told()
-    ended = compare(task=told, workers=1)
-    assert told.begun == [("games", DEFAULT_GAMES)]
-    assert sum(told.steps) == ended.games
-    assert told.notes[-1] == comparison_line(ended)
+    contest = compare(task=told, workers=1)
+    assert told.begun == [("games", PLAN.games_limit)]
+    assert sum(told.steps) == len(contest.results)
+    assert told.notes[-1] == contest.line
 
 
 @pytest.mark.parametrize("key", ["elo1", "alpha", "games_limit", "agents", "seed"])
 def test_settings_of_a_stranger_are_checked(key, tmp_path):
-    compare_agents(GAME, "uct:5", "random", SPRT(0, 5), games_limit=4, folder=tmp_path)
+    compare(tmp_path, Comparison(("uct:5", "random"), elo1=5, games_limit=4))
     settings = json.loads((tmp_path / "arena.json").read_text())
     for bad in (None, -7, 1e300, "7", [7], ["a"]):
         (tmp_path / "arena.json").write_text(json.dumps(settings | {key: bad}))
         with pytest.raises(ValueError, match="holds no comparison"):
-            read_comparison(tmp_path)
+            read_contest(tmp_path, Comparison)
 
 
 def test_the_command_compares_resumes_and_shows(tmp_path, capsys):
@@ -123,9 +144,9 @@ def test_the_command_compares_resumes_and_shows(tmp_path, capsys):
         (["uct:5"], "a comparison is of two agents"),
         (["uct:5", "uct:6"], "say which, with --game"),
         (["uct:5", "uct:6", "--game", "corso", "--elo0", "40"], "elo0 is below elo1"),
-        (["uct:5", "uct:6", "--game", "corso", "--games-limit", "3"], "an even number from 2"),
+        (["uct:5", "uct:5", "--game", "corso"], "'uct:5' is named twice"),
         (["--folder", "nowhere"], "there is no comparison in nowhere"),
-        (["--folder", "nowhere", "--alpha", "0.1"], "--alpha goes with A and B"),
+        (["--folder", "nowhere", "--alpha", "0.1"], "--alpha goes with agents"),
     ],
 )
 def test_the_command_says_what_is_wrong(arguments, message, tmp_path, monkeypatch, capsys):

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from ludarium.arena import chunks
-from ludarium.arena.tables import standings_table
-from ludarium.arena.tournament import Plan, play_tournament, read_tournament
+from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.training.agents import Agent, RandomAgent
@@ -26,7 +25,7 @@ from tests.survival.faults import FailingOS, Killed
 from tests.tasks import Told
 
 GAME = make_game("corso", size=3)
-AGENTS = ["random", "greedy", "uct:5"]
+AGENTS = ("random", "greedy", "uct:5")
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +35,13 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(chunks, "BLOCK", 6)
 
 
-def play(folder: Path | None = None, **others: Any):
-    return play_tournament(GAME, AGENTS, 8, seed=3, folder=folder, **others)
+def play(folder: Path | None = None, **others: Any) -> Contest:
+    return play_contest(GAME, Tournament(AGENTS, 8, seed=3), folder=folder, **others)
+
+
+def play_own(players: dict[str, Any], games: int, **others: Any) -> Contest:
+    """A tournament of players of one's own."""
+    return play_contest(GAME, Tournament(tuple(players), games), players, **others)
 
 
 def games_in(folder: Path) -> list[dict[str, Any]]:
@@ -119,19 +123,19 @@ def test_games_do_not_depend_on_the_number_of_workers(whole, workers, tmp_path):
 
 
 def test_another_seed_gives_other_games(whole, tmp_path):
-    play_tournament(GAME, AGENTS, 8, seed=4, folder=tmp_path)
+    play_contest(GAME, Tournament(AGENTS, 8, seed=4), folder=tmp_path)
     assert games_in(tmp_path) != games_in(whole)
 
 
 def test_who_runs_the_gauntlet_meets_the_others_only():
-    standings = play_tournament(GAME, ["uct:5", "random", "greedy"], 4, gauntlet=["uct:5"])
-    assert standings.games == 8
-    assert standings.between("random", "greedy").games == 0
-    assert standings.between("uct:5", "greedy").games == 4
+    results = play_contest(GAME, Tournament(AGENTS, 4, gauntlet=("uct:5",))).results
+    assert len(results) == 8
+    assert results.between("random", "greedy").games == 0
+    assert results.between("uct:5", "greedy").games == 4
 
 
 def test_without_a_folder_standings_are_the_same(whole):
-    assert standings_table(play(), terminal=False) + "\n" == (whole / "table.txt").read_text()
+    assert play().text(terminal=False) + "\n" == (whole / "table.txt").read_text()
 
 
 def test_agents_of_a_worker_use_one_core():
@@ -144,7 +148,7 @@ def test_agents_of_a_worker_use_one_core():
             seen.add(available_cores())
             super().__init__(game, seed)
 
-    play_tournament(GAME, {"curious": Curious, "random": "random"}, 4, workers=2)
+    play_own({"curious": Curious, "random": "random"}, 4, workers=2)
     assert seen == {1}
 
 
@@ -159,9 +163,8 @@ def test_a_players_own_object_is_asked_by_one_worker_at_a_time():
         finally:
             inside.release()
 
-    agents = {"careful": careful, "random": "random"}
-    standings = play_tournament(GAME, agents, 40, workers=4)
-    assert standings.games == 40
+    contest = play_own({"careful": careful, "random": "random"}, 40, workers=4)
+    assert len(contest.results) == 40
 
 
 # Failures.
@@ -195,10 +198,10 @@ class Illegal(Faulty):
 def test_an_agent_that_fails_stops_the_tournament_and_is_named(kind, message, tmp_path):
     agents: dict[str, Any] = {"faulty": kind, "greedy": "greedy"}
     with pytest.raises(ValueError, match=message):
-        play_tournament(GAME, agents, 8, folder=tmp_path)
+        play_own(agents, 8, folder=tmp_path)
     # Once it is repaired, the tournament goes on where it was.
     agents["faulty"] = RandomAgent
-    assert play_tournament(GAME, agents, 8, folder=tmp_path).games == 8
+    assert len(play_own(agents, 8, folder=tmp_path).results) == 8
 
 
 @pytest.mark.parametrize("how", ["kill", "power", "full"])
@@ -242,8 +245,9 @@ def test_a_damaged_line_is_told_of_and_its_games_come_again(whole, tmp_path):
     file = folder / "games.jsonl"
     damaged = file.read_bytes().replace(b'"result": [1, -1]', b'"result": [-1, 1]', 1)
     file.write_bytes(damaged)
-    stored = read_tournament(folder)
-    assert (stored.games, stored.total) == (20, 24)
+    stored = read_contest(folder, Tournament)
+    assert len(stored.results) == 20
+    assert not stored.is_over
     assert re.search(r"games.jsonl is damaged in line \d+$", stored.fault or "")
     warnings: list[str] = []
     play(folder, warn=warnings.append)
@@ -262,7 +266,7 @@ def test_a_folder_has_one_writer(whole, tmp_path):
     try:
         with pytest.raises(ValueError, match="is in use by"):
             play(tmp_path / "copy")
-        assert read_tournament(tmp_path / "copy").is_finished
+        assert read_contest(tmp_path / "copy", Tournament).is_over
     finally:
         lock.release()
 
@@ -272,13 +276,13 @@ def test_a_folder_has_one_writer(whole, tmp_path):
     [
         ({"seed": 4}, "its seed is 3, not 4"),
         ({"opening_plies": 2}, "its opening_plies is None, not 2"),
-        ({"gauntlet": ["random"]}, "its gauntlet is"),
+        ({"gauntlet": ("random",)}, "its gauntlet is"),
         ({"games": 10}, "its games is 8, not 10"),
     ],
 )
 def test_a_folder_of_another_tournament_is_refused(whole, others, message):
     with pytest.raises(ValueError, match=message):
-        play_tournament(GAME, AGENTS, **{"games": 8, "seed": 3, "folder": whole, **others})
+        play_contest(GAME, Tournament(AGENTS, **{"games": 8, "seed": 3, **others}), folder=whole)
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
@@ -287,7 +291,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
         play(tmp_path)
     assert [item.name for item in tmp_path.iterdir()] == ["thesis.txt"]
     with pytest.raises(FileNotFoundError, match="no tournament"):
-        read_tournament(tmp_path / "nowhere")
+        read_contest(tmp_path / "nowhere", Tournament)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +306,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
         ({"agents": ["random", "random"]}, "'random' is named twice"),
         ({"agents": ["random", "a\x1b[2J"]}, "is no name of an agent"),
         ({"agents": 7}, "holds no tournament: agents is 7: expected `array`"),
-        ({"games": 10**9}, "1,000,000,000 games of"),
+        ({"games": 10**9}, "3,000,000,000 games are more than 10,000,000"),
         ({"games": 3}, "positive even number"),
         ({"seed": -1}, "a seed is from 0"),
         ({"opening_plies": "2"}, "opening_plies is '2'"),
@@ -314,7 +318,7 @@ def test_settings_of_a_stranger_are_checked(whole, changes, message, tmp_path):
     settings = json.loads((folder / "arena.json").read_text())
     (folder / "arena.json").write_text(json.dumps(settings | changes))
     with pytest.raises(ValueError, match=message) as error:
-        read_tournament(folder)
+        read_contest(folder, Tournament)
     assert "\x1b" not in str(error.value)
 
 
@@ -343,10 +347,10 @@ def test_an_agent_whose_network_changed_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr("ludarium.arena.entrants._network_file", lambda factory, game: file)
     agents = {"learner": Factory(), "other": Factory()}
-    play_tournament(GAME, agents, 4, folder=tmp_path / "tournament")
+    play_own(agents, 4, folder=tmp_path / "tournament")
     file.write_bytes(b"new")
     with pytest.raises(ValueError, match="another network that was called learner, other"):
-        play_tournament(GAME, agents, 4, folder=tmp_path / "tournament")
+        play_own(agents, 4, folder=tmp_path / "tournament")
 
 
 @pytest.mark.parametrize(
@@ -362,7 +366,7 @@ def test_an_agent_whose_network_changed_is_refused(tmp_path, monkeypatch):
 )
 def test_plans_that_cannot_be_played_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Plan(**{"agents": ("a", "b"), "games": 2, **arguments})
+        Tournament(**{"agents": ("a", "b"), "games": 2, **arguments})
 
 
 # The command.
@@ -370,7 +374,7 @@ def test_plans_that_cannot_be_played_are_refused(arguments, message):
 
 def test_the_command_plays_draws_resumes_and_shows(tmp_path, capsys):
     folder, plot = str(tmp_path / "tour"), tmp_path / "elo.svg"
-    arguments = ["tournament", "corso", *AGENTS, "--option", "size=3", "--games", "8"]
+    arguments = ["tournament", *AGENTS, "--game", "corso", "--option", "size=3", "--games", "8"]
     assert (
         main([*arguments, "--folder", folder, "--anchor", "uct:5=1000", "--plot", str(plot)]) == 0
     )
@@ -391,18 +395,20 @@ def test_the_command_plays_draws_resumes_and_shows(tmp_path, capsys):
     assert len((tmp_path / "tour" / "games.jsonl").read_bytes().splitlines()) == 24
 
 
+PLAYED = ["random", "uct:5", "--game", "corso"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "say what to play"),
-        (["corso", "random"], "two agents or more"),
-        (["corso", "random", "uct:5", "--gauntlet", "2"], "of 2 agents, 1 to 1 can run it"),
-        (["corso", "random", "uct:5", "--anchor", "uct:5"], "is no anchor: write AGENT=ELO"),
-        (["corso", "random", "uct:5", "--anchor", "uct:6=1"], "uct:6 is the anchor, but not among"),
-        (["corso", "random", "uct:5", "--plot", "elo.gif"], "a plot is a file .svg"),
-        (["corso", "random", "uct:5", "--workers", "0"], "workers are 1 or more"),
+        ([], "name the agents, as in `ludarium tournament uct:200 uct:100 --game corso`"),
+        (["corso"], "two agents or more"),
+        (["random", "uct:5"], "plays any game: say which, with --game"),
+        ([*PLAYED, "--gauntlet", "2"], "of 2 agents, 1 to 1 can run it"),
+        ([*PLAYED, "--anchor", "uct:5"], "is no anchor: write AGENT=ELO"),
+        ([*PLAYED, "--anchor", "uct:6=1"], "uct:6 is the anchor, but not among"),
         (["--folder", "nowhere"], "there is no tournament in nowhere"),
-        (["--folder", "nowhere", "--games", "4"], "--games goes with GAME and AGENT"),
+        (["--folder", "nowhere", "--games", "4"], "--games goes with agents"),
     ],
 )
 def test_the_command_says_what_is_wrong(arguments, message, tmp_path, monkeypatch, capsys):

@@ -117,7 +117,10 @@ def test_a_game_move_by_move(capsys):
         (["tictactoe", "--moves", " ".join(MOVES)], "the game is over after these moves"),
         (["tictactoe", "--agent", "random"], "cannot say what it thinks"),
         (["tictactoe", "--picture", "game.svg"], "give one with --record"),
-        (["tictactoe", "--record", "game.json", "--picture", "game.gif"], "ends in .svg or .png"),
+        (
+            ["tictactoe", "--record", "game.json", "--picture", "game.gif"],
+            "ends in none of .svg, .png",
+        ),
         (["tictactoe", "--record", "game.json", "--moves", "a1"], "leave out --moves"),
         (["tictactoe", "--record", "game.json", "--option", "a=1"], "has no option 'a'"),
         (["corso", "--record", "game.json"], "is a game of tictactoe, not of corso"),
@@ -133,6 +136,5 @@ def test_what_is_refused(arguments, message, capsys):
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "soon"])
 def test_seconds_are_a_positive_number(seconds, capsys):
-    with pytest.raises(SystemExit):
-        main(["analyse", "tictactoe", "--seconds", seconds])
+    assert main(["analyse", "tictactoe", "--seconds", seconds]) == 2
     assert "is not a number of seconds above 0" in capsys.readouterr().err

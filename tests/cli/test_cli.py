@@ -255,7 +255,7 @@ def test_evaluate_warns_of_one_game_played_again_and_again(stubborn, capsys):
         (["train", "corso", "--config", "nowhere.yaml"], "no configuration 'nowhere.yaml'"),
         (["train", "corso", "--set", "seeds=1"], "unknown field `seeds`"),
         (["evaluate", "nowhere.safetensors"], "nowhere.safetensors"),
-        (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "even number"),
+        (["evaluate", "uct:9", "--game", "corso", "--games", "3"], "argument --games: 3 is odd"),
         (["evaluate", "uct:9", "--game", "corso", "--against", "alphazero"], "'alphazero'"),
         (["evaluate", "uct:9", "--game", "corso", "--option", "size=99"], "'size' is 99"),
         (["bench", "--seconds", "0"], "positive number"),
@@ -272,6 +272,50 @@ def test_what_a_user_can_put_right_is_one_line_and_status_2(arguments, message, 
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("--seed", ["-1", str(2**64), "one"]),
+        ("--games", ["0", "-2", "7", str(10**9), "2.5"]),
+        ("--opening-plies", ["-1", "500"]),
+    ],
+)
+def test_numbers_of_matches_have_one_rule_in_all_commands(option, values, capsys):
+    for command in ("evaluate", "tournament", "compare"):
+        spelt = "--games-limit" if (command, option) == ("compare", "--games") else option
+        for value in values:
+            assert main([command, "random", "greedy", "--game=corso", spelt, value]) == 2
+            error = capsys.readouterr().err
+            assert error.startswith(f"ludarium: argument {spelt}: ")
+            assert error.count("\n") == 1
+
+
+def test_an_agent_against_itself_is_refused_by_all_commands(capsys):
+    for command in ("evaluate random --against", "tournament random", "compare random"):
+        assert main([*command.split(), "random", "--game=corso"]) == 2
+        assert "agent 'random' is named twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["levels", "corso", "--output", "nowhere/corso.json"],
+        ["report", "corso", "--output", "nowhere/corso.html"],
+        ["tournament", "random", "greedy", "--game=corso", "--plot", "nowhere/elo.svg"],
+        ["accuracy", "corso", "--save", "nowhere/test.jsonl"],
+        ["analyse", "corso", "--record", "game.json", "--picture", "nowhere/game.svg"],
+        ["export", "corso", "--output", "nowhere/corso.onnx"],
+    ],
+)
+def test_a_file_in_a_folder_that_is_not_there_is_refused_before_any_work(
+    arguments, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    assert f"argument {arguments[-2]}: there is no folder" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("missing", ["rich", "yaml"])

@@ -21,8 +21,8 @@ import numpy as np
 
 from ludarium.analysis.engine import read_request
 from ludarium.analysis.table import read_table
-from ludarium.arena import comparison, tournament
-from ludarium.arena.folder import encode_line, finished_game, verified
+from ludarium.arena.contest import Comparison, Tournament, read_plan
+from ludarium.arena.folder import encode_line, row_of, verified
 from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.schema import Network
@@ -265,9 +265,8 @@ def _read_arena(path: Path) -> object:
     settings = read_json_file(path, 2**20, "the settings of a tournament")
     if not isinstance(settings, dict):
         raise ValueError("no settings")
-    is_comparison = settings.get("kind") == comparison.KIND
-    read = comparison.read_question if is_comparison else tournament.read_plan
-    return read(settings, Path("folder"))
+    kind = Comparison if settings.get("kind") == Comparison.kind else Tournament
+    return read_plan(settings, Path("folder"), kind)
 
 
 def _good_arenas() -> list[bytes]:
@@ -287,7 +286,7 @@ def _read_arena_game(path: Path) -> object:
     body = verified(path.read_bytes())
     if body is None:
         raise ValueError("damaged")
-    return finished_game(load_json(body, "a game"))
+    return row_of(load_json(body, "a game"), ("random", "uct:5"))
 
 
 def _good_arena_games() -> list[bytes]:

@@ -140,8 +140,7 @@ def test_a_folder_that_is_moved_ends_the_run(replaced, run, tmp_path):
 @pytest.mark.parametrize("command", ["train", "tune", "tournament", "compare"])
 def test_a_folder_without_a_name_is_refused(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit):
-        main([command, "corso", "--folder", ""])
+    assert main([command, "corso", "--folder", ""]) == 2
     assert "--folder: the name of the folder is empty" in capsys.readouterr().err
     with pytest.raises(ValueError, match="this one is empty: ''"):
         RunFolder("")

@@ -220,9 +220,10 @@ def test_an_opening_never_ends_the_game() -> None:
     assert openings["ply"].max() > 4
 
 
-def test_openings_have_no_negative_length(corso: Game) -> None:
-    with pytest.raises(ValueError, match="opening plies are 0 or more, not -1"):
-        draw_openings(corso, 2, plies=-1)
+@pytest.mark.parametrize("plies", [-1, 101])
+def test_openings_have_a_length_within_bounds(corso: Game, plies: int) -> None:
+    with pytest.raises(ValueError, match=f"opening plies are from 0 to 100, not {plies}"):
+        draw_openings(corso, 2, plies=plies)
 
 
 # Statistics.

@@ -12,6 +12,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
 
+MOST_PLIES = 100
 MOST_DEFAULT_PLIES = 3
 _TRIES = 100  # draws before a repeated opening is accepted
 
@@ -74,10 +75,10 @@ def draw_openings(
         Openings of which no game is over.
 
     Raises:
-        ValueError: ``plies`` is negative.
+        ValueError: ``plies`` is negative, or more than `MOST_PLIES`.
     """
-    if plies is not None and plies < 0:
-        raise ValueError(f"opening plies are 0 or more, not {plies!r}")
+    if plies is not None and not 0 <= plies <= MOST_PLIES:
+        raise ValueError(f"opening plies are from 0 to {MOST_PLIES}, not {plies!r}")
     random = np.random.default_rng(seed)
     states = game.new_states(count)
     seeds, actions = [], []

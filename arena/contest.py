@@ -1,0 +1,374 @@
+"""Contests: a plan of games, with a rule when they are enough, played on all cores.
+
+    contest = play_contest(
+        make_game("corso"), Tournament(("random", "uct:20", "uct:200"), games=100), folder="tour"
+    )
+    print(contest.text())
+    contest = play_contest(make_game("corso"), Comparison(("uct:400", "uct:200"), elo1=50))
+    print(contest.outcome.verdict, contest.outcome.elo_interval)
+
+A `Tournament` ends when all its games are played: everyone against everyone, or some against the
+others. A `Comparison` of two agents ends as soon as a sequential test (`ludarium.arena.sprt`) can
+say whether the first is stronger; what was played beyond the pair of games that decided is kept,
+but does not count.
+
+An agent that fails, by an exception or an illegal action, stops the contest, and the message names
+it: a game lost by a fault of a program says nothing about strength. What was played before is in
+the folder; once the agent is repaired, the contest goes on from there.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ludarium.envs.engine.files import convert
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.progress import UNWATCHED, Task
+from ludarium.training.evaluation import Games
+
+from .chunks import Chunk, Schedule, check_seed, play_chunks
+from .entrants import check_names, enter
+from .folder import Archive, ArenaFolder, describe, read_described
+from .results import Results
+from .sprt import SPRT, SPRTResult
+from .standings import Standings
+
+MOST_GAMES = 10_000_000  # of a contest
+
+#: A test is looked at again when there are so many times as many games as before. Its verdict does
+#: not depend on that, for pairs of games count in their order.
+_LOOK_AGAIN = 1.01
+
+
+class Plan(ABC):
+    """What is played, and when it is enough. Its fields are the settings of a folder.
+
+    Attributes:
+        kind: what folders call it.
+        stops_early: whether its games may be enough before all are played.
+    """
+
+    kind: ClassVar[str]
+    stops_early: ClassVar[bool] = False
+    agents: tuple[str, ...]
+    seed: int
+    opening_plies: int | None
+
+    @property
+    @abstractmethod
+    def schedule(self) -> Schedule:
+        """All games that may be played."""
+
+    @abstractmethod
+    def outcome(
+        self, results: Results, anchors: Mapping[str, float]
+    ) -> Standings | SPRTResult | None:
+        """What games say; ``None`` if nothing yet.
+
+        Args:
+            results: of the games.
+            anchors: Elo points of agents that are taken as known.
+        """
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as JSON values."""
+
+    def _check(self) -> None:
+        check_names(self.agents)
+        check_seed(self.seed, self.opening_plies)
+        games = self.schedule.games
+        if games > MOST_GAMES:
+            raise ValueError(f"{games:,} games are more than {MOST_GAMES:,}")
+
+
+@dataclass(frozen=True)
+class Tournament(Plan):
+    """Everyone against everyone, or some against the others.
+
+    Attributes:
+        agents: their names (see `make_agent`).
+        games: of each pairing, an even number: the two games of a pair share an opening.
+        gauntlet: agents that meet the others, but not each other; with none, everyone meets
+            everyone.
+        seed: of openings and agents.
+        opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
+
+    Raises:
+        ValueError: fewer than two agents, one named twice, one in the gauntlet that is not among
+            the agents, or a number that is out of range.
+    """
+
+    kind: ClassVar = "tournament"
+    agents: tuple[str, ...]
+    games: int = 100
+    gauntlet: tuple[str, ...] = ()
+    seed: int = 1
+    opening_plies: int | None = None
+
+    def __post_init__(self) -> None:
+        stray = [name for name in self.gauntlet if name not in self.agents]
+        if stray:
+            raise ValueError(
+                f"{quoted(stray[0])} is to run the gauntlet, but is not among the agents: "
+                f"{shortened(', '.join(self.agents))}"
+            )
+        if self.games < 2 or self.games % 2:
+            raise ValueError(
+                f"games of a pairing are a positive even number (two per opening), not {self.games}"
+            )
+        self._check()
+        if len(set(self.gauntlet)) == len(self.agents):
+            raise ValueError("a gauntlet needs opponents: all agents run it")
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Plan.to_dict`."""
+        return asdict(self)
+
+    @property
+    def schedule(self) -> Schedule:
+        """All games."""
+        if not self.gauntlet:
+            return Schedule(combinations(self.agents, 2), self.games)
+        others = [name for name in self.agents if name not in self.gauntlet]
+        return Schedule(product(dict.fromkeys(self.gauntlet), others), self.games)
+
+    def outcome(self, results: Results, anchors: Mapping[str, float]) -> Standings | None:
+        """Ratings, once games connect all agents."""
+        met = {name for pairing in results.pairings for name in pairing}
+        if len(met) < len(self.agents):
+            return None
+        try:
+            return Standings(results, anchors)
+        except ValueError:
+            return None  # some pairings have no games yet
+
+
+@dataclass(frozen=True)
+class Comparison(Plan):
+    """Is the first agent stronger than the second? As few games as it takes to say.
+
+    Attributes:
+        agents: two names.
+        elo0, elo1, alpha, beta: hypotheses and error rates, see `SPRT`.
+        games_limit: games after which the test ends without a verdict, an even number.
+        seed: of openings and agents.
+        opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
+
+    Raises:
+        ValueError: there are not two different agents, or a number is out of range.
+    """
+
+    kind: ClassVar = "comparison"
+    stops_early: ClassVar = True
+    agents: tuple[str, str]
+    elo0: float = SPRT.elo0
+    elo1: float = SPRT.elo1
+    alpha: float = SPRT.alpha
+    beta: float = SPRT.beta
+    games_limit: int = 20_000
+    seed: int = 1
+    opening_plies: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.games_limit < 2 or self.games_limit % 2:
+            raise ValueError(
+                f"the limit of games is an even number from 2 to {MOST_GAMES:,}, not "
+                f"{self.games_limit}"
+            )
+        self._check()
+        _ = self.test  # refuses hypotheses and rates that make no sense
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Plan.to_dict`."""
+        return asdict(self)
+
+    @property
+    def test(self) -> SPRT:
+        """What is tested."""
+        return SPRT(self.elo0, self.elo1, self.alpha, self.beta)
+
+    @property
+    def schedule(self) -> Schedule:
+        """All games, up to the limit."""
+        return Schedule([self.agents], self.games_limit)
+
+    def outcome(self, results: Results, anchors: Mapping[str, float]) -> SPRTResult:
+        """What the test says."""
+        return SPRTResult.of(self.test, *results.pairs(*self.agents))
+
+
+@dataclass(frozen=True)
+class Contest:
+    """How a contest stands, finished or not.
+
+    Attributes:
+        game: the rules.
+        plan: what is played.
+        results: so far.
+        outcome: what they say; ``None`` if nothing yet.
+        fault: what was wrong with the file of games, in a line.
+    """
+
+    game: Game
+    plan: Plan
+    results: Results
+    outcome: Standings | SPRTResult | None
+    fault: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more games are needed."""
+        ended = isinstance(self.outcome, SPRTResult) and self.outcome.has_ended
+        return ended or len(self.results) == self.plan.schedule.games
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        return {
+            "game": self.game.name,
+            "options": dict(self.game.options),
+            **self.plan.to_dict(),
+            "finished": self.is_over,
+            **(self.outcome.to_dict() if self.outcome else {"agents": []}),
+        }
+
+    @property
+    def line(self) -> str:
+        """How the test of a comparison stands, in a line; empty for a tournament."""
+        return self.outcome.line if isinstance(self.outcome, SPRTResult) else ""
+
+    @property
+    def caveats(self) -> list[str]:
+        """Why the outcome rests on less than it seems to."""
+        if isinstance(self.outcome, Standings):
+            caveat = self.results.caveat
+        else:
+            caveat = None if self.outcome is None else self.outcome.caveat
+        return [] if caveat is None else [caveat]
+
+    def text(self, terminal: bool | None = None) -> str:
+        """The outcome for people, as a table where there are many numbers.
+
+        Args:
+            terminal: see `text_table`.
+        """
+        if self.outcome is None:
+            return "no standings yet: not all agents have met"
+        if isinstance(self.outcome, Standings):
+            return self.outcome.text(terminal)
+        first, second = self.plan.agents
+        return self.outcome.text(first, second, self.is_over)
+
+
+def play_contest(
+    game: Game,
+    plan: Plan,
+    players: Mapping[str, Any] | None = None,
+    anchors: Mapping[str, float] | None = None,
+    workers: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    task: Task = UNWATCHED,
+    warn: Callable[[str], None] = lambda fault: None,
+    from_file: bool = False,
+) -> Contest:
+    """Play a contest, or what is missing of it in a folder.
+
+    The same arguments give the same games, whatever was interrupted and on however many cores,
+    unless an agent's moves depend on time.
+
+    Args:
+        game: the rules.
+        plan: what is played.
+        players: of one's own, by the names that the plan gives them; each is whatever `as_agent`
+            takes but an `Agent` itself.
+        anchors: Elo points of agents that are taken as known; default: the mean of all is 0.
+        workers: chunks of games that are played at once; default: one for each core.
+        folder: where games and results are kept, and from where they go on; default: nowhere.
+        task: advanced by each game that is over.
+        warn: called with a line about what was wrong with the folder and has been mended.
+        from_file: the names come out of a file: those that would run code are refused.
+
+    Raises:
+        ValueError: a name means nothing, an agent cannot play this game or fails, the folder
+            holds something else or is in use, or a number is out of range.
+        FileNotFoundError: an agent's file is missing.
+        StorageError: the folder cannot be written.
+    """
+    anchors = dict(anchors or {})
+    unknown = [name for name in anchors if name not in plan.agents]
+    if unknown:
+        raise ValueError(f"{unknown[0]} is the anchor, but not among the agents")
+    named = {name: (players or {}).get(name, name) for name in plan.agents}
+    entrants = enter(game, named, from_file)
+    settings = {**describe(plan.kind, game, entrants.networks), **plan.to_dict()}
+    with Archive(plan.schedule, settings, folder, warn) as archive:
+
+        def standing() -> Contest:
+            results = archive.results
+            return Contest(game, plan, results, plan.outcome(results, anchors))
+
+        def finished(chunk: Chunk, games: Games) -> bool:
+            nonlocal looked
+            archive.add(chunk, games)
+            if not plan.stops_early or len(archive) < _LOOK_AGAIN * looked:
+                return False
+            looked = len(archive)
+            now = standing()
+            task.advance(0, now.line)
+            return now.is_over
+
+        looked = len(archive)
+        task.begin("games", plan.schedule.games)
+        task.advance(looked)
+        if not standing().is_over:
+            play_chunks(
+                *(game, entrants.factories, archive.missing, finished),
+                *(plan.seed, plan.opening_plies, workers, task),
+            )
+        contest = standing()
+        archive.write_results({**settings, **contest.to_dict()}, contest.text(terminal=False))
+    return contest
+
+
+def read_contest(
+    folder: str | os.PathLike[str],
+    kind: type[Plan],
+    anchors: Mapping[str, float] | None = None,
+) -> Contest:
+    """Read the folder of a contest, also while it is played; nothing in it is changed or run.
+
+    Args:
+        folder: of the contest.
+        kind: `Tournament` or `Comparison`.
+        anchors: see `play_contest`.
+
+    Raises:
+        FileNotFoundError: there is no such contest.
+        ValueError: the folder is of something else, or damaged; the message says how.
+    """
+    store = ArenaFolder(Path(folder))
+    settings = store.read_settings()
+    if settings is None:
+        raise FileNotFoundError(f"there is no {kind.kind} in {os.fspath(folder)}")
+    game, plan = read_plan(settings, store.path, kind)
+    played, fault = store.read_games(plan.schedule)
+    results = Results.of(plan.schedule.agents, played.values())
+    return Contest(game, plan, results, plan.outcome(results, anchors or {}), fault)
+
+
+def read_plan(settings: dict[str, Any], path: Path, kind: type[Plan]) -> tuple[Game, Plan]:
+    """What the settings of a folder say, which may come from a stranger.
+
+    Raises:
+        ValueError: they are of no such contest; the message names the folder.
+    """
+    game = read_described(settings, kind.kind, path)
+    plan: Plan = convert(settings, f"{path} holds no {kind.kind}", kind)
+    return game, plan

@@ -1,0 +1,133 @@
+"""`Results`: how games between any number of agents ended, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ludarium.training.evaluation import Tally
+
+_TOLERATED = 0.05  # share of games that may repeat another one by chance
+
+#: One game. ``first`` and ``second`` are numbers of the agents of its pairing. ``number`` is its
+#: own in the pairing; in even ones ``first`` is player_0. ``reward`` is that of player_0, ``plies``
+#: its length with the opening, ``digest`` the same for games with equal starts and moves.
+ROW = np.dtype(
+    [
+        ("first", np.int32),
+        ("second", np.int32),
+        ("number", np.int64),
+        ("reward", np.int8),
+        ("plies", np.int64),
+        ("digest", np.uint64),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """How games ended.
+
+    Attributes:
+        agents: names.
+        rows: structured [G] of `ROW`, in any order.
+    """
+
+    agents: tuple[str, ...]
+    rows: np.ndarray
+
+    @classmethod
+    def of(cls, agents: Sequence[str], parts: Iterable[np.ndarray]) -> Results:
+        """From several arrays of rows, which may be none."""
+        return cls(tuple(agents), np.concatenate([np.empty(0, ROW), *parts]))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Wins, draws and losses of each agent as player_0 against each other: int64[A, A, 3]."""
+        size = len(self.agents)
+        counts = np.zeros((size, size, 3), np.int64)
+        seats = self._seats
+        np.add.at(counts, (seats[0], seats[1], 1 - self.rows["reward"].astype(np.int64)), 1)
+        return counts
+
+    @property
+    def pairings(self) -> list[tuple[str, str]]:
+        """Who has met whom, by name."""
+        found = np.unique(self.rows[["first", "second"]])
+        return sorted((self.agents[one], self.agents[other]) for one, other in found)
+
+    def as_player_0(self, one: str, other: str) -> Tally:
+        """Results of ``one`` as player_0 against ``other``."""
+        return self._tally(self.counts[self._number(one), self._number(other)])
+
+    def between(self, one: str, other: str) -> Tally:
+        """Results of ``one`` against ``other``, in both seats."""
+        return self.as_player_0(one, other) + self.as_player_0(other, one).reversed
+
+    def of_agent(self, name: str) -> Tally:
+        """Results of an agent in all its games."""
+        number = self._number(name)
+        as_player_1 = self._tally(self.counts[:, number].sum(axis=0))
+        return self._tally(self.counts[number].sum(axis=0)) + as_player_1.reversed
+
+    @property
+    def first_player(self) -> Tally:
+        """Results of player_0 in all games."""
+        return self._tally(self.counts.sum(axis=(0, 1)))
+
+    @property
+    def mean_plies(self) -> float:
+        """Mean length of a game, the opening included."""
+        return float(self.rows["plies"].mean())
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many games differ from all others of the same players and seats."""
+        return len(np.unique(np.stack([*self._seats, self.rows["digest"]]), axis=1).T)
+
+    @property
+    def caveat(self) -> str | None:
+        """Why intervals are narrower than they should be, in words; ``None`` if they are not."""
+        repeated = len(self) - self.distinct
+        if repeated <= _TOLERATED * len(self):
+            return None
+        return (
+            f"{repeated} of {len(self)} games repeat another one move for "
+            "move, so intervals are narrower than they should be; longer openings "
+            "(--opening-plies 4) help"
+        )
+
+    def pairs(self, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of games of a pairing, up to the first that is not complete.
+
+        Returns:
+            Points of ``first`` in each, twice as many as usual (0 to 4), int64[P]; and the digests
+            of both games, uint64[P, 2].
+        """
+        of_pairing = (self.rows["first"] == self._number(first)) & (
+            self.rows["second"] == self._number(second)
+        )
+        rows = np.sort(self.rows[of_pairing], order="number")
+        whole = int((rows["number"] == np.arange(len(rows))).cumprod().sum()) // 2
+        rewards = rows["reward"][: 2 * whole].astype(np.int64).reshape(-1, 2)
+        return 2 + rewards[:, 0] - rewards[:, 1], rows["digest"][: 2 * whole].reshape(-1, 2)
+
+    @property
+    def _seats(self) -> np.ndarray:
+        """Numbers of player_0 and player_1 in each game, int64[2, G]."""
+        pairing = np.stack([self.rows["first"], self.rows["second"]]).astype(np.int64)
+        return np.where(self.rows["number"] % 2, pairing[::-1], pairing)
+
+    def _number(self, name: str) -> int:
+        return self.agents.index(name)
+
+    @staticmethod
+    def _tally(counts: np.ndarray) -> Tally:
+        wins, draws, losses = counts.tolist()
+        return Tally(wins, draws, losses)

@@ -1,0 +1,107 @@
+"""What ``ludarium tournament`` and ``ludarium compare`` share: one plays more than the other."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from ludarium.arena.contest import Contest, Plan, play_contest, read_contest
+from ludarium.envs.engine.progress import UNWATCHED
+
+from .common import (
+    add_folder,
+    add_game,
+    add_json,
+    add_options,
+    game_of,
+    read_options,
+)
+from .interrupt import STOPPED
+from .matches import add_opening_plies
+from .progress import progress
+from .resources import add_seed, read_threads
+from .result import Result, warn
+
+
+def add_contest(parser: argparse.ArgumentParser) -> None:
+    """Add the options that all contests have."""
+    add_game(parser)
+    add_folder(parser, "keep the games there, go on there")
+    parser.add_argument("--show", action="store_true", help="show --folder, play nothing")
+    add_seed(parser, "of openings and agents (default 1)", None)
+    add_opening_plies(parser)
+    parser.add_argument(
+        "--workers", type=read_threads, metavar="N", help="cores to play on; default: all"
+    )
+    add_options(parser)
+    add_json(parser)
+
+
+def held(
+    given: argparse.Namespace,
+    kind: type[Plan],
+    settings: Mapping[str, Any],
+    anchors: Mapping[str, float] | None = None,
+) -> Contest | None:
+    """Play the contest that was asked for, go on with the one in the folder, or read it.
+
+    Args:
+        given: arguments, among them those of `add_contest` and ``agents``.
+        kind: `Tournament` or `Comparison`.
+        settings: of the plan, but for the agents; those that were not given are None.
+        anchors: see `play_contest`.
+
+    Returns:
+        The contest, or None after Ctrl-C, when it can go on.
+    """
+    settings = {**settings, "seed": given.seed, "opening_plies": given.opening_plies}
+    if given.show or not given.agents:
+        if given.folder is None:
+            raise ValueError(
+                f"name the agents, as in `ludarium {given.command} uct:200 uct:100 --game corso`, "
+                f"or give the --folder of a {kind.kind}"
+            )
+        for name, value in {**settings, "game": given.game, "option": given.option}.items():
+            if value not in (None, []):
+                raise ValueError(
+                    f"--{name.replace('_', '-')} goes with agents: the folder says what is played"
+                )
+        contest = read_contest(given.folder, kind, anchors)
+        if contest.fault is not None:
+            warn(contest.fault)
+        if given.show or contest.is_over:
+            return contest
+        game, plan = contest.game, contest.plan
+    else:
+        game = game_of(given.agents, read_options(given.option), given.game)
+        chosen = {name: value for name, value in settings.items() if value is not None}
+        plan = kind(tuple(given.agents), **chosen)
+    task = UNWATCHED
+    try:
+        with progress() as task:
+            return play_contest(
+                game,
+                plan,
+                anchors=anchors,
+                workers=given.workers,
+                folder=given.folder,
+                task=task,
+                warn=warn,
+                from_file=not given.agents,
+            )
+    except KeyboardInterrupt:
+        if given.folder is None:
+            raise
+        warn(f"stopped; go on with `ludarium {given.command} --folder {given.folder}`")
+        return None
+
+
+def result_of(contest: Contest | None) -> Result:
+    """What a command prints of a contest."""
+    if contest is None:
+        return Result(None, "", STOPPED)
+    if not contest.is_over:
+        total = contest.plan.schedule.games
+        warn(f"{len(contest.results):,} of {total:,} games are finished")
+    return Result(contest.to_dict(), contest.text(), caveats=contest.caveats)
