@@ -16,11 +16,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
-from ludarium.training.agents.checkpoints import (
-    ShippedAgent,
-    find_checkpoint,
-    shipped_agents,
-)
+from ludarium.training.agents.checkpoints import ShippedAgent, find_checkpoint, shipped_agents
 from ludarium.training.agents.settings import read_real, read_settings
 from ludarium.training.networks import fitted
 

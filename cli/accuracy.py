@@ -30,13 +30,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.table import text_table
 
-from .common import (
-    add_game,
-    add_json,
-    add_options,
-    game_and_agent,
-    read_options,
-)
+from .common import add_game, add_json, add_options, game_and_agent, read_options
 from .progress import progress
 from .resources import add_seed, output_file, read_count
 from .result import Result

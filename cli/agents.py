@@ -18,10 +18,7 @@ from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
 from ludarium.training.networks import learnt_values
 from ludarium.training.table import text_table
 
-from .common import (
-    add_json,
-    options_as_text,
-)
+from .common import add_json, options_as_text
 from .games import play_command
 from .modules import program
 from .result import Result

@@ -22,14 +22,7 @@ from ludarium.training.agents import Agent, make_agent
 from ludarium.training.runs.files import write_file
 from ludarium.training.table import text_table
 
-from .common import (
-    AGENTS_HELP,
-    add_json,
-    add_options,
-    game_and_agent,
-    read_options,
-    read_record,
-)
+from .common import AGENTS_HELP, add_json, add_options, game_and_agent, read_options, read_record
 from .interrupt import stop_on_ctrl_c
 from .progress import progress
 from .resources import output_file, read_count

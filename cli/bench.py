@@ -17,11 +17,7 @@ from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.table import text_table
 
-from .common import (
-    add_json,
-    add_options,
-    read_options,
-)
+from .common import add_json, add_options, read_options
 from .result import Result
 from .train import choose_config
 

@@ -7,9 +7,7 @@ import argparse
 from ludarium.arena.contest import Comparison
 from ludarium.arena.sprt import MOST_REPEATS
 
-from .common import (
-    AGENTS_HELP,
-)
+from .common import AGENTS_HELP
 from .contests import add_contest, held, result_of
 from .matches import read_games
 from .result import Result

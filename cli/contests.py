@@ -9,14 +9,7 @@ from typing import Any
 from ludarium.arena.contest import Contest, Plan, play_contest, read_contest
 from ludarium.envs.engine.progress import UNWATCHED
 
-from .common import (
-    add_folder,
-    add_game,
-    add_json,
-    add_options,
-    game_of,
-    read_options,
-)
+from .common import add_folder, add_game, add_json, add_options, game_of, read_options
 from .interrupt import STOPPED
 from .matches import add_opening_plies
 from .progress import progress

@@ -10,14 +10,7 @@ from ludarium.training.agents import make_agent
 from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import play_match, table
 
-from .common import (
-    AGENTS_HELP,
-    add_game,
-    add_json,
-    add_options,
-    game_and_agent,
-    read_options,
-)
+from .common import AGENTS_HELP, add_game, add_json, add_options, game_and_agent, read_options
 from .matches import add_games, add_opening_plies
 from .progress import progress
 from .resources import add_seed, read_count

@@ -11,11 +11,7 @@ from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
 from ludarium.training.table import text_table
 
-from .common import (
-    add_json,
-    add_options,
-    read_options,
-)
+from .common import add_json, add_options, read_options
 from .progress import progress
 from .resources import add_seed, output_file, read_count
 from .result import Result

@@ -9,10 +9,7 @@ from typing import Any
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents.checkpoints import agents_of_many, telling_options
 
-from .common import (
-    add_json,
-    options_as_text,
-)
+from .common import add_json, options_as_text
 from .result import Result
 
 _DESCRIPTION = """\

@@ -24,11 +24,7 @@ from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.evaluation.statistics import elo_difference
 from ludarium.training.table import text_table
 
-from .common import (
-    add_json,
-    add_options,
-    read_options,
-)
+from .common import add_json, add_options, read_options
 from .matches import add_games
 from .progress import progress
 from .resources import add_seed, output_file, read_count

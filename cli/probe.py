@@ -13,12 +13,7 @@ from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
 
 from .answers import answers_as_json, answers_as_text
-from .common import (
-    add_json,
-    add_options,
-    read_options,
-    read_record,
-)
+from .common import add_json, add_options, read_options, read_record
 from .progress import progress
 from .resources import add_threads, read_bytes, read_count
 from .result import Result

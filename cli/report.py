@@ -10,11 +10,7 @@ from ludarium.arena.report import Report, ReportSettings, compare_options, make_
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 
-from .common import (
-    add_json,
-    add_options,
-    read_options,
-)
+from .common import add_json, add_options, read_options
 from .matches import read_games
 from .progress import progress
 from .resources import add_seed, output_file

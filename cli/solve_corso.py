@@ -15,11 +15,7 @@ from ludarium.analysis.solver import after
 from ludarium.envs.registry import make_game
 from ludarium.training.table import text_table
 
-from .common import (
-    add_json,
-    add_options,
-    read_options,
-)
+from .common import add_json, add_options, read_options
 from .progress import progress
 from .resources import add_resources
 from .result import print_json

@@ -19,11 +19,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_game
 from ludarium.training.table import text_table
 
-from .common import (
-    add_json,
-    add_options,
-    read_options,
-)
+from .common import add_json, add_options, read_options
 from .progress import progress
 from .resources import add_threads
 from .result import print_json

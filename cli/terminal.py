@@ -25,21 +25,12 @@ from ludarium.envs.engine.record import make_record, read_record_file
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent
-from ludarium.training.agents.checkpoints import (
-    DEFAULT_SIMULATIONS,
-    fitting_agent,
-    shipped_agent,
-)
+from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, fitting_agent, shipped_agent
 from ludarium.training.networks import learnt_options
 from ludarium.training.runs.files import write_file
 from ludarium.training.table import text_table
 
-from .common import (
-    FALLBACK,
-    game_and_agent,
-    read_options,
-    read_record,
-)
+from .common import FALLBACK, game_and_agent, read_options, read_record
 from .result import print_json
 from .thoughts import headline, moves_table
 

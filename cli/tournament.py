@@ -9,9 +9,7 @@ from ludarium.arena.plot import SUFFIXES, plot_ratings
 from ludarium.arena.standings import Standings
 from ludarium.envs.engine.messages import quoted
 
-from .common import (
-    AGENTS_HELP,
-)
+from .common import AGENTS_HELP
 from .contests import add_contest, held, result_of
 from .matches import add_games
 from .resources import output_file

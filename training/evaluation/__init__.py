@@ -16,14 +16,7 @@ from .bradley_terry import BradleyTerry, Score, fit_ratings
 from .games import Games, Tally
 from .match import play, play_match
 from .openings import draw_openings
-from .statistics import (
-    Match,
-    Rating,
-    elo_difference,
-    expected_score,
-    fit_rating,
-    wilson_interval,
-)
+from .statistics import Match, Rating, elo_difference, expected_score, fit_rating, wilson_interval
 from .table import table
 
 __all__ = [
