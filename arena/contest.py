@@ -22,10 +22,13 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, ClassVar
+
+import numpy as np
 
 from ludarium.envs.engine.files import convert
 from ludarium.envs.engine.game import Game
@@ -35,14 +38,14 @@ from ludarium.training.evaluation import Games
 
 from .chunks import Chunk, Schedule, check_seed, play_chunks
 from .entrants import check_names, enter
-from .folder import Archive, ArenaFolder, describe, read_described
+from .folder import ArenaFolder, describe, read_described, row_of
 from .results import Results
 from .sprt import SPRT, SPRTResult
 from .standings import Standings
 
 MOST_GAMES = 10_000_000  # of a contest
 
-#: A test is looked at again when there are so many times as many games as before. Its verdict does
+#: A test is looked at again when there are so many times as many chunks as before. Its verdict does
 #: not depend on that, for pairs of games count in their order.
 _LOOK_AGAIN = 1.01
 
@@ -308,32 +311,49 @@ def play_contest(
     named = {name: (players or {}).get(name, name) for name in plan.agents}
     entrants = enter(game, named, from_file)
     settings = {**describe(plan.kind, game, entrants.networks), **plan.to_dict()}
-    with Archive(plan.schedule, settings, folder, warn) as archive:
+    schedule = plan.schedule
+    store = None if folder is None else ArenaFolder(Path(folder))
+    with nullcontext() if store is None else store.opened(settings):
+        played: dict[Chunk, np.ndarray] = {}
+        if store is not None:
+            played, fault = store.read_games(schedule, repair=True)
+            if fault is not None:
+                warn(fault)
 
         def standing() -> Contest:
-            results = archive.results
+            results = Results.of(schedule.agents, played.values())
             return Contest(game, plan, results, plan.outcome(results, anchors))
 
         def finished(chunk: Chunk, games: Games) -> bool:
             nonlocal looked
-            archive.add(chunk, games)
-            if not plan.stops_early or len(archive) < _LOOK_AGAIN * looked:
+            records = [
+                {"number": number, **record}
+                for number, record in zip(chunk.numbers, games.records(), strict=True)
+            ]
+            if store is not None:
+                store.append(records)
+            played[chunk] = np.concatenate([row_of(each, schedule.agents) for each in records])
+            if not plan.stops_early or len(played) < _LOOK_AGAIN * looked:
                 return False
-            looked = len(archive)
+            looked = len(played)
             now = standing()
             task.advance(0, now.line)
             return now.is_over
 
-        looked = len(archive)
-        task.begin("games", plan.schedule.games)
-        task.advance(looked)
-        if not standing().is_over:
+        contest = standing()
+        task.begin("games", schedule.games)
+        task.advance(len(contest.results))
+        looked = len(played)
+        if not contest.is_over:
+            missing = [chunk for chunk in schedule if chunk not in played]
             play_chunks(
-                *(game, entrants.factories, archive.missing, finished),
+                *(game, entrants.factories, missing, finished),
                 *(plan.seed, plan.opening_plies, workers, task),
             )
-        contest = standing()
-        archive.write_results({**settings, **contest.to_dict()}, contest.text(terminal=False))
+            contest = standing()
+        if store is not None:
+            results = {**settings, **contest.to_dict()}
+            store.write_results(results, contest.text(terminal=False))
     return contest
 
 

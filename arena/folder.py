@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -37,12 +37,11 @@ from ludarium.envs.engine.files import (
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.registry import GAMES, make_stored_game
-from ludarium.training.evaluation import Games
 from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
 from ludarium.training.runs.lock import FolderLock
 
 from .chunks import Chunk, Schedule
-from .results import ROW, Results
+from .results import ROW
 
 SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
 _SUM = re.compile(rb'(?:, )?"crc32": "([0-9a-f]{8})"\}$')
@@ -113,8 +112,9 @@ class ArenaFolder:
             return None
         return settings
 
-    def open(self, settings: dict[str, Any]) -> None:
-        """Take the folder for this process to write to; write the settings if there are none.
+    @contextmanager
+    def opened(self, settings: dict[str, Any]) -> Iterator[None]:
+        """Within it the folder is this process's to write to; it has these settings.
 
         Raises:
             ValueError: another process has it, or there are other settings.
@@ -126,13 +126,9 @@ class ArenaFolder:
         try:
             if not self._has(settings):
                 self._write_json(SETTINGS, settings)
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Let others write to the folder."""
-        self._lock.release()
+            yield
+        finally:
+            self._lock.release()
 
     def read_games(
         self, schedule: Schedule, repair: bool = False
@@ -233,90 +229,6 @@ class ArenaFolder:
             return None
         shown = ", ".join(map(str, damaged[:5])) + (", ..." if len(damaged) > 5 else "")
         return f"{file} is damaged in line {shown}"
-
-
-class Archive:
-    """The games of a contest so far: kept in a folder, or only here.
-
-    A context manager, within which a folder is this process's.
-
-    Args:
-        schedule: what may be played.
-        settings: of the contest.
-        path: of the folder; ``None`` keeps games nowhere.
-        warn: called with what was wrong with the folder and has been mended.
-
-    Raises:
-        ValueError: the folder has games of another contest; the message says what differs. Or
-            another process is writing to it.
-        StorageError: it cannot be written.
-    """
-
-    def __init__(
-        self,
-        schedule: Schedule,
-        settings: dict[str, Any],
-        path: str | os.PathLike[str] | None,
-        warn: Callable[[str], None],
-    ) -> None:
-        self._played: dict[Chunk, np.ndarray] = {}
-        self._schedule = schedule
-        self._settings = settings
-        self._folder = None if path is None else ArenaFolder(Path(path))
-        self._warn = warn
-
-    def __enter__(self) -> Archive:
-        if self._folder is not None:
-            self._folder.open(self._settings)
-            try:
-                self._played, fault = self._folder.read_games(self._schedule, repair=True)
-                if fault is not None:
-                    self._warn(fault)
-            except BaseException:
-                self._folder.close()
-                raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._folder is not None:
-            self._folder.close()
-
-    def __len__(self) -> int:
-        return sum(map(len, self._played.values()))
-
-    @property
-    def results(self) -> Results:
-        """Of all games so far."""
-        return Results.of(self._schedule.agents, self._played.values())
-
-    @property
-    def missing(self) -> list[Chunk]:
-        """What is still to be played, in order."""
-        return [chunk for chunk in self._schedule if chunk not in self._played]
-
-    def add(self, chunk: Chunk, games: Games) -> None:
-        """Keep the games of a chunk.
-
-        Raises:
-            StorageError: they cannot be written.
-        """
-        records = [
-            {"number": number, **record}
-            for number, record in zip(chunk.numbers, games.records(), strict=True)
-        ]
-        if self._folder is not None:
-            self._folder.append(records)
-        agents = self._schedule.agents
-        self._played[chunk] = np.concatenate([row_of(record, agents) for record in records])
-
-    def write_results(self, results: dict[str, Any], table: str) -> None:
-        """Write the results beside the games, if these are kept.
-
-        Raises:
-            StorageError: they cannot be written.
-        """
-        if self._folder is not None:
-            self._folder.write_results(results, table)
 
 
 def describe(kind: str, game: Game, networks: Mapping[str, str]) -> dict[str, Any]:
