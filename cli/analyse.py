@@ -23,7 +23,7 @@ from ludarium.training.runs.files import write_file
 from ludarium.training.table import text_table
 
 from .common import AGENTS_HELP, add_json, add_options, game_and_agent, read_options, read_record
-from .interrupt import stop_on_ctrl_c
+from .interrupt import STOPPED, stop_on_ctrl_c
 from .progress import progress
 from .resources import output_file, read_count
 from .result import Result, warn
@@ -126,7 +126,7 @@ def run(given: argparse.Namespace) -> Result:
         "stopped": stop.is_set,
     }
     lines = [headline(analysis, who), moves_table(analysis), effort(analysis)]
-    return Result(data, "\n".join(filter(None, lines)), 130 if stop.is_set else 0)
+    return Result(data, "\n".join(filter(None, lines)), STOPPED if stop.is_set else 0)
 
 
 def choose_game_and_agent(
@@ -206,7 +206,7 @@ def _run_game(given: argparse.Namespace) -> Result:
     if given.picture is not None:
         lines.append(f"wrote {given.picture}")
     data = {"record": given.record, "seed": seed, **analysis.as_json()}
-    return Result(data, "\n".join(lines), 0 if analysis.is_complete else 130)
+    return Result(data, "\n".join(lines), 0 if analysis.is_complete else STOPPED)
 
 
 def _game_lines(analysis: GameAnalysis) -> list[str]:

@@ -14,6 +14,7 @@ from ludarium.envs.registry import GAMES, make_game
 
 from .answers import answers_as_json, answers_as_text
 from .common import add_json, add_options, read_options, read_record
+from .interrupt import STOPPED
 from .progress import progress
 from .resources import add_threads, read_bytes, read_count
 from .result import Result
@@ -119,7 +120,7 @@ def run(given: argparse.Namespace) -> Result:
             f"To decide more: {_advice(prober, given, task.stopped)}.",
             file=sys.stderr,
         )
-    return Result(data, text, 130 if task.stopped else int(undecided > 0))
+    return Result(data, text, STOPPED if task.stopped else int(undecided > 0))
 
 
 def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:

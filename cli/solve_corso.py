@@ -16,9 +16,10 @@ from ludarium.envs.registry import make_game
 from ludarium.training.table import text_table
 
 from .common import add_json, add_options, read_options
+from .interrupt import STOPPED
 from .progress import progress
 from .resources import add_resources
-from .result import print_json
+from .result import Result
 
 #: Of the file with what took most work: the plies before which all is answered, and its entries.
 KNOWN_PLIES = 2
@@ -99,7 +100,7 @@ def add_solve(games: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=solve)
 
 
-def solve(given: argparse.Namespace) -> int:
+def solve(given: argparse.Namespace) -> Result:
     """Search the first actions and print what they are worth, or make an opening book."""
     if given.opening_book:
         return make_opening_book(given)
@@ -121,40 +122,36 @@ def solve(given: argparse.Namespace) -> int:
         for action, answer in zip(actions, found, strict=True)
     }
     best = Answer.best(answers.values())
-    if given.json:
-        print_json(
-            {
-                "game": solver.game.name,
-                "options": dict(solver.game.options),
-                "first_actions": {text: answer.as_json() for text, answer in answers.items()},
-                "start": None if given.first_move else best.as_json(),
-                "stopped": task.stopped,
-                "nodes": solver.nodes,
-                "seconds": round(seconds, 2),
-                "memory": solver.memory,
-                "table_filled": round(solver.filled, 4),
-                "threads": solver.threads,
-                "seed": given.seed,
-                "eager": given.eager,
-            }
-        )
-    else:
-        print(f"{solver.game}, for player_0, who begins with")
-        rows = [
-            [text, str(answer), f"{answer.nodes:,}", f"{answer.seconds:.1f}"]
-            for text, answer in answers.items()
-        ]
-        print(text_table(["first action", "value", "positions", "seconds"], rows, left=(0, 1)))
-        if not given.first_move:
-            print(f"value of the start for player_0: {best}")
-        print(
-            f"{solver.nodes:,} positions in {seconds:.1f} s on {solver.threads} threads; "
-            f"table {solver.memory >> 20} MiB, {solver.filled:.0%} filled"
-        )
-    return 130 if task.stopped else 0
+    data = {
+        "game": solver.game.name,
+        "options": dict(solver.game.options),
+        "first_actions": {text: answer.as_json() for text, answer in answers.items()},
+        "start": None if given.first_move else best.as_json(),
+        "stopped": task.stopped,
+        "nodes": solver.nodes,
+        "seconds": round(seconds, 2),
+        "memory": solver.memory,
+        "table_filled": round(solver.filled, 4),
+        "threads": solver.threads,
+        "seed": given.seed,
+        "eager": given.eager,
+    }
+    rows = [
+        [text, str(answer), f"{answer.nodes:,}", f"{answer.seconds:.1f}"]
+        for text, answer in answers.items()
+    ]
+    lines = [
+        f"{solver.game}, for player_0, who begins with",
+        text_table(["first action", "value", "positions", "seconds"], rows, left=(0, 1)),
+        f"{solver.nodes:,} positions in {seconds:.1f} s on {solver.threads} threads; "
+        f"table {solver.memory >> 20} MiB, {solver.filled:.0%} filled",
+    ]
+    if not given.first_move:
+        lines.insert(2, f"value of the start for player_0: {best}")
+    return Result(data, "\n".join(lines), STOPPED if task.stopped else 0)
 
 
-def make_opening_book(given: argparse.Namespace) -> int:
+def make_opening_book(given: argparse.Namespace) -> Result:
     """Make an opening book, check it with another seed and order, write it; print what it holds."""
     if given.score or given.first_move:
         raise ValueError("--opening-book takes neither --score nor --first-move")
@@ -177,19 +174,16 @@ def make_opening_book(given: argparse.Namespace) -> int:
         "file": str(path),
         "bytes": path.stat().st_size,
     }
-    if given.json:
-        print_json(found)
-        return 0
-    print(f"{path}: {check.won:,} positions won, {check.lost:,} lost, {found['bytes']:,} bytes")
-    print(
+    lines = [
+        f"{path}: {check.won:,} positions won, {check.lost:,} lost, {found['bytes']:,} bytes",
         f"checked, with {check.beyond:,} positions after the last entries and {check.finished:,} "
-        "finished games, all won"
-    )
-    print(f"{built - started:.1f} s, and {checked - built:.1f} s to check")
-    return 0
+        "finished games, all won",
+        f"{built - started:.1f} s, and {checked - built:.1f} s to check",
+    ]
+    return Result(found, "\n".join(lines))
 
 
-def make_known(given: argparse.Namespace) -> int:
+def make_known(given: argparse.Namespace) -> Result:
     """Search the positions of the first plies, and write what took most work."""
     if given.score or given.first_move or given.opening_book:
         raise ValueError("--known takes neither --score nor --first-move nor --opening-book")
@@ -204,8 +198,7 @@ def make_known(given: argparse.Namespace) -> int:
     with progress(can_stop=True) as task:
         solver.answer_all(positions, task=task, leads=False)
     if task.stopped:
-        print("stopped: nothing is written")
-        return 130
+        return Result(None, "stopped: nothing is written", STOPPED)
     known = solver.known(positions, given.entries)
     path = write_known(given.known, solver.game, known)
     found = {
@@ -219,14 +212,11 @@ def make_known(given: argparse.Namespace) -> int:
         "file": str(path),
         "bytes": path.stat().st_size,
     }
-    if given.json:
-        print_json(found)
-        return 0
-    print(
+    return Result(
+        found,
         f"{path}: {found['entries']:,} entries, {found['bytes']:,} bytes, of {len(positions):,} "
-        f"positions; {solver.nodes:,} searched in {found['seconds']} s"
+        f"positions; {solver.nodes:,} searched in {found['seconds']} s",
     )
-    return 0
 
 
 def _solver(given: argparse.Namespace) -> CorsoSolver:

@@ -22,7 +22,7 @@ from ludarium.training.table import text_table
 from .common import add_json, add_options, read_options
 from .progress import progress
 from .resources import add_threads
-from .result import print_json
+from .result import Result
 
 _DESCRIPTION = """\
 Compute what every position of Osiron is worth to its mover - won, lost or drawn, and in how
@@ -72,30 +72,28 @@ def add_solve(games: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=solve)
 
 
-def solve(given: argparse.Namespace) -> int:
+def solve(given: argparse.Namespace) -> Result:
     """Solve, keep the tables, print how many positions have which value."""
     game = make_game("osiron", **read_options(given.option))
     return _solve_all(game, given) if given.all else _solve_one(game, given)
 
 
-def _solve_one(game: Game, given: argparse.Namespace) -> int:
+def _solve_one(game: Game, given: argparse.Namespace) -> Result:
     """Solve what a game needs."""
     rules, view = view_of_game(game)
     table, result = _solved(rules, given.threads, given.output, int(view[0].exchanged))
     start = OsironSolution(game, table).value(game.start())
-    if given.json:
-        options = dict(game.options)
-        of_start = Answer.exact(start).as_json()
-        print_json({"game": game.name, "options": options, **result, "start": of_start})
-    else:
-        print(f"{game}, table {rules}, solved in {result['seconds']:.1f} s")
-        print(_phases_text(result["phases"]))
-        print(f"value of the start for player_0: {start}")
-        print(f"table: {result['table']} ({result['bytes'] / 1e6:.1f} MB)")
-    return 0
+    data = {"game": game.name, "options": dict(game.options), **result}
+    lines = [
+        f"{game}, table {rules}, solved in {result['seconds']:.1f} s",
+        _phases_text(result["phases"]),
+        f"value of the start for player_0: {start}",
+        f"table: {result['table']} ({result['bytes'] / 1e6:.1f} MB)",
+    ]
+    return Result(data | {"start": Answer.exact(start).as_json()}, "\n".join(lines))
 
 
-def _solve_all(game: Game, given: argparse.Namespace) -> int:
+def _solve_all(game: Game, given: argparse.Namespace) -> Result:
     """Solve for all circles that may not count."""
     if given.output:
         raise ValueError("--all makes many tables: leave out --output")
@@ -105,12 +103,9 @@ def _solve_all(game: Game, given: argparse.Namespace) -> int:
         results.append(result)
         free, every = (_cells(counts.as_json()) for counts in table.totals)
         rows.append([str(rules), *free, *every, f"{result['seconds']:.1f}"])
-    if given.json:
-        print_json({"game": game.name, "movement": game.options["movement"], "tables": results})
-    else:
-        heads = [*_COUNTED, *(f"all: {head}" for head in _COUNTED)]
-        print(text_table(["table", *heads, "seconds"], rows))
-    return 0
+    heads = [*_COUNTED, *(f"all: {head}" for head in _COUNTED)]
+    data = {"game": game.name, "movement": game.options["movement"], "tables": results}
+    return Result(data, text_table(["table", *heads, "seconds"], rows))
 
 
 def _solved(

@@ -23,7 +23,7 @@ from ludarium.training.agents import make_agent
 from .common import add_folder, add_json, read_options
 from .interrupt import stop_on_ctrl_c
 from .modules import program
-from .result import print_json, warn
+from .result import Result, warn
 
 if TYPE_CHECKING:
     from ludarium.training.cluster import Cluster
@@ -192,7 +192,7 @@ def check_run(config: TrainingConfig) -> None:
             raise ValueError(f"evaluation.against: {error}") from None
 
 
-def run(given: argparse.Namespace) -> int:
+def run(given: argparse.Namespace) -> Result:
     """Train."""
     read_options(given.options)  # with errors about options, where those of settings follow
     settings = [f"options.{option}" for option in given.options] + given.settings
@@ -214,27 +214,25 @@ def run(given: argparse.Namespace) -> int:
             "nothing was learnt, the agent plays as it began: too few positions came for a single "
             "batch; raise self_play.positions or learner.replay_ratio, or lower learner.batch"
         )
-    if given.json:
-        print_json(
-            {
-                "folder": str(folder.path),
-                "agent": str(folder.agent) if outcome.iteration else None,
-                "iteration": outcome.iteration,
-                "step": outcome.step,
-                "finished": outcome.finished,
-                "seconds": round(outcome.seconds, 1),
-            }
-        )
-        return 0
+    data = {
+        "folder": str(folder.path),
+        "agent": str(folder.agent) if outcome.iteration else None,
+        "iteration": outcome.iteration,
+        "step": outcome.step,
+        "finished": outcome.finished,
+        "seconds": round(outcome.seconds, 1),
+    }
     if not outcome.iteration:
-        print("stopped before the first iteration: there is no agent yet; the same command begins")
-        return 0
+        text = "stopped before the first iteration: there is no agent yet; the same command begins"
+        return Result(data, text)
     state = "finished" if outcome.finished else "stopped; the same command goes on"
-    print(f"{state}: {outcome.iteration} iterations, {outcome.seconds / 60:.1f} minutes")
-    print(f"agent: {folder.agent}")
-    print(f"measure it: {program()} evaluate {folder.path}")
-    print(f"play it:    {program()} play {folder.path}")
-    return 0
+    lines = [
+        f"{state}: {outcome.iteration} iterations, {outcome.seconds / 60:.1f} minutes",
+        f"agent: {folder.agent}",
+        f"measure it: {program()} evaluate {folder.path}",
+        f"play it:    {program()} play {folder.path}",
+    ]
+    return Result(data, "\n".join(lines))
 
 
 def connect(address: str | None) -> Cluster | None:
