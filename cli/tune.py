@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ludarium.configs import TrainingConfig
 from ludarium.training.table import text_table
@@ -147,7 +147,7 @@ def _print(
         value_of,
     )
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "number": trial.number,
             "values": trial.params,

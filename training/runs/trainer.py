@@ -56,7 +56,7 @@ class RunResult:
         iteration: iterations done in all.
         finished: the budget is used up; otherwise the run was stopped and can be resumed.
         seconds: wall time of the run, over all its parts.
-        step: how long the network has learnt, see `Trainer.step`.
+        step: how long the network has learnt, see `Algorithm.step`.
     """
 
     iteration: int
@@ -169,9 +169,11 @@ class Trainer:
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
-        has_variants = isinstance(config, AlphaZeroConfig) and bool(config.variants)
-        self.games = games_of(config) if has_variants else [(self.game, 1.0)]
-        self.variants = [game for game, _ in self.games] if has_variants else []
+        self.games: list[tuple[Game, float]] = [(self.game, 1.0)]
+        self.variants: list[Game] = []
+        if isinstance(config, AlphaZeroConfig) and config.variants:
+            self.games = games_of(config)
+            self.variants = [game for game, _ in self.games]
         self.evaluator: Evaluator = LocalEvaluator()
         self._anchors: dict[str, float] = {}
         self._check_evaluation()
