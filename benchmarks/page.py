@@ -49,6 +49,7 @@ from ludarium.play.server import Handler, PageServer
 from ludarium.play.site import Site
 from ludarium.play.wasm import Limits, module_name
 from ludarium.training.agents.checkpoints import fitting_agent
+from ludarium.training.networks import fitted
 from ludarium.training.search import Search, SearchSettings
 
 PARTS = ("start", "bytes", "answers", "speed", "memory")
@@ -296,7 +297,7 @@ def _native_speeds(game: Game, positions: Sequence[Sequence[int]]) -> list[float
     assert path is not None
     speeds = []
     with torch_threads(1):
-        network = load_checkpoint(path).network
+        network = fitted(load_checkpoint(path), game, str(path)).network
         engine = InferenceEngine(network, game.observation_shape, batch=1)
         search = Search(game, SETTINGS, batch=1, cache=Limits().cache)
         for actions in positions:

@@ -14,11 +14,17 @@ _SCHEMES = ("https", "http", "mailto")
 
 
 def rules_html(game: Game) -> str:
-    """Whose game it is and its rules, as an HTML fragment: no scripts, no images, no raw HTML."""
+    """Whose game it is and its rules, as an HTML fragment: no scripts, no images, no raw HTML.
+
+    Players are called as the page calls them, who counts from 1.
+    """
     told = [game.origin_section(), game.rules_section()]
     if not told[1]:
         told[1] = f"The rules of {game.title} are not written down."
-    return "".join(markdown_html(text) for text in told if text)
+    html = "".join(markdown_html(text) for text in told if text)
+    for player in (0, 1):
+        html = html.replace(f"<code>player_{player}</code>", f"player {player + 1}")
+    return html
 
 
 def markdown_html(text: str) -> str:

@@ -66,7 +66,7 @@ class Variant:
         clock = self.game.running_clock
         own = self.diagram.option if self.is_own and self.diagram else None
         told = [
-            f"{option.name} {_as_text(value)}"
+            _told(option.name, value)
             for option in self.game.option_list
             if (value := self.game.options[option.name]) != option.default or option is first
             if (clock is None or option.name != clock.option) and option.name != own
@@ -130,6 +130,11 @@ def _mixed(diagram: Diagram) -> str:
     half = len(diagram.spots) // 2
     first, second = list(diagram.letters)
     return first + second + second + first + (first + second) * (half - 2)
+
+
+def _told(name: str, value: Any) -> str:
+    """An option in words; what is only on or off needs no value."""
+    return name.replace("_", " ") if value is True else f"{name} {_as_text(value)}"
 
 
 def _as_text(value: Any) -> str:

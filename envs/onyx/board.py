@@ -71,6 +71,7 @@ class Onyx(Game):
             accepted="a positive integer up to 1,000,000, or None for 4 times the number of points",
         ),
     )
+    boards = ({"swap_rule": True},)
     rules: ClassVar = rules
     view: ClassVar = view
 

@@ -5,6 +5,7 @@
  * solve tells `{id, found}` on the way.
  */
 
+import { fetchFile } from "./fetching.js";
 import { serve } from "./serving.js";
 import { Solver } from "./solver.js";
 
@@ -12,14 +13,9 @@ const REPORT = 300; // ms between reports
 
 let solver = null;
 
-async function bytesOf(address) {
-  const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`${address} cannot be loaded: ${answer.status}`);
-  return answer.arrayBuffer();
-}
-
 async function open({ module }) {
-  solver = await Solver.load(await bytesOf(module));
+  const answer = await fetchFile(module, "What finds exact values");
+  solver = await Solver.load(await answer.arrayBuffer());
   return { source: solver.source };
 }
 

@@ -43,6 +43,12 @@ async function lookForNewer() {
   for (const page of await self.clients.matchAll()) page.postMessage("newer");
 }
 
+/** Whether a window is open that may still need files of the version it was loaded with. */
+async function isInUse() {
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  return windows.length > 0;
+}
+
 /** Names of the complete caches, the oldest first. */
 async function versions() {
   const complete = [];
@@ -59,6 +65,7 @@ let current = null; // name of the cache that answers
 async function useNewest() {
   const complete = await versions();
   current = complete.at(-1) ?? null;
+  if (await isInUse()) return; // another time
   await Promise.all(complete.slice(0, -1).map((name) => caches.delete(name)));
 }
 
@@ -68,6 +75,9 @@ async function respond(request) {
     const cache = await caches.open(current);
     const kept = await cache.match(request, { ignoreSearch: true });
     if (kept) return kept;
+    // A window of an older version asks for what its version has.
+    const older = await caches.match(request, { ignoreSearch: true });
+    if (older) return older;
     const { on_demand: waiting } = await (await cache.match(here(LIST))).json();
     if (waiting.some((file) => here(file) === request.url)) {
       const answer = await fetch(request);

@@ -6,6 +6,7 @@
  */
 
 import { Engine, inBoardFrame } from "./engine.js";
+import { fetchFile } from "./fetching.js";
 import { playLevel } from "./levels.js";
 import { serve } from "./serving.js";
 
@@ -15,6 +16,7 @@ const REPORT = 400; // ms between reports
 
 let runtime = null;
 let game = null;
+let session = null; // of the runtime, with a network
 let evaluate = null;
 
 async function loadRuntime() {
@@ -27,14 +29,21 @@ async function loadRuntime() {
 async function loadNetwork(address, manifest) {
   runtime ??= loadRuntime();
   runtime.catch(() => (runtime = null));
-  const [ort, answer] = await Promise.all([runtime, fetch(address)]);
-  if (!answer.ok) throw new Error(`the network ${address} cannot be loaded: ${answer.status}`);
-  const session = await ort.InferenceSession.create(new Uint8Array(await answer.arrayBuffer()));
-  return inBoardFrame(manifest, asker(ort, session));
+  const [ort, answer] = await Promise.all([runtime, fetchFile(address, "The network")]);
+  session = await ort.InferenceSession.create(new Uint8Array(await answer.arrayBuffer()));
+  return inBoardFrame(manifest, asker(ort));
+}
+
+/** Give back the memory of a network that is not played with any more. */
+async function forgetNetwork() {
+  const past = session;
+  session = null;
+  evaluate = null;
+  await past?.release();
 }
 
 /** Asks the network; from time to time, after a look at the messages. */
-function asker(ort, session) {
+function asker(ort) {
   let breath = performance.now();
   return async (planes, shape) => {
     if (performance.now() - breath > BREATH) {
@@ -50,7 +59,7 @@ function asker(ort, session) {
 async function open({ id, module, network }) {
   const engine = await Engine.load(module);
   game = engine.newGame();
-  evaluate = null;
+  await forgetNetwork();
   if (network !== null) {
     self.postMessage({ id, loading: true });
     evaluate = await loadNetwork(network, engine.manifest);

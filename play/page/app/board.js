@@ -30,10 +30,26 @@ function rings([cx, cy], r) {
   ];
 }
 
+/** Lines from a place to others, and a ring at each of these. */
+function joined(place, others) {
+  return others.flatMap((other) => [
+    ...[DARK, LIGHT].map((stroke, number) =>
+      el("svg:path", {
+        d: `M${place.join(" ")}L${other.join(" ")}`,
+        stroke,
+        "stroke-width": 9 - 4 * number,
+        "stroke-dasharray": "12 8",
+      }),
+    ),
+    ...rings(other, 22),
+  ]);
+}
+
 export class BoardView {
   #container;
   #onPlay;
   #onAim;
+  #onMiss;
   #scene = null;
   #parts = null;
   #position = []; // what each slot shows in it, by number
@@ -56,11 +72,14 @@ export class BoardView {
    * @param {object} on
    * @param {(action: number) => void} on.play
    * @param {(texts: string) => void} on.aim what the keys point at.
+   * @param {(action: number | null) => void} on.miss a click means no legal action; that of its
+   *   place, if it has one.
    */
-  constructor(container, { play, aim }) {
+  constructor(container, { play, aim, miss }) {
     this.#container = container;
     this.#onPlay = play;
     this.#onAim = aim;
+    this.#onMiss = miss;
     container.setAttribute("role", "application");
     container.addEventListener("click", (event) => this.#click(event));
     container.addEventListener("pointerdown", (event) => this.#press(event));
@@ -85,11 +104,12 @@ export class BoardView {
     const picture = svg.appendChild(el("svg:g", { id: "board-picture" }));
     const group = (home) => (name) => home.appendChild(el("svg:g", { class: name }));
     const [ground, slots] = ["ground", "slots"].map(group(picture));
-    const names = ["under", "hints", "shares", "layers", "pick", "aim"];
-    const [under, hints, shares, layers, pick, aim] = names.map(group(svg));
+    const names = ["under", "hints", "shares", "layers", "hint", "pick", "aim"];
+    const [under, hints, shares, layers, hint, pick, aim] = names.map(group(svg));
     ground.innerHTML = scene.ground;
     slots.append(...scene.slots.map((slot) => el("svg:g", { transform: placeOf(slot) })));
-    this.#parts = { svg, slots: [...slots.children], under, hints, shares, layers, pick, aim };
+    const drawn = { under, hints, shares, layers, hint, pick, aim };
+    this.#parts = { svg, slots: [...slots.children], ...drawn };
     this.#shown = scene.slots.map(() => -1);
     this.#container.parentElement.style.setProperty("--aspect", width / height);
     this.#container.replaceChildren(svg);
@@ -117,6 +137,7 @@ export class BoardView {
       this.#closeChoice();
       this.#setAim(null);
       this.#pick(null);
+      this.#parts.hint.replaceChildren();
     }
     this.#container.setAttribute("aria-label", label);
     this.#position = shown;
@@ -131,6 +152,14 @@ export class BoardView {
     this.#parts.shares.replaceChildren(...this.#discs(discs));
     this.#parts.under.replaceChildren(...under);
     this.#parts.layers.replaceChildren(...layers);
+  }
+
+  /** Mark an action until the next position is shown, if it has a place. */
+  hint(action) {
+    const spot = this.#spot(action);
+    const [one, other] = this.#joinsTwo(action) ? this.#scene.ends[action] : [spot, null];
+    const marks = other ? [...joined(one, [other]), ...rings(one, 30)] : spot ? rings(spot, 30) : [];
+    this.#parts.hint.replaceChildren(...marks);
   }
 
   /** Show where a piece in hand would come to rest, `{action, shown}`, or no more. */
@@ -280,7 +309,18 @@ export class BoardView {
     if (this.#isTouch && actions.length === 1 && actions[0].action !== this.#hand.action) {
       if (this.#hand.holdFor(actions[0].action)) return;
     }
-    if (!wasOpen || actions.length) this.#play(actions);
+    if (actions.length) this.#play(actions);
+    else if (!wasOpen && this.#legal.length) this.#onMiss(this.#actionAt(point));
+  }
+
+  /** The action whose place is nearest to a point, within reach, or null. */
+  #actionAt(point) {
+    let best = { away: this.#reach, action: null };
+    this.#scene.spots.forEach((spot, action) => {
+      const away = spot === null ? Infinity : distance(spot, point);
+      if (away < best.away) best = { away, action };
+    });
+    return best.action;
   }
 
   /** The place nearest to a point that a legal action joins to another, unless a spot is nearer. */
@@ -319,23 +359,12 @@ export class BoardView {
       this.#parts?.pick.replaceChildren();
       return;
     }
-    const joined = this.#legal.flatMap(({ action }) => {
+    const others = this.#legal.flatMap(({ action }) => {
       const [one, other] = this.#scene.ends[action];
       if (distance(one, place) <= SAME) return [other];
       return distance(other, place) <= SAME ? [one] : [];
     });
-    const others = joined.flatMap((other) => [
-      ...[DARK, LIGHT].map((stroke, number) =>
-        el("svg:path", {
-          d: `M${place.join(" ")}L${other.join(" ")}`,
-          stroke,
-          "stroke-width": 9 - 4 * number,
-          "stroke-dasharray": "12 8",
-        }),
-      ),
-      ...rings(other, 22),
-    ]);
-    this.#parts.pick.replaceChildren(...others, ...rings(place, 30));
+    this.#parts.pick.replaceChildren(...joined(place, others), ...rings(place, 30));
   }
 
   #press(event) {

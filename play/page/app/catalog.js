@@ -1,6 +1,7 @@
 /** The games of the site: what there is, and their files. */
 
 import { Engine } from "../engine.js";
+import { fetchFile } from "../fetching.js";
 import { readLevels } from "../levels.js";
 
 // A module with one 128-bit instruction: the games' modules have such.
@@ -16,18 +17,7 @@ export const address = (path) => new URL(`../${path}`, import.meta.url).href;
  * Fetch a file of the site.
  * @throws {Error} in a sentence for the page.
  */
-export async function load(path, what) {
-  let answer;
-  try {
-    answer = await fetch(address(path));
-  } catch {
-    throw new Error(`${what} (${path}) could not be loaded: is there a connection?`);
-  }
-  if (!answer.ok) {
-    throw new Error(`${what} (${path}) could not be loaded: the server said ${answer.status}.`);
-  }
-  return answer;
-}
+export const load = (path, what) => fetchFile(address(path), what);
 
 /** @throws {Error} this browser cannot run the games. */
 export function checkBrowser() {
@@ -112,6 +102,16 @@ export class Catalog {
       plain(withoutStart(each.options, each)) === plain(withoutStart(own.options, own));
     const named = game.variants.find(isIt);
     return named ? { game, variant: named, diagram: null } : { game, variant: own, diagram };
+  }
+
+  /** The variant that a kept game is of, by its id, or else by the options of its record; or null. */
+  findKept({ game, options }, id) {
+    const found = this.find(game, id);
+    if (!found) return this.withOptions(game, options);
+    const { diagram } = found.variant;
+    if (!diagram?.is_own) return { ...found, diagram: null };
+    const letters = options[diagram.option];
+    return whyNoDiagram(letters, diagram) ? null : { ...found, diagram: letters };
   }
 
   /** Engine and scene of a variant. */

@@ -109,6 +109,62 @@ export function shareDialog({ address, record, file, load }) {
   );
 }
 
+/**
+ * The games that this browser keeps.
+ * @param {{id: string, title: string, players: string[], plies: number, result: number[] | null,
+ *   saved: number, isOpen: boolean}[]} games
+ * @param {object} on
+ * @param {(id: string) => Promise<void>} on.open go on with a game; rejects with a message.
+ * @param {(id: string) => void} on.remove forget a game.
+ */
+export function gamesDialog(games, { open, remove }) {
+  const told = el("p", { class: "told", role: "alert" });
+  const list = el("ul", { class: "games" });
+  const ago = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
+  const go = async (id) => {
+    try {
+      await open(id);
+      dialog.close();
+    } catch (error) {
+      told.textContent = error.message;
+    }
+  };
+  for (const { id, title, players, plies, result, saved, isOpen } of games) {
+    const state = result ? "over" : "not over";
+    const between = players.length ? `${players.join(" against ")}, ` : "";
+    const moves = `${plies} ${plies === 1 ? "move" : "moves"}`;
+    const row = el(
+      "li",
+      {},
+      el(
+        "span",
+        { class: "game" },
+        el("strong", {}, title),
+        el("span", { class: "faint" }, `${between}${moves}, ${state}, ${ago.format(saved)}`),
+      ),
+      isOpen ? el("span", { class: "faint" }, "on the board") : button("Open", () => go(id)),
+      isOpen
+        ? null
+        : button(
+            "Remove",
+            () => {
+              remove(id);
+              row.remove();
+            },
+            { "aria-label": `Remove this game of ${title}` },
+          ),
+    );
+    list.append(row);
+  }
+  const dialog = openDialog(
+    "Games on this device",
+    el("p", { class: "faint" }, "This browser keeps the last games here until you remove them."),
+    games.length ? list : el("p", {}, "No game has been played here yet."),
+    told,
+    el("div", { class: "row end" }, button("Close", () => dialog.close(), { class: "primary" })),
+  );
+}
+
 function attempt(work, told) {
   try {
     return work();

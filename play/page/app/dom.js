@@ -57,6 +57,26 @@ export function remember(name, value, store = "localStorage") {
   }
 }
 
+/** Forget what is kept under a name. */
+export function forget(name, store = "localStorage") {
+  try {
+    window[store].removeItem(`ludarium.${name}`);
+  } catch {
+    // Where there is no store, there is nothing to forget.
+  }
+}
+
+/** The names that begin with a prefix and have a value. */
+export function stored(prefix, store = "localStorage") {
+  try {
+    const start = `ludarium.${prefix}`;
+    const names = Object.keys(window[store]).filter((name) => name.startsWith(start));
+    return names.map((name) => name.slice("ludarium.".length));
+  } catch {
+    return [];
+  }
+}
+
 const SIGNED = new Intl.NumberFormat("en", {
   signDisplay: "exceptZero",
   minimumFractionDigits: 2,

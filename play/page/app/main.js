@@ -5,22 +5,24 @@ import { AnalysisView, showBar } from "./analysis-view.js";
 import { BoardView } from "./board.js";
 import { address, Catalog, checkBrowser, hasClock, load } from "./catalog.js";
 import { Clock } from "./clock.js";
-import { confirmed, shareDialog } from "./dialogs.js";
+import { confirmed, gamesDialog, shareDialog } from "./dialogs.js";
 import { button, byId, icon, recall, remember } from "./dom.js";
 import { ExactValues } from "./exact.js";
+import { forgetGame, keepGame, keptGame, keptGames } from "./games.js";
 import { Hand } from "./hand.js";
 import { discsOf, exactMarks, ownerMarks, threatMarks } from "./layers.js";
 import { LegalMoves, showMoves } from "./moves.js";
 import { capital, playerName, resultText, showPlayer, taskText } from "./panels.js";
-import { playRecord, readText, recordText } from "./records.js";
-import { PERSON, seatName } from "./seats.js";
+import { headersOf, playRecord, readText, recordOf, recordText, resignedBy } from "./records.js";
+import { fits, PERSON, seatName } from "./seats.js";
 import { Session } from "./session.js";
-import { FIRST_CHOICE, setupDialog } from "./setup.js";
-import { playMoves, readFragment, writeFragment } from "./share.js";
+import { readChoice, setupDialog } from "./setup.js";
+import { AddressBar, playMoves, readFragment, writeFragment } from "./share.js";
 import { Table } from "./table.js";
 import { setUpTabs } from "./tabs.js";
 import { setUpTheme } from "./theme.js";
 import { Thinker } from "./thinker.js";
+import { Throttle } from "./throttle.js";
 
 const ICONS = {
   start: "M6 5v14M18 5l-8 7 8 7",
@@ -29,6 +31,11 @@ const ICONS = {
   end: "M18 5v14M6 5l8 7-8 7",
 };
 const MOST_BUTTONS = 12; // of actions that have no place on the board
+const TALL = 0.8; // width of a board by its height, below which it is tall
+const LOW_WINDOW = matchMedia("(max-height: 560px) and (min-width: 520px)");
+const WIDE_WINDOW = matchMedia("(min-width: 861px)");
+const KEEPING_PAUSE = 1000; // ms between two times that the game is kept
+const HINT_SIMULATIONS = 200;
 
 const thinker = new Thinker();
 const session = new Session(thinker, {
@@ -39,7 +46,9 @@ const session = new Session(thinker, {
 });
 const exact = new ExactValues();
 const analyst = new Analyst(thinker, exact, session, { found: showFindings, failed: complain });
-const boardView = new BoardView(byId("board"), { play, aim: say });
+const boardView = new BoardView(byId("board"), { play, aim: say, miss: tellIllegal });
+const addressBar = new AddressBar();
+const keeping = new Throttle(keep, KEEPING_PAUSE);
 const hand = new Hand(byId("hand"), boardView, { play, say });
 boardView.setHand(hand);
 const legalMoves = new LegalMoves(document.querySelector(".side"), play);
@@ -79,6 +88,7 @@ const shown = {
   legend: "", // of what lies on the board
   rules: null,
   loading: false,
+  hint: null, // the node for which one is sought
 };
 let catalog = null;
 
@@ -88,11 +98,21 @@ function say(text) {
 }
 
 /** Show a message until the next move, or hide it. */
-function complain(text) {
+function complain(text, { isFault = true } = {}) {
   const message = byId("message");
   message.hidden = text === "";
+  message.classList.toggle("fault", isFault);
   message.textContent = text;
   if (text) say(text);
+}
+
+/** Answer a click on what is no legal move now. */
+function tellIllegal(action) {
+  const { names } = session.table.engine.manifest.description.actions;
+  const what = action === null ? "This" : `“${names[action]}”`;
+  const mover = playerName(session, session.view.mover);
+  const told = `${what} is no legal move now: ${mover}, has ${taskText(session)}.`;
+  complain(told, { isFault: false });
 }
 
 function sayMove(node) {
@@ -116,6 +136,7 @@ function look(node) {
 function showAll() {
   const { view, table } = session;
   boardView.setScene(table.scene);
+  layOut();
   const legal = table.legal(view);
   const playable = session.mayPlay ? legal : [];
   const { game, variant } = session.board;
@@ -134,13 +155,35 @@ function showAll() {
       showAll();
     },
   });
-  const fragment = writeFragment(session);
-  history.replaceState(null, "", fragment);
-  session.keepSeats(fragment);
   analyst.update();
   showClock();
   showBoard(legal);
   showEvaluation();
+  addressBar.show(writeFragment(session));
+  keeping.ask();
+}
+
+/** Keep the game in this browser, and its name in this window. */
+function keep() {
+  const { id, board, seats, studying, live, view } = session;
+  remember("current", { id, fragment: writeFragment(session) }, "sessionStorage");
+  if (!session.isKept) return;
+  keepGame(id, {
+    variant: board.variant.id,
+    seats,
+    studying,
+    live: live.actions,
+    view: view.actions,
+    record: recordOf(session),
+  });
+}
+
+/** Put what belongs to the board beside it, where there is more room than below. */
+function layOut() {
+  const [, , width, height] = session.table.scene.box;
+  const isTall = width < TALL * height;
+  const isBeside = LOW_WINDOW.matches || (WIDE_WINDOW.matches && isTall);
+  document.querySelector(".table").classList.toggle("beside", isBeside);
 }
 
 function showClock() {
@@ -255,6 +298,10 @@ function showControls() {
     to("Forward", "forward", view.children[0]),
     to("To the end", "end", view.end),
     button("Take back", () => session.takeBack(), { disabled: session.takeBackTo === null }),
+    button("Redo", () => session.redo(), { disabled: !session.mayRedo }),
+    session.board.variant.network
+      ? button("Hint", hint, { disabled: !session.mayPlay || shown.hint !== null })
+      : "",
     button("Resign", resign, { disabled: !session.mayResign }),
     watches && (session.paused || session.person === null)
       ? button(session.paused ? "Go on" : "Pause", () => session.setPaused(!session.paused))
@@ -268,6 +315,26 @@ function showControls() {
     : null;
   byId("controls").replaceChildren(...controls.filter(Boolean));
   if (label) byId("controls").querySelector(`[aria-label="${label}"]:enabled`)?.focus();
+}
+
+/** Show a move that the agent would play. */
+async function hint() {
+  const { view: node, table } = session;
+  shown.hint = node;
+  showControls();
+  try {
+    const settings = { simulations: HINT_SIMULATIONS };
+    const found = await thinker.search({ seed: table.seed, actions: node.actions, settings });
+    if (found && session.view === node) {
+      boardView.hint(found.action);
+      complain(`Hint: ${table.text(node, found.action)}`, { isFault: false });
+    }
+  } catch (error) {
+    complain(`There is no hint: ${error.message}`);
+  } finally {
+    shown.hint = null;
+    showControls();
+  }
 }
 
 async function showRules() {
@@ -331,7 +398,7 @@ async function start({ game, variant, diagram, seats, goOn }) {
 }
 
 function askNew() {
-  const chosen = recall("choice") ?? structuredClone(FIRST_CHOICE);
+  const chosen = readChoice(recall("choice"));
   chosen.game = session.board?.game.name ?? chosen.game;
   if (session.board) {
     const { game, variant } = session.board;
@@ -364,12 +431,13 @@ function askedSeats({ opponent, seat }, board) {
 
 /** Go to what an address asks for; a malformed one changes nothing but gives a message. */
 async function follow(fragment) {
+  addressBar.leave();
   try {
     const asked = readFragment(fragment, catalog);
     if (asked === null) return false;
     const board = await setUp(asked);
     const node = playMoves(board.table, asked.moves, asked.ply);
-    const seats = askedSeats(asked, board) ?? Session.seatsOf(fragment);
+    const seats = askedSeats(asked, board);
     begin(board, { seats: seats ?? [PERSON, PERSON], node, studying: seats === null });
     return true;
   } catch (error) {
@@ -382,7 +450,60 @@ async function readGame(text) {
   const { game, variant, diagram, record } = readText(text, catalog, session.board);
   const board = await setUp({ game, variant, diagram, seed: record.seed });
   playRecord(board.table, record);
-  begin(board, { seats: [PERSON, PERSON], node: board.table.root.end, studying: true });
+  const node = board.table.root.end;
+  const resigned = resignedBy(record, node);
+  const seats = [PERSON, PERSON];
+  const headers = headersOf(record);
+  begin(board, { seats, node, studying: true, resigned, headers, isKept: true });
+}
+
+/**
+ * Go on with a game that was kept.
+ * @throws {Error} it cannot be read, or is of another version of the rules.
+ */
+async function resume(id) {
+  const kept = keptGame(id);
+  if (kept === null) throw new Error("This game is not there any more.");
+  const { record, variant, seats, studying } = kept;
+  const found = catalog.findKept(record, variant);
+  if (found === null) throw new Error(`The page has no ${record.game} with these options any more.`);
+  const board = await setUp({ ...found, seed: record.seed });
+  playRecord(board.table, record);
+  const node = board.table.follow(kept.live);
+  const view = board.table.follow(kept.view);
+  const mayPlay = seats.every((seat) => fits(seat, board));
+  begin(board, {
+    ...{ id, node, view, seats: mayPlay ? seats : [PERSON, PERSON] },
+    ...{ studying: studying || !mayPlay, resigned: resignedBy(record, board.table.root.end) },
+    ...{ headers: headersOf(record), isKept: true },
+  });
+}
+
+/** Go on with what this window showed before it was loaded again. */
+async function resumeCurrent(fragment) {
+  const [loading] = performance.getEntriesByType("navigation");
+  const current = recall("current", "sessionStorage");
+  // At a reload the address may be some plies behind.
+  const isIt = current && (loading?.type === "reload" || current.fragment === fragment);
+  if (fragment === "" || !isIt || !keptGame(current.id)) return false;
+  try {
+    await resume(current.id);
+    return true;
+  } catch {
+    return false; // the address tells the moves
+  }
+}
+
+function askGames() {
+  keeping.flush();
+  const games = keptGames()
+    .filter(({ record }) => record.moves.length && catalog.game(record.game))
+    .map(({ id, record, seats, studying, saved }) => ({
+      ...{ id, saved, title: catalog.game(record.game).title, plies: record.moves.length },
+      ...{ result: record.result, isOpen: id === session.id },
+      players: (record.players ?? (studying ? [] : seats.map((seat) => seatName(seat, [])))).map(String),
+    }));
+  gamesDialog(games, { open: resume, remove: forgetGame });
 }
 
 function share() {
@@ -418,6 +539,7 @@ function key(event) {
 /** Show what the address asks for, or else the first game and the question what to play. */
 async function openFirst() {
   complain("");
+  if (await resumeCurrent(location.hash)) return;
   if (await follow(location.hash)) return;
   const problem = byId("message").textContent;
   const game = catalog.games[0];
@@ -427,8 +549,16 @@ async function openFirst() {
 }
 
 function listen() {
+  for (const window of [LOW_WINDOW, WIDE_WINDOW]) {
+    window.addEventListener("change", () => session.board && layOut());
+  }
   byId("new").addEventListener("click", askNew);
+  byId("games").addEventListener("click", () => session.board && askGames());
   byId("share").addEventListener("click", () => session.board && share());
+  window.addEventListener("pagehide", () => {
+    keeping.flush();
+    addressBar.flush();
+  });
   window.addEventListener("hashchange", () => follow(location.hash));
   document.addEventListener("keydown", (event) => session.board && key(event));
   setUpTabs(byId("tabs"), { moves: "Moves", analysis: "Analysis", rules: "Rules" }, (name) => {

@@ -4,6 +4,8 @@ import { el } from "./dom.js";
 import { seatName } from "./seats.js";
 
 const OUTCOMES = { DRAW: 3, TRUNCATED: 4 };
+const MOST_NAME = 40; // letters of a player's name
+const LONG_TASK = 20; // letters that a panel has room for in a line
 
 /** The drawing of a role's piece. */
 export function pieceOf(role, style) {
@@ -26,6 +28,8 @@ function roleOf(session, player) {
 /** Who sits there: what stands at the top of a panel. */
 function sitter(session, player) {
   const seat = session.seats[player];
+  const name = session.headers?.players?.[player];
+  if (session.studying && typeof name === "string" && name.trim()) return name.slice(0, MOST_NAME);
   if (seat.kind !== "person") return seatName(seat, session.board.levels);
   return session.person === player && !session.studying ? "You" : `Player ${player + 1}`;
 }
@@ -83,6 +87,8 @@ export function showPlayer(container, session, player, loading) {
   const told = status(session, player);
   const acts = !session.view.isOver && session.view.mover === player && session.resigned === null;
   container.className = `player${acts ? " acts" : ""}${told === "has won" ? " won" : ""}`;
+  // Room for what may come, so that the board below does not jump from ply to ply.
+  container.classList.toggle("tall", scene.tasks.some((task) => task.length > LONG_TASK));
   const symbol = told === "has won" ? "★ " : acts ? "▸ " : "";
   container.replaceChildren(
     pieceOf(role, "piece"),

@@ -5,27 +5,50 @@ import { seatName } from "./seats.js";
 
 const REWARDS = [null, [1, -1], [-1, 1], [0, 0], [0, 0]]; // by outcome
 
-/** The game as text; its date is of today. */
+/** What a record says of the game itself; the rest is its headers. */
+const OF_GAME = new Set([
+  ...["game", "version", "options", "seed", "moves", "result", "notes", "variations"],
+]);
+
+/** The game as text. */
 export function recordText(session) {
+  return writeRecord(recordOf(session));
+}
+
+/** The game as a record; one that was read before keeps its headers. */
+export function recordOf(session) {
   const { table, game, levels } = session.board;
   const { version, options: usual } = table.engine.manifest.description;
   const start = table.diagram && { [table.scene.diagram.option]: table.diagram };
   const options = { ...usual, ...start };
   const players = session.seats.map((seat) => seatName(seat, levels));
+  const date = new Date().toISOString().slice(0, 10);
+  const headers = session.headers ?? (session.studying ? { date } : { players, date });
   const result =
     session.resigned === null
       ? REWARDS[table.root.end.outcome]
       : [0, 1].map((player) => (player === session.resigned ? -1 : 1));
-  return writeRecord({
+  return {
     game: game.name,
     version,
     options,
     seed: table.seed,
     ...lineFrom(table.root),
     result,
-    ...(session.studying ? {} : { players }),
-    date: new Date().toISOString().slice(0, 10),
-  });
+    ...headers,
+  };
+}
+
+/** What a record has besides the game itself, such as its players and its day. */
+export function headersOf(record) {
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !OF_GAME.has(key)));
+}
+
+/** The player who has resigned by a record, at the end of its moves; null where nobody has. */
+export function resignedBy({ result }, end) {
+  if (end.isOver || !Array.isArray(result)) return null;
+  const [one, other] = result;
+  return one === 1 && other === -1 ? 1 : one === -1 && other === 1 ? 0 : null;
 }
 
 /** The main line after a node, with what else was played in place of its moves. */

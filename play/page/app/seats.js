@@ -8,6 +8,27 @@ export const MOST_SECONDS = 60;
 
 export const PERSON = Object.freeze({ kind: "person" });
 
+const isWhole = (value, most) => Number.isInteger(value) && value >= 1 && value <= most;
+
+/** Whether a value, such as one that was stored, is a seat; a board may lack its level or network. */
+export function isSeat(seat) {
+  if (typeof seat !== "object" || seat === null) return false;
+  const { kind, level, simulations, seconds } = seat;
+  if (kind === "level") return isWhole(level, Number.MAX_SAFE_INTEGER);
+  if (kind === "network") {
+    return seconds === undefined
+      ? isWhole(simulations, MOST_SIMULATIONS)
+      : isWhole(seconds, MOST_SECONDS);
+  }
+  return kind === "person" || kind === "random";
+}
+
+/** Whether a seat can be taken at a board. */
+export function fits(seat, { variant, levels }) {
+  if (seat.kind === "level") return seat.level <= levels.length;
+  return seat.kind !== "network" || variant.network !== null;
+}
+
 /**
  * The seat that a link names: `level:3`, `network:64`, `random`.
  * @throws {Error} there is no such opponent in this variant.

@@ -3,8 +3,8 @@
  * sits where. Agents move by themselves where the game goes on.
  */
 
+import { newGameId } from "./games.js";
 import { seatJob } from "./seats.js";
-import { remember, recall } from "./dom.js";
 
 const PACE = 350; // ms that an agent's move takes at least
 const WATCHING_PACE = 800; // the same where two agents play
@@ -15,6 +15,7 @@ export class Session {
   #thinker;
   #tell;
   #agent = null; // the move that an agent thinks about
+  #taken = []; // what was taken back, and how it stood before
 
   /**
    * @param {import("./thinker.js").Thinker} thinker
@@ -27,8 +28,10 @@ export class Session {
   constructor(thinker, tell) {
     this.#thinker = thinker;
     this.#tell = tell;
+    this.id = null;
     this.board = null;
     this.seats = [];
+    this.headers = null;
     this.view = null;
     this.live = null;
     this.resigned = null;
@@ -41,17 +44,39 @@ export class Session {
    * @param {object} board `{game, variant, table, levels}`
    * @param {object} state
    * @param {object[]} state.seats of both players.
-   * @param {object} [state.node] where to look, and to play on.
+   * @param {object} [state.node] where to play on.
+   * @param {object} [state.view] where to look.
    * @param {boolean} [state.studying] nobody plays: both sides may be moved, and agents do not.
+   * @param {number | null} [state.resigned] the player who has resigned at `node`.
+   * @param {object | null} [state.headers] what the record that it was read from has besides the
+   *   game itself, such as `players` and `date`; null for a game that is begun here.
+   * @param {string} [state.id] its name among the games that are kept.
+   * @param {boolean} [state.isKept] whether it is one of them, or is to be.
    */
-  begin(board, { seats, node = board.table.root, studying = false }) {
+  begin(
+    board,
+    {
+      seats,
+      node = board.table.root,
+      view = node,
+      studying = false,
+      resigned = null,
+      headers = null,
+      id = newGameId(),
+      isKept = !studying,
+    },
+  ) {
+    this.id = id;
+    this.isKept = isKept;
     this.board = board;
     this.seats = seats;
-    this.view = node;
+    this.headers = headers;
+    this.view = view;
     this.live = node;
-    this.resigned = null;
+    this.resigned = resigned;
     this.paused = false;
     this.studying = studying;
+    this.#taken = [];
     this.#change();
   }
 
@@ -81,12 +106,14 @@ export class Session {
 
   /** Whether a person may move in the position that is looked at. */
   get mayPlay() {
-    if (this.view.isOver) return false;
+    if (this.view.isOver || (this.resigned !== null && this.view === this.live)) return false;
     return this.isStudy || this.seats[this.view.mover].kind === "person";
   }
 
   play(action) {
     const inStudy = this.isStudy;
+    this.isKept = true;
+    this.#taken = [];
     const child = this.table.play(this.view, action);
     if (!inStudy) this.live = child;
     this.view = child;
@@ -96,6 +123,7 @@ export class Session {
 
   /** Play an action for whoever is to move in the game: the clock has run out. */
   runOut(action) {
+    this.#taken = [];
     const child = this.table.play(this.live, action);
     if (this.view === this.live) this.view = child;
     this.live = child;
@@ -120,10 +148,25 @@ export class Session {
     const to = this.takeBackTo;
     const from = this.studying ? this.view : this.live;
     const taken = from.path.find((node) => node.parent === to);
+    const { view, live, resigned } = this;
+    this.#taken.push({ node: taken, place: to.children.indexOf(taken), view, live, resigned });
     if (this.view.isWithin(taken)) this.view = to;
     if (this.live.isWithin(taken)) this.live = to;
     this.resigned = null;
     taken.remove();
+    this.#change();
+  }
+
+  get mayRedo() {
+    const last = this.#taken.at(-1);
+    return last !== undefined && last.node.parent === (this.studying ? this.view : this.live);
+  }
+
+  /** Put back what was taken back last. */
+  redo() {
+    const { node, place, view, live, resigned } = this.#taken.pop();
+    node.parent.children.splice(place, 0, node);
+    Object.assign(this, { view, live, resigned });
     this.#change();
   }
 
@@ -140,18 +183,6 @@ export class Session {
   setPaused(paused) {
     this.paused = paused;
     this.#change();
-  }
-
-  /** Seats of the game that this window showed last, if it is the one with this address. */
-  static seatsOf(fragment) {
-    const kept = recall("seats", "sessionStorage");
-    return kept?.fragment === fragment ? kept.seats : null;
-  }
-
-  /** Remember who plays, for when the window is loaded again. */
-  keepSeats(fragment) {
-    const seats = this.isStudy ? null : this.seats;
-    remember("seats", { fragment, seats }, "sessionStorage");
   }
 
   #change() {
@@ -189,6 +220,7 @@ export class Session {
     }
     if (this.#agent !== agent) return;
     this.#agent = null;
+    this.#taken = [];
     const child = this.table.play(node, action);
     this.live = child;
     if (this.view === node) this.view = child;

@@ -16,7 +16,7 @@ const KINDS = {
 const SIDES = { 0: "First", 1: "Second", lot: "By lot", watch: "I watch" };
 
 /** What is chosen at first. */
-export const FIRST_CHOICE = Object.freeze({
+const FIRST_CHOICE = Object.freeze({
   side: "0",
   clock: false,
   opponents: [
@@ -24,6 +24,27 @@ export const FIRST_CHOICE = Object.freeze({
     { kind: "level", level: 3, amount: 128, unit: "simulations" },
   ],
 });
+
+/** What was chosen the last time, as it was stored; `FIRST_CHOICE` where that is not whole. */
+export function readChoice(stored) {
+  const isText = (value) => value === undefined || value === null || typeof value === "string";
+  const isOpponent = (value) => {
+    if (typeof value !== "object" || value === null) return false;
+    const { kind, level, amount, unit } = value;
+    const most = { simulations: MOST_SIMULATIONS, seconds: MOST_SECONDS }[unit];
+    const isWhole = [level, amount].every((each) => Number.isInteger(each) && each >= 1);
+    return Object.hasOwn(KINDS, kind) && isWhole && most !== undefined && amount <= most;
+  };
+  const { game, variant, diagram, side, clock, opponents } = stored ?? {};
+  const isChoice =
+    [game, variant, diagram].every(isText) &&
+    Object.hasOwn(SIDES, side) &&
+    typeof clock === "boolean" &&
+    Array.isArray(opponents) &&
+    opponents.length === FIRST_CHOICE.opponents.length &&
+    opponents.every(isOpponent);
+  return structuredClone(isChoice ? stored : FIRST_CHOICE);
+}
 
 let lastName = 0;
 

@@ -7,7 +7,9 @@
 
 import { whyNoDiagram } from "./catalog.js";
 import { readSeat } from "./seats.js";
+import { Throttle } from "./throttle.js";
 
+const ADDRESS_PAUSE = 400; // ms: browsers allow some hundred changes of an address in 30 s
 const MOST_ACTIONS = 10_000;
 
 /** The fragment of the line through the node that is looked at. */
@@ -96,4 +98,34 @@ export function playMoves(table, moves, ply) {
     if (node.ply === ply) wanted = node;
   });
   return wanted;
+}
+
+/** The window's address, which follows the game a few times a second at most. */
+export class AddressBar {
+  #fragment = null;
+  #throttle = new Throttle(() => this.#write(), ADDRESS_PAUSE);
+
+  show(fragment) {
+    if (fragment === this.#fragment) return;
+    this.#fragment = fragment;
+    this.#throttle.ask();
+  }
+
+  /** Leave the address as it is: the visitor has changed it. */
+  leave() {
+    this.#fragment = null;
+    this.#throttle.drop();
+  }
+
+  flush() {
+    this.#throttle.flush();
+  }
+
+  #write() {
+    try {
+      history.replaceState(null, "", this.#fragment);
+    } catch {
+      this.#fragment = null; // a browser's limit: the next change shows it
+    }
+  }
 }

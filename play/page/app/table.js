@@ -98,6 +98,13 @@ export class Table {
     return child;
   }
 
+  /** The node of the tree that actions lead to from the start, as far as it has them. */
+  follow(actions) {
+    let node = this.root;
+    for (const action of actions) node = node.childBy(action) ?? node;
+    return node;
+  }
+
   /** The legal action with a text (or a number, as text), or null. */
   find(node, text) {
     const game = this.at(node);

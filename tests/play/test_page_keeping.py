@@ -1,0 +1,357 @@
+"""Nothing that is stored, addressed or fetched stops the page, and no game is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ludarium.envs import GAMES, make_game
+
+from .page_driver import DESKTOP, PHONE, PageDriver
+
+CORSO = "#g=corso&o=corso"
+LOW_WINDOWS = {
+    "phone on its side": {"width": 740, "height": 360},
+    "1280 x 800 at 200 %": {"width": 640, "height": 400},
+}
+
+
+@pytest.fixture
+def driver(browser: Any, site: str) -> Iterator[PageDriver]:
+    yield from _driver(browser, site, DESKTOP)
+
+
+@pytest.fixture
+def keeping(browser: Any, site: str) -> Iterator[PageDriver]:
+    """The page with its service worker."""
+    yield from _driver(browser, site, DESKTOP, service_workers="allow")
+
+
+def _driver(
+    browser: Any, site: str, viewport: dict[str, int], **context: Any
+) -> Iterator[PageDriver]:
+    driver = PageDriver(browser, site, viewport, **context)
+    yield driver
+    driver.close()
+    assert driver.errors == []
+
+
+def _press(driver: PageDriver, name: str) -> None:
+    driver.press(driver.page.get_by_role("button", name=name, exact=True))
+
+
+def _load(driver: PageDriver, record: dict[str, Any]) -> None:
+    _press(driver, "Share")
+    driver.page.get_by_label("Record of a game").fill(json.dumps(record))
+    _press(driver, "Load this text")
+    driver.page.wait_for_selector("dialog", state="detached")
+
+
+def _record(**others: Any) -> dict[str, Any]:
+    return {
+        **{"game": "corso", "version": make_game("corso").version, "options": {"size": 5}},
+        **{"moves": ["c3", "b2", "c4"], "result": None, **others},
+    }
+
+
+# What is stored.
+
+
+def _store(driver: PageDriver, name: str, text: str) -> None:
+    """Let the browser have something from an earlier visit."""
+    store = f"localStorage['ludarium.{name}'] ??= {json.dumps(text)}"
+    driver.page.add_init_script(f"if (location.protocol !== 'about:') {store}")
+
+
+def _choice(level: Any) -> str:
+    opponent = {"kind": "level", "level": level, "amount": 128, "unit": "simulations"}
+    return json.dumps({"side": "0", "clock": False, "opponents": [opponent, opponent]})
+
+
+@pytest.mark.parametrize(
+    "stored", ['{"game":"corso","side":"0"}', '"x"', "5", "[]", "{", _choice(3.5), _choice("2")]
+)
+def test_a_stored_choice_that_is_not_whole_is_no_choice(driver: PageDriver, stored: str) -> None:
+    _store(driver, "choice", stored)
+    driver.open()
+    level = driver.choose(game="Corso").get_by_label("Level", exact=True)
+    assert level.input_value() == "3"
+    driver.new_game(opponent="random")
+    driver.play()
+
+
+@pytest.mark.parametrize("stored", ["5", "null", "{}", '{"format": 1, "record": {}}', "{"])
+def test_a_kept_game_that_cannot_be_read_is_left_out(driver: PageDriver, stored: str) -> None:
+    _store(driver, "game.x", stored)
+    driver.open(CORSO)
+    driver.play()
+    _press(driver, "Games")
+    assert driver.page.locator(".games li").count() == 1
+
+
+# The address.
+
+
+def _long_game() -> list[int]:
+    """The actions of a game of Osiron, 150 plies or more."""
+    game = make_game("osiron", repetition=0)
+    for seed in range(100):
+        position, lot = game.start(), np.random.default_rng(seed)
+        actions: list[int] = []
+        while not position.is_over:
+            actions.append(int(lot.choice(position.legal_actions)))
+            position.play(actions[-1])
+        if len(actions) >= 150:
+            return actions[:150]
+    raise AssertionError("no random game is so long")
+
+
+def test_a_held_arrow_key_leaves_board_moves_and_address_at_one_ply(driver: PageDriver) -> None:
+    """Safari allows 100 changes of the address within 30 s."""
+    driver.page.add_init_script(
+        """let left = 100;
+        const change = history.replaceState.bind(history);
+        history.replaceState = (...given) => {
+            if ((left -= 1) < 0) throw new DOMException("too many", "SecurityError");
+            change(...given);
+        };"""
+    )
+    driver.open(f"#g=osiron&o=osiron&m={'.'.join(map(str, _long_game()))}")
+    for _ in range(140):
+        driver.page.keyboard.press("ArrowLeft")
+    assert driver.page.locator(".move.here .number").inner_text() == "10"
+    assert "After 10." in (driver.page.locator("#board").get_attribute("aria-label") or "")
+    driver.wait_for("location.hash.endsWith('&p=10')")
+
+
+# Games that are kept.
+
+
+def test_a_loaded_record_keeps_its_headers_and_its_end(driver: PageDriver) -> None:
+    record = _record(
+        result=[1, -1], players=["Ada", "Grace"], date="2019-05-04", event={"round": 3}
+    )
+    driver.open(CORSO)
+    _load(driver, record)
+    again = json.loads(driver.record)
+    assert {key: again[key] for key in record} == record
+    panels = driver.page.locator(".players").inner_text()
+    assert all(text in panels for text in ("Ada", "Grace", "has resigned", "has won"))
+    assert driver.targets == 0  # the game is over
+
+
+def test_a_reload_keeps_variations_comments_and_players(driver: PageDriver) -> None:
+    record = _record(
+        notes={"2": "too near"}, variations={"2": [{"moves": ["d4", "a1"]}]}, players=["Ada", "Bo"]
+    )
+    driver.open(CORSO)
+    _load(driver, record)
+    driver.wait_for("sessionStorage['ludarium.current'] !== undefined")
+    driver.page.reload()
+    driver.page.wait_for_selector(".variation")
+    again = json.loads(driver.record)
+    assert {key: again[key] for key in record} == record
+
+
+def test_a_new_game_loses_no_game_and_a_closed_tab_neither(driver: PageDriver) -> None:
+    driver.open()
+    driver.new_game(opponent="random", game="Corso")
+    driver.play()
+    driver.wait_for("document.querySelectorAll('.move').length === 2")
+    moves = driver.moves
+    driver.new_game(opponent="person", game="Obsidio")
+    driver.page.close()
+    driver.page = driver.context.new_page()
+    driver.open(CORSO)
+    _press(driver, "Games")
+    (game,) = driver.page.locator(".games li").all()
+    assert "Corso" in game.inner_text()
+    assert "2 moves, not over" in game.inner_text()
+    game.get_by_role("button", name="Open").click()
+    driver.page.wait_for_selector("dialog", state="detached")
+    assert driver.moves == moves
+    assert "Random mover" in driver.page.locator("#player1").inner_text()
+    driver.play()  # it goes on: the random mover answers
+    driver.wait_for("document.querySelectorAll('.move').length === 4")
+
+
+def test_a_removed_game_is_gone(driver: PageDriver) -> None:
+    driver.open(CORSO)
+    driver.play()
+    driver.wait_for("Object.keys(localStorage).some((key) => key.startsWith('ludarium.game.'))")
+    driver.page.goto("about:blank")
+    driver.open(f"{CORSO}&m=12")
+    _press(driver, "Games")
+    _press(driver, "Remove this game of Corso")
+    assert driver.page.locator(".games li").count() == 0
+    assert driver.page.evaluate("Object.keys(localStorage).length") == 0
+
+
+# What is fetched.
+
+
+def test_a_failed_fetch_is_tried_again(driver: PageDriver) -> None:
+    failed: list[str] = []
+
+    def fail_once(route: Any) -> None:
+        if route.request.url in failed:
+            route.continue_()
+        else:
+            failed.append(route.request.url)
+            route.abort()
+
+    for files in ("**/games/*", "**/networks/*"):
+        driver.page.route(files, fail_once)
+    driver.open(CORSO)
+    _press(driver, "Hint")
+    driver.wait_for("/^Hint: /.test(document.querySelector('#message').textContent)")
+    assert len(failed) == 4  # the list of games, module, scene and network
+
+
+def test_what_cannot_be_fetched_is_named(driver: PageDriver) -> None:
+    driver.page.route("**/networks/*", lambda route: route.abort())
+    driver.open(CORSO)
+    _press(driver, "Hint")
+    driver.page.wait_for_selector("#message:not([hidden])")
+    assert "The network (networks/corso-" in driver.message
+    assert "could not be loaded: is there a connection?" in driver.message
+
+
+COUNTING = """import * as real from "./ort.wasm.min.mjs?real";
+self.made = self.released = 0;
+export const { env, Tensor } = real;
+export const InferenceSession = {
+    async create(...given) {
+        const session = await real.InferenceSession.create(...given);
+        const release = session.release.bind(session);
+        session.release = () => ((self.released += 1), release());
+        self.made += 1;
+        return session;
+    },
+};
+"""
+
+
+def test_networks_that_are_not_played_with_are_released(driver: PageDriver) -> None:
+    def count(route: Any) -> None:
+        route.fulfill(body=COUNTING, content_type="text/javascript")
+
+    driver.context.route("**/ort.wasm.min.mjs", count)
+    driver.open(CORSO)
+    for game in ("corso", "osiron", "corso", "osiron"):
+        driver.page.evaluate("fragment => (location.hash = fragment)", f"#g={game}&o={game}")
+        driver.wait_for(f"document.querySelector('#board').ariaLabel.includes('{game.title()}')")
+        _press(driver, "Hint")
+        driver.wait_for("/^Hint: /.test(document.querySelector('#message').textContent)")
+    (worker,) = [each for each in driver.page.workers if each.url.endswith("/worker.js")]
+    assert worker.evaluate("[self.made, self.released]") == [4, 3]
+
+
+def test_a_window_of_an_older_version_finds_its_files(keeping: PageDriver) -> None:
+    keeping.open(CORSO)
+    keeping.wait_for("navigator.serviceWorker.controller !== null")
+    # As if this window had been loaded before the version that is kept now.
+    keeping.page.evaluate(
+        """async () => {
+            const [newest] = await caches.keys();
+            const kept = await caches.open(newest);
+            const files = await kept.keys();
+            const older = await caches.open(newest.replace(/[0-9a-f]+$/, "0"));
+            await older.put("networks/gone.onnx", new Response("older"));
+            await older.put("site.json", await kept.match("site.json"));
+            const answers = await Promise.all(files.map((file) => kept.match(file)));
+            await caches.delete(newest);
+            const again = await caches.open(newest);
+            await Promise.all(files.map((file, number) => again.put(file, answers[number])));
+        }"""
+    )
+    other = keeping.context.new_page()
+    other.goto(keeping.address)
+    other.wait_for_selector("#board .ground")
+    found = "fetch('networks/gone.onnx').then((answer) => answer.text())"
+    assert keeping.page.evaluate(found) == "older"
+
+
+# What a player sees.
+
+
+@pytest.mark.parametrize("window", LOW_WINDOWS)
+@pytest.mark.parametrize("game", ["corso", "osiron", "obelisk"])
+def test_a_low_window_shows_all_of_the_board(
+    browser: Any, site: str, game: str, window: str
+) -> None:
+    driver = PageDriver(browser, site, LOW_WINDOWS[window])
+    driver.open(f"#g={game}&o={game}")
+    box = driver.page.locator("#board").bounding_box()
+    assert box is not None
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= LOW_WINDOWS[window]["height"]
+    assert box["height"] >= 0.55 * LOW_WINDOWS[window]["height"]
+    width = driver.page.evaluate("document.documentElement.scrollWidth")
+    assert width == LOW_WINDOWS[window]["width"]
+    driver.close()
+
+
+IN_HAND = "choose%20red-l-upright.choose%20green-t-flat.pick%20green-t-flat"
+
+
+@pytest.mark.parametrize(("game", "moves"), [*((game, "") for game in GAMES), ("obelisk", IN_HAND)])
+def test_the_controls_are_within_a_desktops_window(
+    driver: PageDriver, game: str, moves: str
+) -> None:
+    driver.open(f"#g={game}&o={game}&m={moves}")
+    assert driver.holds == bool(moves)
+    box = driver.page.locator("#controls").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= DESKTOP["height"]
+
+
+def test_what_was_taken_back_can_be_put_back(driver: PageDriver) -> None:
+    driver.open()
+    driver.new_game(opponent="random", game="Corso")
+    driver.play()
+    driver.wait_for("document.querySelectorAll('.move').length === 2")
+    moves = driver.moves
+    _press(driver, "Take back")
+    assert driver.moves == []
+    _press(driver, "Redo")
+    assert driver.moves == moves
+    _press(driver, "Take back")
+    driver.play(3)
+    assert driver.page.get_by_role("button", name="Redo").is_disabled()
+
+
+def test_a_hint_is_marked_on_the_board_and_is_legal(driver: PageDriver) -> None:
+    driver.open("#g=osiron&o=osiron")
+    _press(driver, "Hint")
+    driver.wait_for("/^Hint: /.test(document.querySelector('#message').textContent)")
+    position = make_game("osiron").start()
+    text = driver.message.removeprefix("Hint: ")
+    assert position.mask[position.text_to_action(text)]
+    assert driver.page.locator("#board .hint path").count() > 0
+    driver.play()
+    assert driver.page.locator("#board .hint path").count() == 0
+
+
+def test_a_click_on_what_is_not_legal_is_answered(driver: PageDriver) -> None:
+    driver.open(f"{CORSO}&m=12")
+    spot = make_game("corso").action_spots()[12]
+    driver.press_at(*driver.on_screen(*spot))
+    assert driver.message == "“c3” is no legal move now: player 2, dark, has to move."
+    driver.play()
+    assert driver.page.locator("#message").is_hidden()
+
+
+def test_the_rules_call_the_players_as_the_page_does(browser: Any, site: str) -> None:
+    driver = PageDriver(browser, site, PHONE)
+    driver.open(CORSO)
+    driver.press(driver.page.locator("#tab-rules"))
+    driver.page.wait_for_selector("#panel-rules p")
+    text = driver.page.locator("#panel-rules").inner_text()
+    assert "White (player 1) begins" in text
+    assert "player_" not in text
+    driver.close()
