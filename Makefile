@@ -86,7 +86,10 @@ modules: $(VENV)/.dev
 	$(BIN)/python -m ludarium.play.build --output build/modules
 
 page: $(VENV)/.dev
-	$(BIN)/ludarium page play/built
+	rm -rf play/built.new
+	$(BIN)/ludarium page play/built.new
+	rm -rf play/built
+	mv play/built.new play/built
 
 pages: $(VENV)/.train
 	$(BIN)/python docs/tools/generate.py
@@ -169,5 +172,5 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist play/built play/built.partial *.egg-info
+	rm -rf $(VENV) $(LOWEST) build dist play/built play/built.new *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

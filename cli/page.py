@@ -26,8 +26,8 @@ transfer, from a host that compresses); a visitor loads that and the game at han
 
 What the page that came with the installation has is taken from there. What that lacks is built: a
 module for each game and its options (ziglang: pip install "ludarium[wasm]"), and the library, by
-npm. A folder with a built page is replaced; one that holds anything else is refused. To look at the
-page here: ludarium play corso."""
+npm. To replace a page, write a new folder beside it. To look at the page here: ludarium play
+corso."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -42,7 +42,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "folder",
         metavar="FOLDER",
         type=Path,
-        help="a new or empty one, or one with nothing but a page, which is replaced",
+        help="a new or an empty one",
     )
     parser.add_argument(
         "games",

@@ -108,10 +108,13 @@ class Handler(SimpleHTTPRequestHandler):
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
         try:
-            return super().send_head()
+            path = Path(self.translate_path(self.path)).resolve()
+            if path.is_relative_to(self.server.folder.resolve()):  # not where a link leads out
+                return super().send_head()
         except ValueError:  # the path has a character that no file's name has
-            self.send_error(HTTPStatus.NOT_FOUND)
-            return None
+            pass
+        self.send_error(HTTPStatus.NOT_FOUND)
+        return None
 
     def list_directory(self, path: Any) -> None:
         """Refuse: a folder is no file of the page."""

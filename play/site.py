@@ -9,18 +9,18 @@
     exact/                             modules with exact values
     site.json                          all files, those that wait until they are wanted, a digest
 
-Every address within is relative, so a folder works on any host and under any path. A site is made
-beside its folder and renamed at the end. What takes long to make is kept, see `parts`.
+Every address within is relative, so a folder works on any host and under any path. A site is a new
+folder: it is made under another name beside it, and renamed at the end. What takes long to make is
+kept, see `parts`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -53,6 +53,21 @@ _REMEDY = "build it anew: make page"
 
 
 @dataclass(frozen=True)
+class _Listed:
+    """What ``site.json`` holds.
+
+    Attributes:
+        version: a digest of all files.
+        files: their addresses.
+        on_demand: those of them that a browser need not keep until they are wanted.
+    """
+
+    version: str
+    files: list[str]
+    on_demand: list[str]
+
+
+@dataclass(frozen=True)
 class Site:
     """A built page.
 
@@ -73,15 +88,21 @@ class Site:
         name = quoted(str(folder), 100)
         if not (folder / LIST).is_file():
             raise FileNotFoundError(f"there is no built page in {name}: make page")
-        for address in _listed(folder):
+        site = cls(folder)
+        for address in site.files:
             if not (folder / address).is_file():
                 raise ValueError(f"the page in {name} lacks {quoted(address)}; {_REMEDY}")
-        return cls(folder)
+        return site
 
     @property
     def files(self) -> list[str]:
-        """The address of each file."""
-        return [*_listed(self.folder), LIST]
+        """The address of each file.
+
+        Raises:
+            ValueError: the list of files is damaged.
+        """
+        what = "the page's list of files"
+        return [*read_json_file(self.folder / LIST, _MOST_BYTES, what, _Listed).files, LIST]
 
     @property
     def bytes(self) -> int:
@@ -134,26 +155,34 @@ def write_site(folder: Path, variants: Sequence[Variant], say: Say = print) -> S
     """Build a site.
 
     Args:
-        folder: where it goes: a new or empty one, or one with nothing but a site.
+        folder: where it goes: a new or an empty one.
         variants: what it offers, in this order.
         say: takes a line about each part that takes long.
 
     Raises:
-        ValueError: the folder holds something else, or a part cannot be made; what is there stays.
+        ValueError: the folder holds something, or a part cannot be made; what is there stays.
         ImportError, OSError: packages are missing, or a file cannot be written.
     """
     folder = folder.absolute()
     if not (PAGE / "index.html").is_file():
         raise ValueError(f"the page's sources are not there: {PAGE} has no index.html")
-    _refuse_others(folder)
+    if folder.is_symlink() or (folder.exists() and not _is_empty(folder)):
+        name = quoted(str(folder), 100)
+        raise ValueError(f"{name} is there already: give a new or an empty folder")
     make_folders(folder.parent)
     with tempfile.TemporaryDirectory(PARTIAL, f"{folder.name}.", folder.parent) as place:
         new = Path(place, "new")
         for address, content in {**page_files(), **library_files(say)}.items():
             _write(new, address, content)
         _write_lists(new, _write_games(new, variants, say))
-        _put_in_place(new, folder, Path(place, "old"))
+        if folder.exists():
+            folder.rmdir()
+        rename(new, folder)
     return Site(folder)
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
 
 
 # What a site holds.
@@ -250,14 +279,15 @@ def _write_lists(folder: Path, games: list[dict[str, Any]]) -> None:
     """Write the list of games, and that of all files."""
     index = {"format": _FORMAT, "version": version("ludarium"), "games": games}
     _write(folder, INDEX, _as_json(index))
-    files = sorted(set(_found(folder)) - {LIST})
+    found = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    files = sorted(set(found) - {LIST})
     digest = hashlib.sha256()
     for address in files:
         content = hashlib.sha256((folder / address).read_bytes()).hexdigest()
         digest.update(f"{address}\n{content}\n".encode())
     waiting = [address for address in files if address.startswith(EXACT)]
-    listed = {"version": digest.hexdigest(), "files": files, "on_demand": waiting}
-    _write(folder, LIST, _as_json(listed))
+    listed = _Listed(digest.hexdigest(), files, waiting)
+    _write(folder, LIST, _as_json(asdict(listed)))
 
 
 def _write(folder: Path, address: str, content: bytes) -> None:
@@ -268,58 +298,3 @@ def _write(folder: Path, address: str, content: bytes) -> None:
 
 def _as_json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=1).encode() + b"\n"
-
-
-# Folders.
-
-
-def _listed(folder: Path) -> list[str]:
-    """The files that a site's list names, without the list itself."""
-    what = f"the list of files in {quoted(str(folder), 100)}"
-    listed = read_json_file(folder / LIST, _MOST_BYTES, "the page's list of files")
-    files = listed.get("files") if isinstance(listed, dict) else None
-    if not isinstance(files, list) or not all(isinstance(each, str) for each in files):
-        raise ValueError(f"{what} is no list of a page; {_REMEDY}")
-    return files
-
-
-def _found(folder: Path) -> Iterator[str]:
-    """What a folder holds: files, links and all else that is no folder."""
-    for path, folders, files in os.walk(folder):
-        links = [name for name in folders if Path(path, name).is_symlink()]
-        for name in [*files, *links]:
-            yield Path(path, name).relative_to(folder).as_posix()
-
-
-def _refuse_others(folder: Path) -> None:
-    """Refuse a folder that holds anything but a built page: it would be lost, or led through.
-
-    Raises:
-        ValueError: it does; the message names it.
-    """
-    name = quoted(str(folder), 100)
-    if folder.is_symlink():
-        raise ValueError(f"{name} is a link: give the folder that it leads to")
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{name} is no folder: give a new or an empty one")
-    is_page = (folder / LIST).is_file() and not (folder / LIST).is_symlink()
-    known = {*_listed(folder), LIST} if is_page else set()
-    for address in _found(folder):
-        path = folder / address
-        if address not in known or path.is_symlink() or not path.is_file():
-            raise ValueError(
-                f"{name} holds {quoted(address, 100)}, which is no file of a built page: take it "
-                "out, or give a new or an empty folder"
-            )
-
-
-def _put_in_place(new: Path, folder: Path, old: Path) -> None:
-    """Rename a new site to its folder, and what was there before to another."""
-    try:
-        if folder.exists():
-            rename(folder, old)
-        rename(new, folder)
-    except BaseException:  # Ctrl-C too: what is at `old` is removed
-        if old.exists() and not folder.exists():
-            rename(old, folder)
-        raise
