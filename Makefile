@@ -160,7 +160,7 @@ $(VENV)/.train: $(BIN)/python $(SOURCES)
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python $(SOURCES)
-	$(PIP) --group dev --editable '.[export,plugs,tune,wasm]'
+	$(PIP) --group dev --editable '.[export,hub,plugs,tune,wasm]'
 	@touch $@ $(VENV)/.train
 
 $(LOWEST)/.ready: pyproject.toml tests/lowest_versions.py

@@ -17,8 +17,8 @@ from .result import Result, show
 #: In the order of the help; each is a module of this package.
 _COMMANDS = (
     *("games", "agents", "train", "tune", "evaluate", "tournament", "compare", "levels"),
-    *("report", "play", "page", "render", "analyse", "engine", "export", "bench"),
-    *("solve", "probe", "accuracy"),
+    *("report", "play", "page", "render", "analyse", "engine", "export", "push"),
+    *("bench", "solve", "probe", "accuracy"),
 )
 
 _INSTALL = 'pip install "ludarium[train]"'
@@ -49,6 +49,7 @@ Train and measure
   ludarium compare corso:128 corso:64   is it stronger? as few games as it takes
   ludarium levels corso --show          opponents from weak to strong, and how they were measured
   ludarium export runs/corso            write its network as ONNX, for other programs
+  ludarium push runs/corso me/corso     put it on the Hugging Face Hub, as hf:me/corso
   ludarium report corso                 a page about the game: balance, drama, skill, first moves
   ludarium bench                        how fast this machine is
 

@@ -31,6 +31,9 @@ _NETWORK_SETTINGS: dict[str, Callable[[str], Any]] = {
     "temperature": read_real,
 }
 
+#: Settings of agents in checkpoints, beside those of all with a network.
+CHECKPOINT_SETTINGS = {"score": read_real, "bound": read_real}
+
 _SUFFIX = ".safetensors"
 _LATEST = f"agent{_SUFFIX}"  # in a run's folder
 

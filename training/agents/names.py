@@ -43,6 +43,7 @@ from ludarium.envs.registry import GAMES
 from .agent import Agent, AgentFactory, Seed
 from .alphabeta import DEFAULT_DEPTH, AlphaBetaAgent, GreedyAgent
 from .checkpoints import (
+    CHECKPOINT_SETTINGS,
     DEFAULT_SIMULATIONS,
     CheckpointAgent,
     ShippedAgent,
@@ -50,6 +51,7 @@ from .checkpoints import (
     holds_checkpoint,
     read_network_settings,
 )
+from .hub import read_hub
 from .outside import ExportedAgent, read_object
 from .settings import read_duration, read_number, read_real, read_settings, split_settings
 from .uct import DEFAULT_PLAYOUTS, EXPLORATION, TimedUCTAgent, UCTAgent
@@ -69,13 +71,14 @@ class AgentKind:
         read: from what follows the colon, ``None`` where there is no colon, and the settings, to
             what makes the agent; raises ``ValueError`` for what it does not accept. `read_settings`
             reads settings.
-        runs_code: whether a name may run any code, so that none is taken out of a file.
+        risk: what a name may do, such as ``runs code``, so that none is taken out of a file; empty
+            where it does nothing of the kind.
     """
 
     usage: str
     help: str
     read: Callable[[str | None, Mapping[str, str]], AgentFactory]
-    runs_code: bool = False
+    risk: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
 
     Args:
         spec: the name.
-        from_file: it comes out of a file, perhaps a stranger's: kinds that run code are refused.
+        from_file: it comes out of a file, perhaps a stranger's: kinds with a risk are refused.
 
     Raises:
         ValueError: ``spec`` names no agent; the message says what is accepted.
@@ -122,8 +125,8 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
         name, settings = (spec, {}) if os.path.exists(spec) else split_settings(spec)
         word, colon, argument = name.partition(":")
         kind = _find_kind(word)
-        if kind is not None and kind.runs_code and from_file:
-            raise ValueError(f"{word}: runs code, so it is not taken from a file")
+        if kind is not None and kind.risk and from_file:
+            raise ValueError(f"{word}: {kind.risk}, so it is not taken from a file")
         if kind is not None:
             factory = kind.read(argument if colon else None, settings)
         elif word in GAMES:
@@ -248,15 +251,11 @@ def _read_alphabeta(argument: str | None, settings: Mapping[str, str]) -> AgentF
     return _AnyGameAgent(lambda game, seed: AlphaBetaAgent(game, depth, seed))
 
 
-#: Settings of agents in checkpoints, beside those of all with a network.
-_OF_CHECKPOINTS = {"score": read_real, "bound": read_real}
-
-
 def _read_shipped(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
     name, colon, simulations = (argument or "").partition(":")
     if name not in GAMES:
         raise ValueError(f"{quoted(name)} is no game; games: {', '.join(GAMES)}")
-    given = read_network_settings(settings, simulations if colon else None, _OF_CHECKPOINTS)
+    given = read_network_settings(settings, simulations if colon else None, CHECKPOINT_SETTINGS)
     return ShippedAgent(name=name, **given)
 
 
@@ -264,11 +263,11 @@ def _read_path(name: str, settings: Mapping[str, str]) -> AgentFactory | None:
     path, colon, simulations = name.rpartition(":")
     if os.path.exists(name):  # false, unlike Path's, for what can be no path
         return CheckpointAgent(
-            path=Path(name), **read_network_settings(settings, None, _OF_CHECKPOINTS)
+            path=Path(name), **read_network_settings(settings, None, CHECKPOINT_SETTINGS)
         )
     if colon and os.path.exists(path):
         return CheckpointAgent(
-            path=Path(path), **read_network_settings(settings, simulations, _OF_CHECKPOINTS)
+            path=Path(path), **read_network_settings(settings, simulations, CHECKPOINT_SETTINGS)
         )
     return None
 
@@ -333,10 +332,16 @@ _KINDS = {
         "a network that `ludarium export` wrote; ?simulations=64, ?time= and ?temperature= too",
         _read_exported,
     ),
+    "hf": AgentKind(
+        "hf:OWNER/NAME[@REVISION][:SIMULATIONS]",
+        "an agent on the Hugging Face Hub, where `ludarium push` puts one; settings as of shipped",
+        read_hub,
+        risk="asks another machine",
+    ),
     "python": AgentKind(
         "python:MODULE:OBJECT",
         "your own: a function from a position to an action, a torch module, or an Agent",
         read_object,
-        runs_code=True,
+        risk="runs code",
     ),
 }

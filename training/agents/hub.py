@@ -1,0 +1,127 @@
+"""Agents on the Hugging Face Hub, named ``hf:OWNER/NAME``, and putting one there.
+
+Of a repository the one file ``agent.safetensors`` is taken, a checkpoint as `load_checkpoint` reads
+any stranger's: numbers and a description, nothing that is run or unpickled. Its size is asked
+before it is fetched. It is kept where the client library keeps such files (``HF_HOME``), which also
+knows tokens, other hubs (``HF_ENDPOINT``) and work without a network (``HF_HUB_OFFLINE=1``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ludarium.envs.engine.files import MEGABYTE
+from ludarium.envs.engine.messages import quoted, shortened
+
+from .checkpoints import CHECKPOINT_SETTINGS, TrainedAgent, read_network_settings
+
+#: The file of a repository that is an agent.
+FILE = "agent.safetensors"
+#: More than any network here has: 50 times the largest that comes along.
+MOST_BYTES = 200 * MEGABYTE
+
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
+_INSTALL = 'pip install "ludarium[hub]"'
+
+
+@dataclass(frozen=True)
+class HubAgent(TrainedAgent):
+    """Makes the agent of a repository on the hub.
+
+    Attributes:
+        repository: ``OWNER/NAME``.
+        revision: branch, tag or commit; None for the latest.
+    """
+
+    repository: str
+    revision: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The repository's name."""
+        return self.repository + (f"@{self.revision}" if self.revision else "")
+
+    def checkpoint_path(self, options: dict[str, Any]) -> Path:
+        """The file, which is fetched if it is not there; see `TrainedAgent.checkpoint_path`."""
+        return fetch(self.repository, self.revision)
+
+
+def read_hub(argument: str | None, settings: Mapping[str, str]) -> HubAgent:
+    """Parse ``OWNER/NAME[@REVISION][:SIMULATIONS]``."""
+    name, colon, simulations = (argument or "").partition(":")
+    repository, at, revision = name.partition("@")
+    if not _REPOSITORY.fullmatch(repository) or (at and not revision):
+        raise ValueError(
+            f"{quoted(name)} is no repository: hf:OWNER/NAME or hf:OWNER/NAME@REVISION"
+        )
+    given = read_network_settings(settings, simulations if colon else None, CHECKPOINT_SETTINGS)
+    return HubAgent(repository=repository, revision=revision or None, **given)
+
+
+def fetch(repository: str, revision: str | None = None) -> Path:
+    """The file of an agent on the hub, which is fetched unless it is kept already.
+
+    Raises:
+        ImportError: the client library is not installed.
+        ValueError: there is no such repository, revision or file, it is too large, or the hub
+            cannot be reached; the message names it.
+    """
+    hub = _library()
+    name = f"hf:{repository}" + (f"@{revision}" if revision else "")
+    try:
+        found = hub.hf_hub_download(repository, FILE, revision=revision, dry_run=True)
+        if found.file_size is None or found.file_size > MOST_BYTES:
+            raise ValueError(
+                f"{FILE} has {found.file_size} bytes, and an agent has at most {MOST_BYTES:,}"
+            )
+        return Path(hub.hf_hub_download(repository, FILE, revision=revision))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name}: {_in_a_line(error)}") from None
+
+
+def push(
+    files: Mapping[str, bytes], repository: str, kind: str = "model", private: bool = False
+) -> str:
+    """Put files into a repository, which is made if it is not there; returns its address.
+
+    Args:
+        files: contents by name.
+        repository: ``OWNER/NAME``.
+        kind: ``model`` or ``dataset``.
+        private: whether a new repository is for its owner alone.
+
+    Raises:
+        ImportError: the client library is not installed.
+        ValueError: the hub refuses, such as without a token; the message says why.
+    """
+    if not _REPOSITORY.fullmatch(repository):
+        raise ValueError(f"{quoted(repository)} is no repository: OWNER/NAME")
+    hub = _library()
+    client = hub.HfApi()
+    try:
+        made = client.create_repo(repository, repo_type=kind, private=private, exist_ok=True)
+        client.create_commit(
+            repository,
+            [hub.CommitOperationAdd(name, content) for name, content in files.items()],
+            commit_message="ludarium push",
+            repo_type=kind,
+        )
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{repository} was not written: {_in_a_line(error)}") from None
+    return str(made)
+
+
+def _library() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise ImportError(f"the hub needs a package ({error}): {_INSTALL}") from error
+    return huggingface_hub
+
+
+def _in_a_line(error: Exception) -> str:
+    return shortened(" ".join(str(error).split()), 300)
