@@ -553,6 +553,7 @@ function listen() {
     window.addEventListener("change", () => session.board && layOut());
   }
   byId("new").addEventListener("click", askNew);
+  byId("message").addEventListener("click", () => complain(""));
   byId("games").addEventListener("click", () => session.board && askGames());
   byId("share").addEventListener("click", () => session.board && share());
   window.addEventListener("pagehide", () => {
