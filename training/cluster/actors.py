@@ -119,6 +119,7 @@ class ClusterActors(Actors):
         wanted = self.config.bootstrap.positions
         self._wait(wanted, wanted, None)
         while any(actor.process for actor in self._ordered.values()):
+            self._staff()  # a node may die meanwhile
             self._receive_some()
         result = self._take(math.inf)
         advance(result.positions)
