@@ -558,8 +558,4 @@ def _without_effort(name: str) -> str:
 
 def _texts(position: Position, actions: tuple[int, ...]) -> tuple[str, ...]:
     """The notation of actions that follow each other."""
-    texts, position = [], position.copy()
-    for action in actions:
-        texts.append(position.action_to_text(action))
-        position.play(action)
-    return tuple(texts)
+    return tuple(position.copy().play_all(actions))

@@ -320,6 +320,8 @@ def play_contest(
             if fault is not None:
                 warn(fault)
 
+        looked = len(played)
+
         def standing() -> Contest:
             results = Results.of(schedule.agents, played.values())
             return Contest(game, plan, results, plan.outcome(results, anchors))
@@ -343,7 +345,6 @@ def play_contest(
         contest = standing()
         task.begin("games", schedule.games)
         task.advance(len(contest.results))
-        looked = len(played)
         if not contest.is_over:
             missing = [chunk for chunk in schedule if chunk not in played]
             play_chunks(

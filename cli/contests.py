@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ludarium.arena.contest import Contest, Plan, play_contest, read_contest
@@ -48,6 +48,7 @@ def held(
     Returns:
         The contest, or None after Ctrl-C, when it can go on.
     """
+    make: Callable[..., Plan] = kind
     settings = {**settings, "seed": given.seed, "opening_plies": given.opening_plies}
     if given.show or not given.agents:
         if given.folder is None:
@@ -69,7 +70,7 @@ def held(
     else:
         game = game_of(given.agents, read_options(given.option), given.game)
         chosen = {name: value for name, value in settings.items() if value is not None}
-        plan = kind(tuple(given.agents), **chosen)
+        plan = make(tuple(given.agents), **chosen)
     task = UNWATCHED
     try:
         with progress() as task:

@@ -70,7 +70,8 @@ def run(given: argparse.Namespace) -> Result:
         check_names([given.agent, *given.against])
     options = read_options(given.option)
     game, agent = game_and_agent(given.agent, options, given.simulations, given.game)
-    opponents = [make_agent(spec, game) for spec in given.against or _usual_opponents(game)]
+    usual = [name for name in _usual_opponents(game) if name != given.agent]
+    opponents = [make_agent(name, game) for name in given.against or usual]
     matches = []
     with progress() as task:
         for opponent in opponents:

@@ -8,7 +8,6 @@ import time
 
 from ludarium.analysis.probing import Prober, prober_of
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
 
@@ -87,7 +86,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(given: argparse.Namespace) -> Result:
     """Find the values; exit status 1 if some are undecided, 130 after Ctrl-C."""
     game, seed, actions = _read_moves(given)
-    position, moves = _play(game, seed, actions)
+    position = game.start(seed)
+    moves = position.play_all(actions)
     if position.is_over:
         raise ValueError(
             "the game is over after these moves, nothing is left to choose (--back takes moves "
@@ -142,7 +142,8 @@ def _read_moves(given: argparse.Namespace) -> tuple[Game, int, list[int]]:
         game = make_game(given.game, **options)
     else:
         game, seed, actions, _ = read_record(given.record, given.game, options, seed)
-    position, _ = _play(game, seed, actions)
+    position = game.start(seed)
+    position.play_all(actions)
     for text in split_moves(game, given.moves):
         action = position.text_to_action(text)
         position.play(action)
@@ -150,13 +151,3 @@ def _read_moves(given: argparse.Namespace) -> tuple[Game, int, list[int]]:
     if given.back > len(actions):
         raise ValueError(f"--back {given.back}: there are {len(actions)} moves to take back")
     return game, seed, actions[: len(actions) - given.back]
-
-
-def _play(game: Game, seed: int, actions: list[int]) -> tuple[Position, list[str]]:
-    """The position after some actions, and their texts."""
-    position = game.start(seed)
-    texts = []
-    for action in actions:
-        texts.append(position.action_to_text(action))
-        position.play(action)
-    return position, texts

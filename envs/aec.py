@@ -342,10 +342,7 @@ class BoardGameEnv(AECEnv):
     def to_record(self) -> dict[str, Any]:
         """The game so far as a JSON-ready dict (see ``engine.record``)."""
         replayed = self.game.start(self.start_seed)
-        texts = []
-        for action in self.moves:
-            texts.append(replayed.action_to_text(action))
-            replayed.play(action)
+        texts = replayed.play_all(self.moves)
         return make_record(self.game, self.start_seed, texts, replayed)
 
 

@@ -306,7 +306,7 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
                 "player_0_score": share(points, len(begun)).to_dict(),
                 "points": points,
                 "draws": int((rewards == 0).sum()),
-                "distinct_games": len({tuple(played.moves(number)) for number in begun}),
+                "distinct_games": len({tuple(played.moves(number)) for number in begun.tolist()}),
             }
         )
     return found

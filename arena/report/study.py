@@ -179,8 +179,8 @@ class Study:
 
     def play_equals(self, name: str, spec: str, games: int, seed: int) -> Games:
         """Games of a player against itself from the start of the game."""
-        agents = (make_agent(spec, self.game, seed + number) for number in (0, 1))
-        played = self.match(f"{name} against itself", *agents, games, seed, 0)
+        one, other = (make_agent(spec, self.game, seed + number) for number in (0, 1))
+        played = self.match(f"{name} against itself", one, other, games, seed, 0)
         return replace(played, players=(name, name))
 
 

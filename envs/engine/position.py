@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -178,6 +178,18 @@ class Position:
         self.mover = code & 1
         self.outcome = code >> 1
         return self.outcome
+
+    def play_all(self, actions: Iterable[int]) -> list[str]:
+        """Play actions one after the other; returns their texts.
+
+        Raises:
+            ValueError: one is not legal, see `play`; those before it are played.
+        """
+        texts = []
+        for action in actions:
+            texts.append(self.action_to_text(action))
+            self.play(action)
+        return texts
 
     def refusal(self, action: Any) -> str:
         """Why an action is not legal here, as an error."""

@@ -243,11 +243,7 @@ class Games:
     def _replayed(self, number: int) -> tuple[list[str], Position]:
         """The moves of one game as texts, and its last position."""
         position = self.game.start(int(self.seeds[number]))
-        texts = []
-        for action in self.moves(number):
-            texts.append(position.action_to_text(action))
-            position.play(action)
-        return texts, position
+        return position.play_all(self.moves(number)), position
 
     # Positions.
 
@@ -318,7 +314,8 @@ class Games:
 
 def columns(rows: Sequence[Sequence[float]], fill: float, dtype: type) -> np.ndarray:
     """Rows of different lengths as one array, filled up at their ends."""
-    found = np.full((len(rows), max(map(len, rows), default=0)), fill, dtype)
+    shape = len(rows), max(map(len, rows), default=0)
+    found: np.ndarray = np.full(shape, fill, dtype)
     for line, row in zip(found, rows, strict=True):
         line[: len(row)] = row
     return found
