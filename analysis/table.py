@@ -15,6 +15,7 @@ import hashlib
 import json
 import math
 import os
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ import numpy as np
 
 from ludarium.envs.engine.files import load_json, open_regular_file
 from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.storage import cache_folder, take_place
 
 _MAGIC = b"ludarium table 1"
 _PREFIX = len(_MAGIC) + 32 + 8
@@ -33,15 +35,9 @@ _LARGEST_DESCRIPTION = 2**16
 _KIND = "a table of a solved game"
 
 
-def default_folder() -> Path:
-    """Where a user's own files of this project are kept: in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "ludarium"
-
-
 def default_path(name: str) -> Path:
     """Default path of the table called ``name``."""
-    return default_folder() / f"{name}.table"
+    return cache_folder() / f"{name}.table"
 
 
 def write_table(
@@ -63,7 +59,7 @@ def write_table(
             for piece in (_MAGIC, digest.digest(), length, text, stored.data):
                 file.write(piece)
         os.chmod(partial, 0o644)
-        os.replace(partial, path)
+        take_place(Path(partial), path)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(partial)
@@ -74,7 +70,9 @@ def write_table(
 def read_table(
     path: str | os.PathLike[str], dtype: Any, shape: tuple[int | None, ...]
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """The description and the array of a table; the array is read-only and stays in the file.
+    """The description and the array of a table; the array is read-only.
+
+    It stays in the file, but for Windows, which lets nobody replace a file that is mapped.
 
     Compiled code that looks up in the array checks no bounds: so its dtype and shape are not
     taken from the file, but must be those that are asked for.
@@ -94,7 +92,10 @@ def read_table(
         size = os.fstat(file.fileno()).st_size
         if size < _PREFIX:
             raise ValueError(f"{name} is no table of a solved game: it is too short")
-        content = np.memmap(file, np.uint8, mode="r")
+        if sys.platform == "win32":
+            content = np.frombuffer(file.read(size), np.uint8)
+        else:
+            content = np.memmap(file, np.uint8, mode="r")
     if content[: len(_MAGIC)].tobytes() != _MAGIC:
         raise ValueError(f"{name} is no table of a solved game that this program can read")
     body = _PREFIX - 8

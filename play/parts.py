@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import ludarium.models
-from ludarium.analysis.table import default_folder
 from ludarium.arena.ladder import digest_of as digest_of_file
 from ludarium.envs import Game
+from ludarium.envs.engine import storage
 from ludarium.envs.engine.description import describe_game
 from ludarium.training.runs.files import StorageError, make_folders, write_file
 
@@ -39,7 +39,7 @@ Say = Callable[[str], None]
 
 def cache_folder() -> Path:
     """Where parts are kept; it may be removed at any time."""
-    return default_folder() / "page"
+    return storage.cache_folder() / "page"
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from os import rename
 from pathlib import Path
 from typing import Any
 
 from ludarium.arena.ladder import SUFFIX as LEVELS
 from ludarium.envs.engine.files import MEGABYTE, read_json_file
 from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.storage import take_place
 from ludarium.envs.engine.threads import available_cores
 from ludarium.training.runs.files import PARTIAL, make_folders
 
@@ -177,7 +177,7 @@ def write_site(folder: Path, variants: Sequence[Variant], say: Say = print) -> S
         _write_lists(new, _write_games(new, variants, say))
         if folder.exists():
             folder.rmdir()
-        rename(new, folder)
+        take_place(new, folder)
     return Site(folder)
 
 

@@ -32,6 +32,7 @@ import llvmlite
 import numba
 
 from .numba_private import CompileResult, config, dumps
+from .storage import cache_folder, take_place
 
 _MAGIC = b"ludarium kernel 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -51,15 +52,7 @@ def cache_folders(module_file: str) -> Iterator[Path]:
         return
     yield Path(module_file).resolve().parent / "__pycache__"
     with suppress(RuntimeError):  # nobody's home
-        yield _user_folder() / "ludarium"
-
-
-def _user_folder() -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
-    given = os.environ.get(variable)
-    return Path(given) if given else Path.home() / ".cache"
+        yield cache_folder()
 
 
 @cache
@@ -170,7 +163,7 @@ def _write(file: Path, content: bytes) -> None:
     unfinished = file.with_name(f"{file.stem}-{uuid4().hex[:12]}.part")
     try:
         unfinished.write_bytes(_MAGIC + hashlib.sha256(content).digest() + content)
-        unfinished.replace(file)
+        take_place(unfinished, file)
     except BaseException:
         with suppress(OSError):
             unfinished.unlink()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ludarium.analysis.table import default_path, read_table, write_table
+from ludarium.envs.engine import storage
 
 
 @pytest.fixture
@@ -77,6 +79,33 @@ def test_a_write_that_fails_leaves_all_as_it_was(
         write_table(table, {"game": "chess"}, np.zeros(5))
     assert table.read_bytes() == before
     assert os.listdir(table.parent) == [table.name]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux what is mapped")
+def test_on_windows_a_table_in_use_can_be_replaced(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There nobody replaces a file that is mapped, so that it is read."""
+    replace = os.replace
+
+    def replace_unless_mapped(source: Path, target: Path) -> None:
+        if str(target) in Path("/proc/self/maps").read_text():
+            raise PermissionError(13, "Access is denied", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", replace_unless_mapped)
+    monkeypatch.setattr(storage, "PAUSES", ())
+    _, mapped = read_table(table, np.int32, (None,))
+    with pytest.raises(PermissionError):
+        write_table(table, {}, np.zeros(5, np.int8))
+    del mapped
+    monkeypatch.setattr(sys, "platform", "win32")
+    _, held = read_table(table, np.int32, (None,))
+    before = held.copy()
+    write_table(table, {}, np.ones(5, np.int8))
+    np.testing.assert_array_equal(held, before)
+    assert not held.flags.writeable
+    np.testing.assert_array_equal(read_table(table, np.int8, (None,))[1], np.ones(5))
 
 
 def test_tables_are_kept_in_the_cache_folder(

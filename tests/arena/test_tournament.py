@@ -18,7 +18,6 @@ from ludarium.arena.contest import Contest, Tournament, play_contest, read_conte
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.training.agents import Agent, RandomAgent
-from ludarium.training.runs import files
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.lock import FolderLock
 from tests.survival.faults import FailingOS, Killed
@@ -209,7 +208,7 @@ def test_a_failure_of_the_disk_at_any_operation_changes_nothing(whole, how, tmp_
     expected = contents(whole)
     counting = FailingOS()
     with monkeypatch.context() as patch:
-        patch.setattr(files, "os", counting)
+        counting.stand_in(patch)
         play(tmp_path / "counted", workers=1)
     assert {"mkdir", "open", "write", "fsync", "replace"} <= set(counting.done)
     first, step = {"kill": (0, 1), "power": (1, 3), "full": (2, 3)}[how]
@@ -217,7 +216,7 @@ def test_a_failure_of_the_disk_at_any_operation_changes_nothing(whole, how, tmp_
         operation = counting.done[number]
         folder = tmp_path / f"tournament-{number}"
         with monkeypatch.context() as patch:
-            patch.setattr(files, "os", FailingOS(number, how))
+            FailingOS(number, how).stand_in(patch)
             with pytest.raises(StorageError if how == "full" else Killed):
                 play(folder, workers=1)
         warnings: list[str] = []

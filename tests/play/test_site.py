@@ -333,7 +333,7 @@ def test_a_build_that_dies_leaves_nothing_and_loses_no_part(
     def die(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    for module, name in ((parts, "_exported"), (site_module, "rename")):
+    for module, name in ((parts, "_exported"), (site_module, "take_place")):
         with monkeypatch.context() as during:
             during.setattr(module, name, die)
             with pytest.raises(KeyboardInterrupt):

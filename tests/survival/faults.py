@@ -1,6 +1,6 @@
 """A file layer that fails: every operation that changes a disk is counted, and one goes wrong.
 
-`FailingOS` stands in for the module ``os`` in ``ludarium.training.runs.files``.
+`FailingOS` stands in for the module ``os`` where files are written and put in place.
 """
 
 from __future__ import annotations
@@ -9,6 +9,11 @@ import errno
 import os
 from collections.abc import Callable
 from typing import Any
+
+import pytest
+
+from ludarium.envs.engine import storage
+from ludarium.training.runs import files
 
 #: What changes a disk, or makes sure that it is changed.
 OPERATIONS = ("open", "write", "fsync", "replace", "unlink", "mkdir")
@@ -34,6 +39,11 @@ class FailingOS:
         self.done: list[str] = []
         self._names: dict[int, str] = {}
         self._synced: dict[str, int] = {}  # bytes that are safe, of files that were written to
+
+    def stand_in(self, patch: pytest.MonkeyPatch) -> None:
+        """Take the place of ``os``, until ``patch`` is undone."""
+        for module in (files, storage):
+            patch.setattr(module, "os", self)
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(os, name)

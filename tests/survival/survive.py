@@ -21,15 +21,14 @@ import traceback
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
+import pytest
 import torch
 
-from ludarium.training.runs import files
 from ludarium.training.runs.files import StorageError
 from tests.survival.damage import DAMAGES, damage, files_of
 from tests.survival.faults import FailingOS, Killed
@@ -86,13 +85,15 @@ def fail(algorithm: str, base: Path, how: str) -> Tally:
     """A run for each operation on the disk, the begin included, which goes wrong there."""
     tally = Tally(f"{algorithm}, {how} at every operation")
     counting = FailingOS()
-    with mock.patch.object(files, "os", counting):
+    with pytest.MonkeyPatch.context() as patch:
+        counting.stand_in(patch)
         train(algorithm, base / "whole", 2)
     expected = fingerprint(base / "whole")
     for number, operation in enumerate(counting.done):
         run = base / "run"
         try:
-            with mock.patch.object(files, "os", FailingOS(number, how)):
+            with pytest.MonkeyPatch.context() as patch:
+                FailingOS(number, how).stand_in(patch)
                 train(algorithm, run, 2)
         except (Killed, StorageError):
             pass

@@ -12,7 +12,6 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
-from ludarium.training.runs import files
 from ludarium.training.runs.files import StorageError
 
 from .faults import FailingOS, Killed
@@ -36,7 +35,7 @@ def operations(algorithm: str, begun: Path, folder: Path, monkeypatch) -> list[s
     shutil.copytree(begun, folder)
     counting = FailingOS()
     with monkeypatch.context() as patch:
-        patch.setattr(files, "os", counting)
+        counting.stand_in(patch)
         train(algorithm, folder, ENDED)
     return counting.done
 
@@ -54,7 +53,7 @@ def test_a_failure_at_any_operation_changes_nothing(run, how, tmp_path, monkeypa
         folder = tmp_path / f"run-{number}"
         shutil.copytree(begun, folder)
         with monkeypatch.context() as patch:
-            patch.setattr(files, "os", FailingOS(number, how))
+            FailingOS(number, how).stand_in(patch)
             if how == "full":
                 with pytest.raises(StorageError) as error:
                     train(algorithm, folder, ENDED)
@@ -78,13 +77,13 @@ def test_a_first_iteration_that_fails_changes_nothing(how, tmp_path, monkeypatch
     """Also where it failed after its state was saved: then that stays."""
     counting = FailingOS()
     with monkeypatch.context() as patch:
-        patch.setattr(files, "os", counting)
+        counting.stand_in(patch)
         train("drift", tmp_path / "whole", 1)
     expected = fingerprint(tmp_path / "whole")
     for number, operation in enumerate(counting.done):
         folder = tmp_path / f"run-{number}"
         with monkeypatch.context() as patch:
-            patch.setattr(files, "os", FailingOS(number, how))
+            FailingOS(number, how).stand_in(patch)
             with contextlib.suppress(Killed, StorageError):
                 train("drift", folder, 1)
         had_state = (folder / "state-000001.zip").exists()
@@ -110,14 +109,14 @@ def test_people_are_told_of_an_iteration_that_was_saved_and_not_logged(tmp_path,
 def test_a_start_that_fails_leaves_nothing_or_a_run_that_can_be_begun(tmp_path, monkeypatch):
     counting = FailingOS()
     with monkeypatch.context() as patch:
-        patch.setattr(files, "os", counting)
+        counting.stand_in(patch)
         train("drift", tmp_path / "in" / "whole", 0)
     assert not (tmp_path / "in").exists(), "nothing was saved, so nothing is left"
     assert counting.done.count("mkdir") == 2
     for number in range(len(counting.done)):
         folder = tmp_path / f"{number}" / "run"
         with monkeypatch.context() as patch:
-            patch.setattr(files, "os", FailingOS(number, "kill"))
+            FailingOS(number, "kill").stand_in(patch)
             with pytest.raises(Killed):
                 train("drift", folder, 0)
         assert train("drift", folder, 0) == []

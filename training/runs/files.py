@@ -11,6 +11,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from ludarium.envs.engine.storage import take_place
+
 #: Suffix of files that are being written; readers ignore them.
 PARTIAL = ".partial"
 
@@ -47,7 +49,7 @@ def write_file(path: Path, content: bytes) -> None:
         if os.path.lexists(partial):  # a killed process has left it
             os.unlink(partial)
         _write(partial, content, os.O_EXCL)
-        os.replace(partial, path)
+        take_place(partial, path)
         _sync_folder(path.parent)
     except OSError as error:
         _try_to_remove(partial)

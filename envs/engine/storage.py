@@ -1,0 +1,45 @@
+"""Where a user's files are kept, and how a file takes another's place, on every system."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+#: Seconds between attempts on Windows, where a virus scanner holds a new file open for a moment.
+PAUSES = (0.01, 0.03, 0.1, 0.3, 1.0)
+
+
+def cache_folder() -> Path:
+    """The user's folder for what this program makes and could make again.
+
+    ``~/.cache/ludarium`` or what ``XDG_CACHE_HOME`` names, on macOS ``~/Library/Caches/ludarium``,
+    on Windows ``%LOCALAPPDATA%/ludarium``.
+
+    Raises:
+        RuntimeError: the user has no home folder.
+    """
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "ludarium"
+    given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+    return (Path(given) if given else Path.home() / ".cache") / "ludarium"
+
+
+def take_place(source: Path, target: Path) -> None:
+    """Rename a file or folder, and replace a file that is there.
+
+    Windows refuses while another program has either open; it is asked again for a second and a
+    half before that is an error.
+
+    Raises:
+        OSError: as of `os.replace`.
+    """
+    for pause in PAUSES if sys.platform == "win32" else ():
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            time.sleep(pause)
+        else:
+            return
+    os.replace(source, target)
