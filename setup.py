@@ -15,6 +15,8 @@ PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["pro
 #: Links and pictures that lie beside a page; not those with a scheme or to a heading.
 LINK = re.compile(r"(\]\(|(?:src|href)=\")(?![a-z]+:|#)([^)\s\"]+)")
 PICTURES = (".gif", ".png", ".svg")
+#: What tells where to play: readers of the index play there at once.
+PLAY = "docs/guide/page.md#play-now"
 
 #: The page to play in a browser, which `make page` builds; a wheel made after that holds it.
 PAGE = Path("play/built")
@@ -40,6 +42,8 @@ def readme() -> str:
 
     def absolute(link: re.Match[str]) -> str:
         address = link[2]
+        if address == PLAY:
+            return link[1] + PROJECT["urls"]["Play"]
         is_picture = address.endswith(PICTURES)
         place = raw if is_picture else f"{repository}/{'tree' if address[-1] == '/' else 'blob'}"
         return f"{link[1]}{place}/v{PROJECT['version']}/{address}"

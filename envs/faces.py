@@ -105,7 +105,10 @@ def install_faces(name: str, version: int) -> str:
 
 
 def gymnasium_id(name: str, version: int) -> str:
-    """A game's id in Gymnasium: ``ludarium/Corso-v0``, ``ludarium/MyGame-v1`` for ``my_game``."""
+    """A game's id in Gymnasium: ``ludarium/Corso-v0``, ``ludarium/MyGame-v1`` for ``my_game``.
+
+    PettingZoo's ids are in small letters, as those of its own games are: ``ludarium/corso-v0``.
+    """
     return f"ludarium/{''.join(part.capitalize() for part in name.split('_'))}-v{version}"
 
 
@@ -121,8 +124,9 @@ def _register_ids(name: str, version: int) -> None:
         from pettingzoo.env_registry.registration import register
     except ImportError:
         return
-    versioned = f"{name}_v{version}"
-    register("aec", f"ludarium/{versioned}", entry_point=f"{__package__}.{versioned}:env")
+    register(
+        "aec", f"ludarium/{name}-v{version}", entry_point=f"{__package__}.{name}_v{version}:env"
+    )
 
 
 def _face(maker: Any, name: str) -> Any:

@@ -1,6 +1,7 @@
-"""The pictures of the gallery.
+"""The pictures of the gallery and of the games' rules.
 
 python docs/tools/draw.py games           # an animation of a game of each report
+python docs/tools/draw.py rules           # positions that show a rule
 python docs/tools/draw.py ladders         # the levels of all games, by strength
 python docs/tools/draw.py run FOLDER      # the learning curve and the times of a training run
 """
@@ -18,6 +19,7 @@ import matplotlib.pyplot as plt
 from ludarium.arena.ladder import load_ladder
 from ludarium.envs import make_game
 from ludarium.envs.board.film import gif
+from ludarium.envs.board.picture import png
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "img"
@@ -28,6 +30,14 @@ GAMES = {
     "osiron": 0.4,
     "obsidio": 0.5,
     "obelisk": 0.6,
+}
+#: Positions for the pages of the rules, by the name of the picture: game, moves from its start.
+RULES = {
+    "corso-before": ("corso", "c3 b2 c2 d4"),
+    "corso-after": ("corso", "c3 b2 c2 d4 c3!"),
+    "osiron-exchanges": ("osiron", "b7-c7 c1-b1"),
+    "obsidio-sight": ("obsidio", "c8 c2 swap c6 e4"),
+    "obelisk-offer": ("obelisk", "choose green-o-flat, choose green-tripod, pick green-o-flat"),
 }
 #: The last plies of long games are what is worth seeing.
 LONGEST = 60
@@ -53,6 +63,18 @@ def draw_games(names: list[str]) -> None:
         content = gif(pictures[-LONGEST:], WIDTH, GAMES[name], last_seconds=3.0)
         (IMAGES / f"{name}.gif").write_bytes(content)
         print(f"{name}: {len(pictures) - 1} plies, {len(content):,} bytes", flush=True)
+
+
+def draw_rules() -> None:
+    """A position for each of `RULES`, with the last move and what it changed."""
+    for name, (game, moves) in RULES.items():
+        position = before = make_game(game).start()
+        action = None
+        for text in moves.split(", ") if "," in moves else moves.split():
+            before, action = position.copy(), position.text_to_action(text)
+            position.play(action)
+        picture = position.svg(action, before, layers={"legal": None})
+        (IMAGES / f"{name}.png").write_bytes(png(picture, 480))
 
 
 def draw_ladders() -> None:
@@ -131,6 +153,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["games", *names]:
             draw_games(names)
+        case ["rules"]:
+            draw_rules()
         case ["ladders"]:
             draw_ladders()
         case ["run", folder]:

@@ -1,24 +1,35 @@
 """What the site adds to the pages in docs: those that lie elsewhere in the repository.
 
-MkDocs takes pages from one folder. The README is the site's front page, and every game's and every
-shipped agent's page lies with its code; each gets an address here, and so does each notebook. Links
-between all of them are those that hold in the repository, so that pages can be read there too;
-where a link leads to a file that is no page, the site has a copy of the file.
+MkDocs takes pages from one folder. Every game's and every shipped agent's page lies with its code;
+each gets an address here, and so does each notebook, with its outputs. Links between all of them
+are those that hold in the repository, so that pages can be read there too; where a link leads to a
+file that is no page, the site has a copy of the file. Beside the documents the site has the page on
+which one plays, if it is built, and ``llms.txt``, a list of the pages for programs.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import logging
 import os
 import re
+import shutil
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+BUILT = ROOT / "play" / "built"
+ICON = "img/icon.svg"
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+LOG = logging.getLogger("mkdocs.hooks.ludarium")
 #: A link's beginning and its address, in Markdown and in HTML; not those with a scheme.
 _LINK = re.compile(r"(\]\(|(?:src|href)=\")(?![a-z]+:|#)([^)\s\"#]+)")
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -26,8 +37,8 @@ _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 def _pages() -> dict[Path, str]:
     """Pages that lie outside this folder, and their addresses on the site."""
-    found = {ROOT / "README.md": "index.md"}
-    for name in ("CHANGELOG", "CONTRIBUTING", "RELEASING", "SECURITY"):
+    found: dict[Path, str] = {}
+    for name in ("CHANGELOG", "CODE_OF_CONDUCT", "CONTRIBUTING", "RELEASING", "SECURITY"):
         found[ROOT / f"{name}.md"] = f"project/{name.lower()}.md"
     for page in ROOT.glob("envs/*/README.md"):
         found[page] = f"games/{page.parent.name}.md"
@@ -39,13 +50,35 @@ def _pages() -> dict[Path, str]:
 
 
 def _content(page: Path) -> str:
-    """A page as Markdown; of a notebook its texts and its code."""
+    """A page as Markdown; of a notebook its texts, its code and what that printed and drew."""
     text = page.read_text(encoding="utf-8")
     if page.suffix != ".ipynb":
         return text
-    cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
-    parts = [f"```python\n{code}\n```" if kind == "code" else code for kind, code in cells]
-    return "\n\n".join([*parts, f"[This notebook as a file]({page.name}){{ download }}\n"])
+    parts: list[str] = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        parts += [shown for output in cell.get("outputs", []) if (shown := _output(output))]
+    colab = URLS["Repository"].replace(
+        "https://github.com/", "https://colab.research.google.com/github/"
+    )
+    address = f"{colab}/blob/main/{page.relative_to(ROOT).as_posix()}"
+    links = f"[Open in Colab]({address}) · [This notebook as a file]({page.name}){{ download }}"
+    return "\n\n".join([parts[0], links, *parts[1:]])
+
+
+def _output(output: dict[str, Any]) -> str:
+    """What a cell of a notebook printed or drew, as Markdown; nothing of what went wrong."""
+    data = output.get("data", {})
+    for kind in ("image/svg+xml", "image/png"):
+        if kind in data:
+            content = "".join(data[kind])
+            if kind == "image/svg+xml":
+                content = base64.b64encode(content.encode()).decode()
+            return f'<img alt="drawn by the cell above" src="data:{kind};base64,{content.strip()}">'
+    text = "".join(output.get("text", data.get("text/plain", "")))
+    is_shown = output.get("name") != "stderr" and text.strip()
+    return f"```text\n{text.rstrip()}\n```" if is_shown else ""
 
 
 PAGES = _pages()
@@ -66,8 +99,19 @@ def _linked(text: str, folder: Path) -> set[Path]:
     return {target for target in targets if target.is_file()}
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Say where the site and its sources are, as pyproject.toml does."""
+    config.site_url = URLS["Homepage"]
+    # Not repo_url: the theme would ask the host of the sources for numbers of stars.
+    sources = {"icon": "fontawesome/brands/github", "link": URLS["Repository"], "name": "Sources"}
+    config.extra["social"] = [sources]
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages from elsewhere, and the files that pages link to."""
+    icon = ROOT / "play" / "page" / "icon.svg"
+    files.append(File.generated(config, ICON, abs_src_path=str(icon)))
     texts = {page: _content(page) for page in PAGES}
     for page, address in PAGES.items():
         file = File.generated(config, address, content=texts[page])
@@ -86,6 +130,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn links that hold in the repository into links that hold on the site."""
+    markdown = markdown.replace("<!-- the page -->", _page_to_play())
     homes = {address: source for source, address in PAGES.items()}
     address = page.file.src_uri
     source = homes.get(address, DOCS / address)
@@ -105,3 +150,44 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         parts += [_LINK.sub(turn, markdown[end : code.start()]), code[0]]
         end = code.end()
     return "".join([*parts, _LINK.sub(turn, markdown[end:])])
+
+
+def _page_to_play() -> str:
+    """The page at a game, if it is built."""
+    if not (BUILT / "index.html").is_file():
+        return "The page is not part of this build of the site: `make page` makes it."
+    return (
+        '<iframe class="page" title="Corso, to play" loading="lazy" '
+        'src="play/index.html#g=corso&o=corso&seat=0&opponent=level:2"></iframe>'
+    )
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
+    """Keep the table of contents, which `on_post_build` writes down."""
+    config.extra["contents"] = nav
+    return nav
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Put the page beneath the documents, and a list of all pages beside them."""
+    site = Path(config.site_dir)
+    if BUILT.is_dir():
+        shutil.copytree(BUILT, site / "play", dirs_exist_ok=True)
+    else:
+        LOG.info("the site goes without the page to play on: make page")
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}", ""]
+    for item in config.extra["contents"].items:
+        if isinstance(item, Section):
+            lines += [f"## {item.title}", "", *_listed(item), ""]
+    (site / "llms.txt").write_text("\n".join(lines), encoding="utf-8", newline="\n")
+
+
+def _listed(section: Section) -> list[str]:
+    """The pages of a section and of those in it."""
+    lines: list[str] = []
+    for item in section.children:
+        if isinstance(item, Section):
+            lines += _listed(item)
+        elif isinstance(item, Page):
+            lines.append(f"- [{item.title}]({item.canonical_url})")
+    return lines

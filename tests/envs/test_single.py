@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pettingzoo
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
@@ -63,9 +64,9 @@ def test_make_takes_the_options_of_the_game() -> None:
 
 
 def test_pettingzoos_registry_makes_every_game() -> None:
-    registration = pytest.importorskip("pettingzoo.env_registry.registration")
+    pytest.importorskip("pettingzoo.env_registry")
     for name, game in GAMES.items():
-        env = registration.make("aec", f"ludarium/{name}_v{game.version}")
+        env = pettingzoo.make("aec", f"ludarium/{name}-v{game.version}")
         assert env.unwrapped.game == game()
 
 
