@@ -84,6 +84,13 @@ def test_a_stored_choice_that_is_not_whole_is_no_choice(driver: PageDriver, stor
     driver.play()
 
 
+@pytest.mark.parametrize("stored", ['"toString"', "{}", "5"])
+def test_a_stored_theme_that_there_is_not_is_the_systems(driver: PageDriver, stored: str) -> None:
+    _store(driver, "theme", stored)
+    driver.open(CORSO)
+    assert driver.page.locator("#theme").get_attribute("title") == "Theme: as the system"
+
+
 @pytest.mark.parametrize("stored", ["5", "null", "{}", '{"format": 1, "record": {}}', "{"])
 def test_a_kept_game_that_cannot_be_read_is_left_out(driver: PageDriver, stored: str) -> None:
     _store(driver, "game.x", stored)

@@ -190,6 +190,13 @@ def test_osiron_is_offered_with_every_named_start_and_with_ones_of_ones_own() ->
         assert each.diagram.start == 12 * "L" + 12 * "D"
 
 
+def test_onyx_is_offered_with_the_swap() -> None:
+    variants = {variant.id: variant for variant in usual_variants("onyx")}
+    swap = variants["onyx-swap_rule=True"]
+    assert swap.title == "size 12, swap rule"
+    assert swap.agent == variants["onyx"].agent
+
+
 def test_a_variant_with_a_clock_shares_network_and_levels(maker: Maker, tmp_path: Path) -> None:
     site = _build(tmp_path / "site", usual_variants("obelisk"))
     plain, clocked = site.games[0]["variants"]

@@ -20,7 +20,7 @@ function apply(control, theme) {
 /** Make a button go through the themes. */
 export function setUpTheme(control) {
   const kept = recall("theme");
-  let theme = kept in THEMES ? kept : "system";
+  let theme = Object.hasOwn(THEMES, kept) ? kept : "system";
   apply(control, theme);
   control.addEventListener("click", () => {
     const names = Object.keys(THEMES);
