@@ -45,6 +45,9 @@ class StopFlag:
 
 def leave(number: int, frame: FrameType | None) -> None:
     """End the process at once: somebody interrupts the interruption, which has no answer."""
+    with suppress(OSError):
+        if os.isatty(2):
+            os.write(2, b"\x1b[?25h\n")  # a progress bar has hidden the cursor
     os._exit(STOPPED)
 
 

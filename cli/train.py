@@ -17,8 +17,7 @@ from ludarium.configs import (
     load_config,
     shipped,
 )
-from ludarium.envs.registry import GAMES, find_game, make_game
-from ludarium.training.agents import make_agent
+from ludarium.envs.registry import GAMES, find_game
 
 from .common import add_folder, add_json, read_options
 from .interrupt import stop_on_ctrl_c
@@ -43,6 +42,7 @@ run after the current iteration. The same command resumes the run, also after a 
   ludarium train corso --set budget.minutes=5            a shorter run
   ludarium train corso --from corso                      go on from the shipped agent
   ludarium train corso --cluster auto                    on the Ray cluster of this machine
+  ludarium train --folder runs/corso-6                   go on with the run of a folder
   tensorboard --logdir runs                              watch the curves
 
 Without a shipped configuration for the game, AlphaZero starts from games of UCT with random
@@ -69,6 +69,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument(
+        "game",
+        metavar="GAME",
+        nargs="?",
+        help=f"one of {', '.join(GAMES)}; none: go on with the run that --folder holds",
+    )
     add_configuration(parser)
     parser.add_argument(
         "--from",
@@ -89,8 +95,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:
-    """Add what says what a run learns and where it is trained: game, configuration, cluster."""
-    parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
+    """Add the options of a run's configuration, and of the cluster where it is trained."""
     parser.add_argument(
         "--algorithm",
         choices=ALGORITHMS,
@@ -177,32 +182,22 @@ def describe_plan(config: TrainingConfig) -> str:
     return f"plan: {'; '.join(parts)}; until {end}"
 
 
-def check_run(config: TrainingConfig) -> None:
-    """Raise ``ValueError`` unless the game accepts its options and its opponents can play it.
-
-    Runs before the folder is made, so that a run cannot fail at its first evaluation.
-    """
-    game = make_game(config.game, **config.options)
-    evaluation = config.evaluation
-    whom = [evaluation.against] if isinstance(evaluation.against, str) else evaluation.against
-    for name in whom if evaluation.every else ():
-        try:
-            make_agent(name, game, from_file=True)
-        except (ValueError, FileNotFoundError) as error:
-            raise ValueError(f"evaluation.against: {error}") from None
-
-
 def run(given: argparse.Namespace) -> Result:
     """Train."""
     read_options(given.options)  # with errors about options, where those of settings follow
     settings = [f"options.{option}" for option in given.options] + given.settings
-    config, label = choose_config(given.game, given.config, settings, given.algorithm)
-    check_run(config)
+    if given.game is not None:
+        config, label = choose_config(given.game, given.config, settings, given.algorithm)
     try:
         from ludarium.training.runs.folder import RunFolder
         from ludarium.training.runs.start import start_settings
     except ImportError as error:
         raise _needs_more(error) from error
+    if given.game is None:
+        begun = None if given.folder is None else RunFolder(given.folder).begun()
+        if begun is None or given.config is not None or given.algorithm is not None:
+            raise ValueError("give a GAME to train, or the --folder of a run alone: it goes on")
+        config, label = apply_settings(begun, settings), ""
     folder = RunFolder(given.folder or Path("runs") / label, given.restart)
     if given.start is not None:
         of_start = start_settings(given.start, config, folder.begun())

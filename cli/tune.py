@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludarium.configs import TrainingConfig
+from ludarium.envs.registry import GAMES
 from ludarium.training.table import text_table
 
 from .common import add_folder, add_json, read_options
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
 from .result import print_json, warn
-from .train import add_configuration, check_run, choose_config, connect, train_run
+from .train import add_configuration, choose_config, connect, train_run
 
 if TYPE_CHECKING:
     import optuna
@@ -56,6 +57,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     add_configuration(parser)
     parser.add_argument(
         "--search",
@@ -93,7 +95,6 @@ def run(given: argparse.Namespace) -> int:
     read_options(given.options)  # with errors about options, where those of settings follow
     settings = [f"options.{option}" for option in given.options] + given.settings
     config, label = choose_config(given.game, given.config, settings, given.algorithm)
-    check_run(config)
     folder = Path(given.folder or Path("runs") / f"tune-{label}")
     if given.grid and given.trials is not None:
         raise ValueError("--grid tries all combinations: leave out --trials")

@@ -147,10 +147,26 @@ def test_the_command_goes_on_where_the_agent_is_gone(tmp_path, teacher, capsys):
     (tmp_path / "start.safetensors").unlink()
     assert main([*command, *settings]) == 0
     assert "finished: 1 iterations" in capsys.readouterr().out
+    (tmp_path / "run" / "config.yaml").write_text("junk")
+    assert main(["train", "--folder", str(tmp_path / "run")]) == 0, "the folder is enough"
+    told = capsys.readouterr()
+    assert "finished: 1 iterations" in told.out
+    assert "config.yaml is damaged or was changed; written again" in told.err
     assert main([*command, *settings, "--set=network.blocks=3"]) == 2
     assert "network.blocks: 2 there, 3 now" in capsys.readouterr().err
     assert main([*command, *settings, "--restart"]) == 2
     assert "no agent is called" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--folder", "empty"], ["--folder", "run", "--algorithm", "ppo"]]
+)
+def test_without_a_game_there_must_be_a_run(tmp_path, monkeypatch, teacher, capsys, arguments):
+    shutil.copytree(teacher, tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *arguments]) == 2
+    assert "give a GAME to train, or the --folder of a run alone" in capsys.readouterr().err
+    assert [item.name for item in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_run_that_learns_nothing_says_so(tmp_path, capsys):

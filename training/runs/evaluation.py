@@ -111,6 +111,21 @@ class Evaluation:
         }
 
 
+def check_opponents(config: EvaluationConfig, game: Game) -> None:
+    """Refuse opponents that cannot play, before a run is begun that would fail when it meets them.
+
+    Raises:
+        ValueError: there is no such agent, or it does not play the game.
+    """
+    against = config.against
+    for name in [against] if isinstance(against, str) else against:
+        try:
+            if config.every:
+                make_agent(name, game, from_file=True)
+        except (ValueError, FileNotFoundError) as error:
+            raise ValueError(f"evaluation.against: {error}") from None
+
+
 class Evaluator(ABC):
     """Has evaluations played: `submit` one, and `take` its metrics when they are there."""
 

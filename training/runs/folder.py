@@ -33,7 +33,7 @@ import numpy as np
 import yaml
 
 from ludarium.configs import TrainingConfig
-from ludarium.configs.loading import load_config, parse_config
+from ludarium.configs.loading import parse_config
 from ludarium.envs.engine.files import read_regular_file
 from ludarium.envs.engine.messages import shortened
 from ludarium.models import load_header
@@ -147,9 +147,11 @@ class RunFolder:
 
     def begun(self) -> TrainingConfig | None:
         """The configuration of the run that `open` would go on with; None if it would begin one."""
-        if self._restart or not self._config.exists():
-            return None
-        return load_config(self._config)
+        for number in () if self._restart else reversed(self._states()):
+            with suppress(ValueError, LookupError, zipfile.BadZipFile):  # `open` tells of damage
+                _, files = unpack_state(_read(self._state(number)))
+                return parse_config(files[self._config.name].decode(), str(self._config))
+        return None
 
     def close(self) -> None:
         """Release the folder; remove it if it is new and nothing was saved in it."""

@@ -18,7 +18,6 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
-from ludarium.training.agents import make_agent
 from ludarium.training.alphazero.mixture import games_of
 from ludarium.training.evaluation import load_ratings, measure_ratings, ratings_bytes
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
@@ -30,7 +29,7 @@ from ludarium.training.networks import (
     network_shape,
 )
 
-from .evaluation import Evaluation, Evaluator, LocalEvaluator
+from .evaluation import Evaluation, Evaluator, LocalEvaluator, check_opponents
 from .folder import RunFolder, SavedRun
 from .reporting import Reporter
 from .resources import check_device, check_resources
@@ -176,7 +175,7 @@ class Trainer:
             self.variants = [game for game, _ in self.games]
         self.evaluator: Evaluator = LocalEvaluator()
         self._anchors: dict[str, float] = {}
-        self._check_evaluation()
+        check_opponents(config.evaluation, self.game)
         saved = folder.open(config, reporter.say)
         try:
             self.iteration = saved.iteration if saved else 0
@@ -320,15 +319,6 @@ class Trainer:
         metrics = self.evaluator.take(wait=self.finished)
         self.elo = metrics.get("elo", self.elo)
         return metrics
-
-    def _check_evaluation(self) -> None:
-        """Refuse unknown opponents."""
-        evaluation = self.config.evaluation
-        if not evaluation.every:
-            return
-        against = evaluation.against
-        for name in [against] if isinstance(against, str) else against:
-            make_agent(name, self.game, from_file=True)
 
     def _rated_anchors(self) -> dict[str, float]:
         """Ratings of the anchors; those without one are measured, once per run."""

@@ -25,7 +25,9 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from ludarium.configs import TrainingConfig, apply_settings
+from ludarium.envs import make_game
 from ludarium.envs.engine.messages import shortened
+from ludarium.training.runs.evaluation import check_opponents
 from ludarium.training.runs.files import write_file
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.lock import FolderLock
@@ -69,6 +71,8 @@ class Plan:
                 raise ValueError(f"--{name} is {getattr(self, name)}; at least 1 is needed")
         if not self.space.config.evaluation.every:
             raise ValueError("evaluation.every is 0: trials are compared by their evaluations")
+        config = self.space.config
+        check_opponents(config.evaluation, make_game(config.game, **config.options))
         if self.grid:
             self.space.grid()
 
