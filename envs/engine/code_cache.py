@@ -34,6 +34,7 @@ import numba
 from .numba_private import CompileResult, config, dumps
 from .storage import cache_folder, take_place
 
+_INSTALLED = {"site-packages", "dist-packages"}  # where packages are
 _MAGIC = b"ludarium kernel 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
@@ -44,15 +45,18 @@ _SECONDS_PER_DAY = 86_400
 def cache_folders(module_file: str) -> Iterator[Path]:
     """Where kernels are looked for; the first folder that can be written gets new ones.
 
-    Only ``NUMBA_CACHE_DIR`` where that is set, as for all that numba keeps; else ``__pycache__``
-    beside the module, then the user's own folder for such files.
+    Only ``NUMBA_CACHE_DIR`` where that is set, as for all that numba keeps. Else the user's folder
+    for such files and ``__pycache__`` beside the module; of sources the other way round, for what
+    lies within an installed package stays there when somebody uninstalls it.
     """
     if config.CACHE_DIR:
         yield Path(config.CACHE_DIR) / "ludarium"
         return
-    yield Path(module_file).resolve().parent / "__pycache__"
+    beside = Path(module_file).resolve().parent / "__pycache__"
+    folders = [beside]
     with suppress(RuntimeError):  # nobody's home
-        yield cache_folder()
+        folders.append(cache_folder())
+    yield from reversed(folders) if _INSTALLED.intersection(beside.parts) else folders
 
 
 @cache

@@ -149,6 +149,19 @@ def test_the_first_folder_that_can_be_written_is_taken(
     assert file.name.startswith("second-folder-sources-")
 
 
+def test_beside_sources_but_not_within_an_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies within a package stays there when somebody uninstalls it."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(code_cache, "cache_folder", lambda: tmp_path / "user")
+    clone, installed = tmp_path / "clone", tmp_path / "lib/site-packages/ludarium/envs"
+    beside = [folder.resolve() / "__pycache__" for folder in (clone, installed)]
+    assert list(code_cache.cache_folders(str(clone / "a.py"))) == [beside[0], tmp_path / "user"]
+    found = list(code_cache.cache_folders(str(installed / "a.py")))
+    assert found == [tmp_path / "user", beside[1]]
+
+
 def test_a_home_that_nobody_has_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
