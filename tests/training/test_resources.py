@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import struct
+import sys
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +21,12 @@ from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.runs import resources
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.resources import check_device, check_resources, memory_of
+from ludarium.training.runs.resources import (
+    available_memory,
+    check_device,
+    check_resources,
+    memory_of,
+)
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search.tree import new_tree
 from tests.tictactoe import TicTacToe
@@ -108,3 +119,19 @@ def test_memory_is_known_here():
 
 def test_the_processor_is_always_there(machine):
     assert check_device("auto") == check_device("cpu") == "cpu"
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_windows_is_asked_what_is_free(is_told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the function that it has for it, which fills in 64 bytes as its documentation says."""
+
+    def fill(status: Any) -> bool:
+        content = (ctypes.c_char * 64).from_address(ctypes.addressof(status._obj))
+        assert struct.unpack_from("<I", content)[0] == 64
+        struct.pack_into("<IQQ", content, 4, 37, 16 << 30, 5 << 30)
+        return is_told
+
+    kernel = SimpleNamespace(GlobalMemoryStatusEx=fill)
+    monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kernel), raising=False)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert available_memory() == (5 << 30 if is_told else None)

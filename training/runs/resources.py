@@ -6,7 +6,9 @@ counted: the system would end the process without a word.
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from pathlib import Path
 
 import torch
@@ -93,8 +95,23 @@ def check_device(wanted: str) -> str:
     return wanted
 
 
+class _MemoryStatus(ctypes.Structure):
+    """What ``GlobalMemoryStatusEx`` of Windows fills in, ``MEMORYSTATUSEX``."""
+
+    _fields_ = [
+        ("length", ctypes.c_uint32),
+        ("load", ctypes.c_uint32),
+        *((name, ctypes.c_uint64) for name in ("total", "available")),
+        ("others", ctypes.c_uint64 * 5),  # of page files and addresses
+    ]
+
+
 def available_memory() -> int | None:
-    """Bytes that the system says are free: of Linux what is available; else the whole memory."""
+    """Bytes that the system says are free: of Linux and Windows; else the whole memory."""
+    if sys.platform == "win32":
+        status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
+        is_told = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
+        return int(status.available) if is_told else None
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
