@@ -14,8 +14,19 @@ import numpy as np
 
 from .grid import Frame, cell_name, draw_frame
 from .layers import SYMBOLS
-from .picture import DARK, INK, LIGHT, SMALL_TEXT, WIDTH, fitted_text, last_mark, square, svg_text
-from .scene import Role, Scene, Slot, slots_at
+from .picture import (
+    DARK,
+    INK,
+    LIGHT,
+    SMALL_TEXT,
+    WIDTH,
+    fitted_text,
+    last_mark,
+    moved,
+    square,
+    svg_text,
+)
+from .scene import Role, Scene, slots_at
 
 if TYPE_CHECKING:
     from ..engine.game import Game
@@ -37,13 +48,13 @@ def planes_scene(game: Game) -> Scene:
     for plane in range(len(names)):
         row, column = divmod(plane, side)
         aside, down = ((step - (side - 1) / 2) * unit for step in (column, row))
-        shapes = ["", _field(plane, 0.9 * unit)]
+        shapes = ["", _field(plane, _letter(plane) if names[plane] else "", 0.9 * unit)]
         slots += slots_at([(x + aside, y + down) for x, y in cells], shapes)
     tile = f'{square(frame.unit)} fill="none" stroke="{INK}" stroke-opacity="0.3"/>'
     legend, bottom = _legend(names, frame.bottom)
     return Scene(
         bottom=bottom,
-        ground=[*frame.elements, *(Slot(x, y, [tile]).drawn(0) for x, y in cells), *legend],
+        ground=[*frame.elements, *(moved(x, y, tile) for x, y in cells), *legend],
         slots=[*slots, *slots_at(cells, ["", last_mark(square(0.94 * frame.unit))])],
         roles=[Role("", f'<g transform="scale(2)">{piece}</g>') for piece in SYMBOLS["owners"]],
     )
@@ -55,7 +66,7 @@ def planes_text(game: Game, state: np.record) -> list[str]:
     Of an observation that is no board, the features that are not 0.
     """
     planes = np.empty(game.planes_shape, np.float32)
-    game.kernels.observe(game.tables, np.asarray(state).reshape(1), 0, planes)
+    game.kernels.observe(game.tables, np.asarray(state, game.state_dtype).reshape(1), 0, planes)
     names = _planes(game)
     if len(game.observation_shape) == 1:
         there = [
@@ -102,13 +113,13 @@ def _letter(plane: int) -> str:
     return ascii_letters[plane % len(ascii_letters)]
 
 
-def _field(plane: int, size: float) -> str:
+def _field(plane: int, letter: str, size: float) -> str:
     fill = _FILLS[plane % len(_FILLS)]
     red, green, blue = (int(fill[k : k + 2], 16) for k in (1, 3, 5))
     ink = DARK if 0.3 * red + 0.59 * green + 0.11 * blue > 130 else LIGHT
     return (
         f'{square(size, size / 8)} fill="{fill}" stroke="{DARK}"/>'
-        f"{svg_text(0, 0, _letter(plane), 0.7 * size, ink)}"
+        f"{svg_text(0, 0, letter, 0.7 * size, ink)}"
     )
 
 

@@ -109,7 +109,9 @@ def _fill_in(rules: ModuleType, view: ModuleType | None) -> ModuleType:
     vars(filled_in).update(vars(rules))
     for hook in HOOKS:
         role = "leaf" if hook.module == "rules" else "part"
-        setattr(filled_in, hook.name, _COMPILE[role](plain(hook.of(rules, view))))
+        function = hook.of(rules, view)
+        assert function is not None  # `check.check_hooks` refuses such a game
+        setattr(filled_in, hook.name, _COMPILE[role](plain(function)))
     filled_in.shows_planes = not hasattr(view, "show")  # type: ignore[attr-defined]
     return filled_in
 

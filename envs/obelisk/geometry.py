@@ -12,7 +12,7 @@ to rest is a rule, see `rules.resting_height`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -150,7 +150,9 @@ def column_images(mirrored: bool, quarters: int) -> np.ndarray:
     return np.array([SIDE * y + x for x, y, _ in images])
 
 
-def mirror_images(blocks: Sequence[Sequence[Cube]], worths: Sequence[Hashable]) -> list[int] | None:
+def mirror_images(
+    blocks: Sequence[Sequence[Cube]], worths: Sequence[tuple[int, int]]
+) -> list[int] | None:
     """For each block the number of its mirror image, or None where some block has none.
 
     A block and its mirror image are worth the same. Blocks that are their own mirror images stay
@@ -164,8 +166,8 @@ def mirror_images(blocks: Sequence[Sequence[Cube]], worths: Sequence[Hashable]) 
         mirrored = _any_way_round([(-x, y, z) for x, y, z in shape])
         if mirrored == shape:
             continue
-        numbers = sorted(numbers, key=worths.__getitem__)
-        partners = sorted(by_shape.get(mirrored, []), key=worths.__getitem__)
+        numbers = sorted(numbers, key=lambda number: worths[number])
+        partners = sorted(by_shape.get(mirrored, []), key=lambda number: worths[number])
         if [worths[number] for number in numbers] != [worths[number] for number in partners]:
             return None
         for number, partner in zip(numbers, partners, strict=True):
