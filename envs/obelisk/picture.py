@@ -568,6 +568,12 @@ def _definitions(game: Obelisk) -> str:
             f"{_line(*ends, 'currentColor', _TOWER_UNIT / 8)}</g>"
             for n, ends in edges
         ),
+        *(
+            _outlined_cube(name)
+            for block, places in zip(game.catalogue.everything, game.placements, strict=True)
+            for turned in sorted({place // COLUMNS for place in places})
+            for name in _outlined(oriented(block.cubes, turned), block.colour).values()
+        ),
         f'<g id="ob-rod">{_line((0.5, 0.5, 0), (0.5, 0.5, 1), _ROD, 2)}</g>',
         *(
             f'<g id="{_shape_name(block)}">{_drawn(block.cubes, block.colour)}</g>'
@@ -615,20 +621,34 @@ def _shape_name(block: Block) -> str:
     return f"ob-{block.colour}-" + "".join(f"{x}{y}{z}" for x, y, z in block.cubes)
 
 
-def _drawn(cubes: Sequence[Cube], colour: str) -> str:
-    """A block alone, with lines where two of its sides meet."""
-    parts, own = [], frozenset(cubes)
+def _outlined(cubes: Sequence[Cube], colour: str) -> dict[Cube, str]:
+    """The name of each cube of a block alone, with the edges where two of its sides meet."""
+    own, found = frozenset(cubes), {}
     for cube in sorted(cubes, key=_nearness):
         beyond = [tuple(map(add, cube, step)) for step in _STEPS]
         edges = [
-            f"e{number}"
+            str(number)
             for number, sides in enumerate(_EDGES)
             if all(beyond[side] not in own for side in sides)
         ]
+        found[cube] = f"{colour}0-{''.join(edges)}"
+    return found
+
+
+def _outlined_cube(name: str) -> str:
+    """The definition of a cube with some of its edges, which its name tells."""
+    cube, _, edges = name.partition("-")
+    uses = "".join(map(_use, (cube, *(f"e{edge}" for edge in edges))))
+    return f'<g id="ob-{name}">{uses}</g>'
+
+
+def _drawn(cubes: Sequence[Cube], colour: str) -> str:
+    """A block alone, with lines where two of its sides meet."""
+    uses = []
+    for cube, name in _outlined(cubes, colour).items():
         x, y = _point(*cube)
-        uses = "".join(map(_use, (f"{colour}0", *edges)))
-        parts.append(f'<g transform="translate({x:.1f} {y:.1f})">{uses}</g>')
-    return "".join(parts)
+        uses.append(_use(name, f' x="{x:.1f}" y="{y:.1f}"'))
+    return "".join(uses)
 
 
 def _fitted(x: float, y: float, cubes: Sequence[Cube], unit: float, room: float) -> str:
