@@ -86,9 +86,12 @@ def game_document(
     elements += body
     line = bottom + _FOOT / 2
     told = "" if last_action is None else _last_ply(game, state, last_action, before)
-    room = WIDTH - 40 - _WIDE * SMALL_TEXT * len(note)
-    elements.append(fitted_text(16, line, told, SMALL_TEXT, INK, room, "start"))
-    elements.append(svg_text(WIDTH - 16, line, note, SMALL_TEXT, FAINT, "end"))
+    # Both get smaller where they must, the note only while it has half of the line.
+    told_width, note_width = (_WIDE * SMALL_TEXT * len(text) for text in (told, note))
+    note_room = max(WIDTH - 40 - told_width, WIDTH / 2 - 20)
+    told_room = WIDTH - 40 - min(note_width, note_room)
+    elements.append(fitted_text(16, line, told, SMALL_TEXT, INK, told_room, "start"))
+    elements.append(fitted_text(WIDTH - 16, line, note, SMALL_TEXT, FAINT, note_room, "end"))
     return svg_document(WIDTH, bottom + _FOOT, game.title, elements, game.standing(state))
 
 
