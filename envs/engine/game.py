@@ -129,7 +129,7 @@ class Game(GameText):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
     A subclass has the class attributes ``name`` and ``rules``, and a method `setup` that returns a
-    `Spec`. What else it may have, has a default.
+    `Spec`, whose attributes the game has too. What else it may have, has a default.
 
     Class attributes:
         name: lower-case name, as in the registry and in ``<name>_v<version>``.
@@ -155,7 +155,6 @@ class Game(GameText):
         has_owners: cells of the board have owners.
         kernels: the compiled functions of ``engine.kernels`` for this game's rules.
         words: texts of actions.
-        And every attribute of the `Spec`.
     """
 
     name: ClassVar[str]
