@@ -151,9 +151,16 @@ def sources_of(templates: ModuleType, rules: ModuleType, view: ModuleType | None
     ):
         digest.update(Path(str(module.__file__)).read_bytes())
         for name, value in sorted(vars(module).items()):
-            if isinstance(value, int | float | tuple | np.generic):
+            if _is_constant(value):
                 digest.update(f"{name}={value!r}".encode())
     return digest.hexdigest()[:12]
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether a value is a number or tuples of them, which no process writes in another way."""
+    if isinstance(value, tuple):
+        return all(map(_is_constant, value))
+    return isinstance(value, int | float | str | np.generic)
 
 
 def _compiled_modules(modules: list[ModuleType]) -> list[ModuleType]:
