@@ -15,7 +15,7 @@ from ludarium.training.table import text_table
 from .common import add_folder, add_json, read_options
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
-from .result import print_json, warn
+from .result import Result, warn
 from .train import add_configuration, choose_config, connect, train_run
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Search, and print the table."""
+def run(given: argparse.Namespace) -> Result:
+    """Search, and return the table."""
     read_options(given.options)  # with errors about options, where those of settings follow
     settings = [f"options.{option}" for option in given.options] + given.settings
     config, label = choose_config(given.game, given.config, settings, given.algorithm)
@@ -116,8 +116,7 @@ def run(given: argparse.Namespace) -> int:
             is_done = tune(folder, plan, _trainer(given.cluster), _say, stop)
         if not is_done:
             warn("stopped; the same command goes on")
-    _print(given, folder, load_study(folder), config)
-    return 0 if is_done else STOPPED
+    return _result(folder, load_study(folder), config, 0 if is_done else STOPPED)
 
 
 def _say(text: str) -> None:
@@ -135,9 +134,7 @@ def _trainer(
     return train
 
 
-def _print(
-    given: argparse.Namespace, folder: Path, study: optuna.Study, config: TrainingConfig
-) -> None:
+def _result(folder: Path, study: optuna.Study, config: TrainingConfig, status: int) -> Result:
     """The trials so far, the best first, and the best configuration."""
     from ludarium.training.tuning.study import (
         BEST,
@@ -159,12 +156,9 @@ def _print(
         for trial in trials_of(study)
     ]
     measure = "score" if isinstance(config.evaluation.against, str) else "elo"
-    if given.json:
-        print_json({"folder": str(folder), "measure": measure, "trials": rows})
-        return
     keys = list(rows[0]["values"]) if rows else []
     digits = 0 if measure == "elo" else 3
-    lines = [
+    cells = [
         [
             str(row["number"]),
             *(described({"": row["values"][key]})[1:] for key in keys),
@@ -174,9 +168,13 @@ def _print(
         for row in rows
     ]
     header = ["trial", *keys, "Elo" if measure == "elo" else "score", ""]
-    print(text_table(header, lines, left={len(header) - 1}))
+    lines = [text_table(header, cells, left={len(header) - 1})]
     if rows and rows[0]["value"] is not None:
-        print(f"the best one: {described(rows[0]['values'])}")
         run = run_folder(folder, rows[0]["number"], config.seed)
-        print(f"measure it: {program()} evaluate {run}")
-        print(f"train it longer: {program()} train {config.game} --config {folder / BEST}")
+        lines += [
+            f"the best one: {described(rows[0]['values'])}",
+            f"measure it: {program()} evaluate {run}",
+            f"train it longer: {program()} train {config.game} --config {folder / BEST}",
+        ]
+    data = {"folder": str(folder), "measure": measure, "trials": rows}
+    return Result(data, "\n".join(lines), status)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ludarium.cli import analyse, main
+from ludarium.cli import analyse, main, progress
 from ludarium.envs import GAMES
 from ludarium.envs.engine.record import make_record
 from tests.tictactoe import TicTacToe
@@ -87,7 +87,8 @@ def test_ctrl_c_prints_what_was_found(monkeypatch, capsys):
 
         def __exit__(self, *error: object) -> None: ...
 
-    monkeypatch.setattr(analyse, "stop_on_ctrl_c", Pressed)
+    for module in (analyse, progress):
+        monkeypatch.setattr(module, "stop_on_ctrl_c", Pressed)
     assert main(["analyse", "tictactoe", "--seconds", "1000", "--json"]) == 130
     assert json.loads(capsys.readouterr().out)["stopped"]
     assert main(["analyse", "tictactoe", "--record", "game.json", "--seconds", "1000"]) == 130
