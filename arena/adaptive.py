@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.models import Evaluator
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, GameInPlay, Seed
-from ludarium.training.search import Evaluator
 
 from .knobs import knobs_at
 from .ladder import RANDOM_STRENGTH, Ladder

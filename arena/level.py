@@ -13,18 +13,17 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.models import Checkpoint, InferenceEngine
-from ludarium.models.backends import BATCH_INVARIANT
+from ludarium.models import Checkpoint, Evaluator
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, Seed
-from ludarium.training.agents.thinking import evaluator_with_draws
+from ludarium.training.agents.network import cache_size
+from ludarium.training.agents.thinking import evaluator_of, shared_by_threads
 from ludarium.training.networks import fitted
-from ludarium.training.search import Evaluator, Search, SearchResult, SearchSettings
+from ludarium.training.search import Search, SearchResult, SearchSettings
 
 from .knobs import Knobs
 
 _BATCH = 128
-_CACHE_MEGABYTES = 16.0
 _NODES_AT_ONCE = 1 << 22  # tree nodes times actions of all positions searched together
 #: What a factor of e in the search's policy is worth, in value. Among moves of equal value, such
 #: as those of a won position, the search's favourites keep a level from playing aimlessly.
@@ -62,13 +61,11 @@ class LevelAgent(Agent):
         backend: str = "auto",
     ) -> None:
         super().__init__(game, name, seed)
-        self._network = network
         most = max(most_simulations or 0, knobs.simulations)
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
-        self._engine = InferenceEngine(network, game.observation_shape, batch, backend)
-        # Cached outputs must equal fresh ones bit for bit, or the cache would change moves.
-        cache = _CACHE_MEGABYTES if self._engine.backend in BATCH_INVARIANT else 0.0
+        self._evaluator = evaluator_of(game, network, batch, backend)
+        cache = cache_size(self._evaluator)
         self._search = Search(game, SearchSettings(simulations=most), batch, seed=0, cache=cache)
         self.adjust(knobs)
 
@@ -91,7 +88,7 @@ class LevelAgent(Agent):
 
     def evaluator(self) -> Evaluator:
         """What a `TreeSearch` with the network asks; analyses have its full strength."""
-        return evaluator_with_draws(self.game, self._network, self._engine.backend)
+        return shared_by_threads(self._evaluator)
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """A move for each position, mistakes included; see `Agent.actions`."""
@@ -120,7 +117,7 @@ class LevelAgent(Agent):
         if self.knobs.blur:
             gumbel = -np.log(-np.log(np.clip(lots, 1e-12, 1 - 1e-12)))
             noise = (self.knobs.blur * gumbel).astype(np.float32)
-        return self._search.run(states, self._engine, noise)
+        return self._search.run(states, self._evaluator, noise)
 
 
 def choose(result: SearchResult, knobs: Knobs, lots: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.models import InferenceEngine, load_checkpoint
 from ludarium.models.inference import torch_threads
-from ludarium.models.network import PolicyValueNetwork, WithDraws
+from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation.openings import draw_openings
 from ludarium.training.search import Search, SearchSettings, TreeSearch
@@ -66,26 +66,23 @@ def measure(
 ) -> Row:
     """The figures of a network."""
     with torch_threads(1):
-        batched = InferenceEngine(network, game.observation_shape, POSITIONS)
-        single = InferenceEngine(
-            WithDraws(network), game.observation_shape, POSITIONS, batched.backend
-        )
+        engine = InferenceEngine(network, game.observation_shape, POSITIONS)
     states = [
         draw_openings(game, POSITIONS, plies, np.random.SeedSequence(plies)).states
         for plies in _PLIES
     ]
-    many = _Many(game, batched, threads)
+    many = _Many(game, engine, threads)
     many.speed(states[0], 0.0)  # compiles, as does the next line
-    speed_of_one(game, states[0][:1], single, threads, 0.01)
+    speed_of_one(game, states[0][:1], engine, threads, 0.01)
     one_speeds, many_speeds = [], []
     for number in range(rounds):
         chosen = states[number % len(states)]
-        one_speeds.append(speed_of_one(game, chosen[number : number + 1], single, threads, seconds))
+        one_speeds.append(speed_of_one(game, chosen[number : number + 1], engine, threads, seconds))
         many_speeds.append(many.speed(chosen, seconds))
     ratios = [one / all_ for one, all_ in zip(one_speeds, many_speeds, strict=True)]
     return {
         "game": game.name,
-        "backend": batched.backend,
+        "backend": engine.backend,
         "one position": statistics.median(one_speeds),
         "many games": statistics.median(many_speeds),
         "ratio": statistics.median(ratios),

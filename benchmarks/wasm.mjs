@@ -29,7 +29,7 @@ function plies() {
 
 async function simulations() {
   const game = engine.newGame(1);
-  const answer = { logits: new Float32Array(game.numActions), value: 0 };
+  const answer = { logits: new Float32Array(game.numActions), wdl: [0, 0, 0] };
   const evaluate = () => answer;
   for (let warm = 0; warm < 20; warm++) await game.search.run(evaluate, settings);
   let done = 0;

@@ -28,6 +28,7 @@ from common import Row, new_parser, print_table
 from ludarium.envs import GAMES
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
+from ludarium.models import Evaluation
 from ludarium.play.build import read_game
 from ludarium.play.parts import module_part
 from ludarium.play.wasm import Limits, module_name
@@ -55,12 +56,10 @@ def native_simulations(game: Game, seconds: float, batch: int) -> float:
     """Simulations/s of searches in numba's code, ``batch`` in parallel."""
     cache = Limits().cache if batch == 1 else 0.0  # in a batch of equals it would answer for all
     search = Search(game, SETTINGS, batch=batch, cache=cache)
-    logits = np.zeros((batch, game.num_actions), np.float32)
-    values = np.zeros(batch, np.float32)
     states = np.repeat(game.start(1).states, batch)
 
-    def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return logits[: len(observations)], values[: len(observations)]
+    def evaluate(observations: np.ndarray) -> Evaluation:
+        return Evaluation.empty(len(observations), game.num_actions)
 
     search.run(states, evaluate)
     simulations = 0

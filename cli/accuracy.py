@@ -151,7 +151,7 @@ def run(given: argparse.Namespace) -> Result:
         if agent.simulations:
             agents.insert(0, agent.without_search())
             agents[0].name = "network alone"
-        calibration = calibrate(agent.evaluate(test.states)[1], test.values)
+        calibration = calibrate(agent.evaluate(test.states).values, test.values)
     answers = {agent.name: _answers(agent, test.states) for agent in agents}
     chosen = {name: actions for name, (actions, _) in answers.items()}
     errors = {
@@ -185,7 +185,7 @@ def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray |
     if not isinstance(agent, NetworkAgent):
         return agent.actions(states), None
     if not agent.simulations:
-        return agent.actions(states), agent.evaluate(states)[1]
+        return agent.actions(states), agent.evaluate(states).values
     found = agent.search(states)
     return agent.actions(states) if agent.temperature else found.actions, found.values
 

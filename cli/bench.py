@@ -22,7 +22,7 @@ from .result import Result
 from .train import choose_config
 
 if TYPE_CHECKING:
-    from ludarium.models import Checkpoint, InferenceEngine
+    from ludarium.models import Checkpoint, Evaluation, InferenceEngine
 
 _CALLS_FOR_A_TIMED_ONE = 5  # network calls of self-play for each timed one
 
@@ -208,7 +208,7 @@ class _TimedNetwork:
         self.positions = 0
         self.seconds = 0.0
 
-    def __call__(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, observations: np.ndarray) -> Evaluation:
         answers = self._engine(observations)
         with self._lock:
             is_timed = self._calls % _CALLS_FOR_A_TIMED_ONE == 0

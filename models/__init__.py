@@ -6,6 +6,7 @@ Torch is slow to import, and is imported only when a name that needs it is asked
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .evaluation import Evaluation, Evaluator
 from .header import CheckpointHeader, load_header
 from .shape import Architecture, NetworkShape
 
@@ -27,6 +28,8 @@ __all__ = [
     "Architecture",
     "Checkpoint",
     "CheckpointHeader",
+    "Evaluation",
+    "Evaluator",
     "InferenceEngine",
     "NetworkShape",
     "Output",

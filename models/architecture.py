@@ -31,8 +31,7 @@ class OwnNetwork(PolicyValueNetwork):
 
     Args:
         name: ``package.module:Class``, for messages.
-        module: returns an `Output`, or a tuple (policy, outcome) or (policy, outcome, score);
-            without a score it is taken as 0.
+        module: returns an `Output`, or a tuple (policy, outcome) or (policy, outcome, score).
     """
 
     def __init__(self, name: str, module: nn.Module) -> None:
@@ -43,8 +42,11 @@ class OwnNetwork(PolicyValueNetwork):
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, *shape.observation]."""
-        policy, outcome, *score = self.module(observation)
-        return Output(policy, outcome, score[0] if score else outcome[:, 0] * 0.0)
+        answer = self.module(observation)
+        if not isinstance(answer, tuple):
+            raise TypeError(f"it returned {type(answer).__name__}")
+        policy, outcome, *score = answer
+        return Output(policy, outcome, *score or [None])
 
 
 _MODULE_NAME = re.compile(r"[A-Za-z_][\w.]{0,199}:[A-Za-z_]\w{0,99}", re.ASCII)
@@ -128,8 +130,9 @@ def check_network(
     """Check that a user's network can learn, return valid outputs, and be saved and loaded.
 
     Raises:
-        ValueError: an output is missing, or is of a wrong shape or number format; a parameter
-            has no part in the outputs, or does not learn; or the network cannot be loaded later.
+        ValueError: an output is missing, of a wrong shape or number format, or not finite; a
+            parameter has no part in the outputs, or does not learn; or the network cannot be
+            loaded later.
     """
     name = architecture.module
     twin = copy.deepcopy(network).train()
@@ -137,16 +140,26 @@ def check_network(
     for each, parameter in parameters.items():
         if not parameter.requires_grad:
             raise ValueError(f"the parameter {each} of {name} does not learn; make it a buffer")
+    for each, value in network.state_dict().items():
+        axes = zip(value.stride(), value.shape, strict=True)
+        if any(stride == 0 and size > 1 for stride, size in axes):
+            raise ValueError(
+                f"{each} of {name} is an expanded tensor, into which no weights can be loaded: "
+                "register it.clone()"
+            )
+    observations = torch.stack([torch.zeros(shape.observation), torch.ones(shape.observation)])
     try:
-        output = twin(torch.zeros(2, *shape.observation))
+        output = twin(observations)
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(
             f"{name} must return (policy, outcome) or (policy, outcome, score): {str(error)[:200]}"
         ) from error
     sizes = {"policy": (2, shape.num_actions), "outcome": (2, 3), "score": (2,)}
+    found = [tensor for tensor in output if tensor is not None]
     for (kind, size), tensor in zip(sizes.items(), output, strict=True):
-        _check_output(f"the {kind} of {name}", tensor, size)
-    total = output.policy.sum() + output.outcome.sum() + output.score.sum()
+        if kind != "score" or tensor is not None:
+            _check_output(f"the {kind} of {name}", tensor, size)
+    total = torch.stack([tensor.sum() for tensor in found]).sum()
     gradients = torch.autograd.grad(total, list(parameters.values()), allow_unused=True)
     unused = [each for each, grad in zip(parameters, gradients, strict=True) if grad is None]
     if unused:
@@ -164,3 +177,5 @@ def _check_output(name: str, tensor: Any, size: tuple[int, ...]) -> None:
     )
     if found != f"float32 {list(size)}":
         raise ValueError(f"{name} must be float32 {list(size)} for two observations, not {found}")
+    if not torch.isfinite(tensor).all():
+        raise ValueError(f"{name} is not finite")

@@ -21,7 +21,7 @@ import copy
 import platform
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,8 @@ from torch import Tensor, nn
 
 from .architecture import OwnNetwork
 from .cuda_graphs import CapturedNetwork
-from .network import PolicyValueNetwork, WrappedNetwork, expected_value
+from .evaluation import Evaluation, Evaluator
+from .network import Evaluating, Output, PolicyValueNetwork
 from .onnx_graph import onnx_model, with_normalisation_folded
 
 if TYPE_CHECKING:
@@ -53,11 +54,9 @@ _EIGHT_BIT_OF_BOARDS = ("Conv", "Relu", "Add")
 _EIGHT_BIT_OF_PERCEPTRONS = ("Gemm", "Relu")
 _TRUNK = re.compile(r"(/network)+/(stem|blocks)")
 
-_INPUT = "observations"
-_OUTPUTS = ("logits", "values")
-
-#: float32 [n, *observation_shape] -> logits float32 [n, A], values float32 [n].
-Answer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+#: Names of the input and of the outputs of a network as an ONNX model, see `Evaluating`.
+INPUT = "observation"
+OUTPUTS = ("policy_logits", "outcome", "value", "score")
 
 
 def usable_backends(
@@ -71,12 +70,11 @@ def usable_backends(
         with_examples: whether there are example observations, which ``onnx-int8`` needs.
     """
     has_onnx = bool(device.type == "cpu" and find_spec("onnx") and find_spec("onnxruntime"))
-    itself = network.network if isinstance(network, WrappedNetwork) else network
     works = {
         "eager": True,
         "onnx": has_onnx,
         "graph-fp16": device.type == "cuda",
-        "onnx-int8": has_onnx and with_examples and not isinstance(itself, OwnNetwork),
+        "onnx-int8": has_onnx and with_examples and not isinstance(network, OwnNetwork),
     }
     return [backend for backend in BACKENDS if works[backend]]
 
@@ -87,7 +85,7 @@ def prepare(
     observations: np.ndarray,
     device: torch.device,
     threads: int,
-) -> Answer:
+) -> Evaluator:
     """Prepare a network for inference in one of the `BACKENDS`; its weights are copied.
 
     Args:
@@ -105,11 +103,11 @@ def prepare(
     if backend not in usable_backends(network, device, with_examples=True):
         raise ValueError(_why_unusable(network, backend, device))
     if backend in ONNX:
-        return _onnx_answer(network, backend, observations, threads)
+        return _onnx_evaluator(network, backend, observations, threads)
     network = copy.deepcopy(network).eval()
     if backend == "eager":
-        return _eager_answer(network, device)
-    return _graph_answer(network, observations, device)
+        return _eager_evaluator(network, device)
+    return _graph_evaluator(network, observations, device)
 
 
 def _why_unusable(network: PolicyValueNetwork, backend: Backend, device: torch.device) -> str:
@@ -126,31 +124,25 @@ def _why_unusable(network: PolicyValueNetwork, backend: Backend, device: torch.d
     )
 
 
-class _Answers(nn.Module):
-    """Module that returns what a search needs: logits [B, A] and values [B]."""
-
-    def __init__(self, network: PolicyValueNetwork) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        output = self.network(observations)
-        return output.policy, expected_value(output.outcome)
-
-
 def _channels_last(module: nn.Module) -> nn.Module:
     return module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
-def _eager_answer(network: PolicyValueNetwork, device: torch.device) -> Answer:
-    module = _channels_last(_Answers(network.to(device))).eval()
+def _eager_evaluator(network: PolicyValueNetwork, device: torch.device) -> Evaluator:
+    module = _channels_last(Evaluating(network.to(device))).eval()
 
     @torch.inference_mode()
-    def answer(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        logits, values = module(_as_input(torch.from_numpy(observations).to(device)))
-        return logits.cpu().numpy(), values.cpu().numpy()
+    def evaluate(observations: np.ndarray) -> Evaluation:
+        answers = module(_as_input(torch.from_numpy(observations).to(device)))
+        return evaluation_of([answer.cpu().numpy() for answer in answers])
 
-    return answer
+    return evaluate
+
+
+def evaluation_of(outputs: Sequence[np.ndarray]) -> Evaluation:
+    """The arrays of `OUTPUTS`, with or without the last, as an `Evaluation`."""
+    logits, wdl, values, *score = outputs
+    return Evaluation(logits, wdl, score[0] if score else np.full_like(values, np.nan))
 
 
 def _as_input(observations: Tensor) -> Tensor:
@@ -161,31 +153,33 @@ def _as_input(observations: Tensor) -> Tensor:
 
 
 class HalfPrecision(nn.Module):
-    """Runs a network in half precision: float32 in, logits [B, A] and values [B] in float32 out."""
+    """Runs a network in half precision; input and outputs are float32."""
 
     def __init__(self, network: PolicyValueNetwork) -> None:
         super().__init__()
-        self.answers = _channels_last(with_normalisation_folded(_Answers(network))).half()
+        self.network = _channels_last(with_normalisation_folded(network)).half()
 
-    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, observations: Tensor) -> Output:
         """Evaluate float32 [B, *observation_shape]."""
-        logits, values = self.answers(_as_input(observations).half())
-        return logits.float(), values.float()
+        output = self.network(_as_input(observations).half())
+        return Output(*(None if each is None else each.float() for each in output))
 
 
-def _graph_answer(
+def _graph_evaluator(
     network: PolicyValueNetwork, observations: np.ndarray, device: torch.device
-) -> Answer:
-    module = HalfPrecision(network.to(device)).eval()
-    return CapturedNetwork(module, observations.shape, device)
+) -> Evaluator:
+    module = Evaluating(HalfPrecision(network.to(device))).eval()
+    captured = CapturedNetwork(module, observations.shape, device)
+    return lambda observations: evaluation_of(captured(observations))
 
 
-def _onnx_answer(
+def _onnx_evaluator(
     network: PolicyValueNetwork, backend: Backend, observations: np.ndarray, threads: int
-) -> Answer:
+) -> Evaluator:
     import onnxruntime
 
-    model = answers_model(copy.deepcopy(network), observations.shape[1:])
+    module = Evaluating(copy.deepcopy(network))
+    model = evaluating_model(module, observations.shape[1:], network.onnx_graphs)
     if backend == "onnx-int8":
         model = quantised(model, observations)
     options = onnxruntime.SessionOptions()
@@ -194,24 +188,27 @@ def _onnx_answer(
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-
-    def answer(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        logits, values = session.run(None, {_INPUT: observations})
-        return logits, values
-
-    return answer
+    return lambda observations: evaluation_of(session.run(None, {INPUT: observations}))
 
 
-def answers_model(
-    network: PolicyValueNetwork, observation_shape: tuple[int, ...]
+def evaluating_model(
+    module: Evaluating, observation_shape: tuple[int, ...], kept: dict[Any, Any] | None = None
 ) -> onnx.ModelProto:
-    """The ONNX model with input ``observations`` and outputs ``logits`` and ``values``."""
-    module = _Answers(network.cpu()).eval()
-    return onnx_model(module, observation_shape, _INPUT, _OUTPUTS, network.onnx_graphs)
+    """The ONNX model with input `INPUT` and those of the `OUTPUTS` that the network has.
+
+    Args:
+        module: the network, which is moved to the CPU and set to evaluation mode.
+        observation_shape: of one observation.
+        kept: see `onnx_model`.
+    """
+    module.cpu().eval()
+    with torch.inference_mode():
+        outputs = module(torch.zeros(1, *observation_shape))
+    return onnx_model(module, observation_shape, INPUT, OUTPUTS[: len(outputs)], kept)
 
 
 def quantised(model: onnx.ModelProto, observations: np.ndarray) -> onnx.ModelProto:
-    """Quantise the trunk of an `answers_model`: convolutions or matrix products in eight bits.
+    """Quantise the trunk of an `evaluating_model`: convolutions or matrix products in eight bits.
 
     Activations stay in eight bits between neighbouring quantised convolutions.
     """
@@ -229,7 +226,7 @@ def quantised(model: onnx.ModelProto, observations: np.ndarray) -> onnx.ModelPro
 
         def __init__(self) -> None:
             portions = np.array_split(observations, max(1, len(observations) // 128))
-            self.portions = iter([{_INPUT: portion} for portion in portions])
+            self.portions = iter([{INPUT: portion} for portion in portions])
 
         def get_next(self) -> dict[str, np.ndarray] | None:
             return next(self.portions, None)

@@ -87,8 +87,8 @@ def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
     }
     if checkpoint.variants:
         description["variants"] = checkpoint.variants
-    weights = {
-        name: value.detach().cpu().contiguous()
+    weights = {  # copies, since tied weights must not share memory in a file
+        name: value.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, value in checkpoint.network.state_dict().items()
     }
     description = json.loads(json.dumps(description, allow_nan=False))  # as it will be read
@@ -165,5 +165,6 @@ def _check_weights(network: PolicyValueNetwork, shape: NetworkShape) -> None:
                 raise ValueError(f"its weights are damaged: a variance in {name} is negative")
     for value in (0.0, 1.0):
         output = network(torch.full((1, *shape.observation), value))
-        if not all(torch.isfinite(answer).all() for answer in output):
+        answers = [answer for answer in output if answer is not None]
+        if not all(torch.isfinite(answer).all() for answer in answers):
             raise ValueError("its weights are damaged: the network's answers are not finite")

@@ -23,8 +23,8 @@ class CapturedNetwork:
     """A module captured as CUDA graphs, for batches of one size.
 
     Args:
-        module: on the GPU, in evaluation mode: float32 [n, *observation_shape] there to logits
-            float32 [n, A] and values float32 [n] there.
+        module: on the GPU, in evaluation mode: float32 [n, *observation_shape] there to a tuple
+            of tensors [n, ...] there.
         shape: (n, *observation_shape), of every batch.
         device: the GPU.
 
@@ -36,8 +36,8 @@ class CapturedNetwork:
         for _ in range(_AT_ONCE):
             self._free.put(_Graph(module, shape, device))
 
-    def __call__(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate float32 [n, *observation_shape]: logits float32 [n, A], values float32 [n]."""
+    def __call__(self, observations: np.ndarray) -> list[np.ndarray]:
+        """Evaluate float32 [n, *observation_shape]: an array for each tensor of the module's."""
         graph = self._free.get()
         try:
             return graph.replay(observations)
@@ -58,25 +58,24 @@ class _Graph:
             torch.cuda.synchronize()
             with torch.cuda.stream(self.stream):
                 for _ in range(_WARM_UP):
-                    logits, values = module(self.observations)
+                    answers = module(self.observations)
             self.stream.synchronize()
-            self.logits, self.values = _pinned(logits), _pinned(values)
+            self.answers = [_pinned(answer) for answer in answers]
             self.graph = torch.cuda.CUDAGraph()
             # Other threads may use the GPU meanwhile.
             with torch.cuda.graph(
                 self.graph, stream=self.stream, capture_error_mode="thread_local"
             ):
                 self.observations.copy_(self.asked, non_blocking=True)
-                logits, values = module(self.observations)
-                self.logits.copy_(logits, non_blocking=True)
-                self.values.copy_(values, non_blocking=True)
+                for room, answer in zip(self.answers, module(self.observations), strict=True):
+                    room.copy_(answer, non_blocking=True)
 
-    def replay(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def replay(self, observations: np.ndarray) -> list[np.ndarray]:
         self.asked.numpy()[...] = observations
         with torch.cuda.device(self.device), torch.cuda.stream(self.stream):
             self.graph.replay()
         self.stream.synchronize()
-        return self.logits.numpy().copy(), self.values.numpy().copy()
+        return [answer.numpy().copy() for answer in self.answers]
 
 
 def _pinned(answer: Tensor) -> Tensor:

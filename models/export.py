@@ -1,7 +1,7 @@
 """Export: ONNX files that also describe their inputs and outputs, for other programs.
 
 An exported network takes ``observation`` [batch, *shape], for any batch size, and returns the
-arrays of `OUTPUTS`. Both are in the board's own frame, as in the environments: the file contains
+arrays of `MEANINGS`. Both are in the board's own frame, as in the environments: the file contains
 the canonical turn of the game. A JSON text in the file describes it, see `metadata_of`. Every file
 is read back and compared with the network before it is put in place.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from .backends import INPUT, evaluating_model, evaluation_of
 from .checkpoint import Checkpoint
-from .network import Output, expected_value
-from .onnx_graph import onnx_model
+from .evaluation import Evaluation
+from .network import Evaluating, Output
 
 #: Suffix of the files.
 SUFFIX = ".onnx"
@@ -33,10 +33,9 @@ SUFFIX = ".onnx"
 #: Largest accepted difference between the file's outputs and the network's.
 TOLERANCE = 1e-4
 
-INPUT = "observation"
-
-#: The outputs of an exported network, in order. Games without points have no ``score``.
-OUTPUTS = {
+#: The outputs of an exported network, in order. A network or a game without points has no
+#: ``score``.
+MEANINGS = {
     "policy_logits": "[batch, actions], logits of all actions, legal or not",
     "outcome": "[batch, 3], probabilities of a win, a draw and a loss for the observing player",
     "value": "[batch], probability of a win less that of a loss",
@@ -51,24 +50,26 @@ _BATCH = 256  # batch size of the comparison
 Arrays = dict[str, np.ndarray]
 
 
-def metadata_of(checkpoint: Checkpoint, description: Mapping[str, Any]) -> dict[str, Any]:
+def metadata_of(
+    checkpoint: Checkpoint, description: Mapping[str, Any], outputs: Sequence[str]
+) -> dict[str, Any]:
     """The metadata of an exported file.
 
     Args:
         checkpoint: the network.
         description: the game's part, from ``ludarium.envs.engine.description.describe_game``.
+        outputs: names of what the file returns, of the `MEANINGS`.
 
     Returns:
         ``description``, and: ``format`` of this text, the version of ``ludarium`` that wrote
         it, the network's ``outputs`` with their meaning, its size or its class and options
         (``network``), and the learner's ``step``.
     """
-    outputs = {name: OUTPUTS[name] for name in _outputs(description)}
     return {
         "format": _METADATA_FORMAT,
         "ludarium": version("ludarium"),
         **description,
-        "outputs": outputs,
+        "outputs": {name: MEANINGS[name] for name in outputs},
         "network": checkpoint.architecture.described(),
         "step": checkpoint.step,
     }
@@ -103,11 +104,11 @@ def export_checkpoint(
     network: nn.Module = copy.deepcopy(checkpoint.network).cpu()
     if description["canonical_turn"] is not None:
         network = _InBoardFrame(network, **description["canonical_turn"])
-    module = _Answers(network, "score" in _outputs(description)).eval()
+    module = Evaluating(network, has_score=bool(description["max_score"])).eval()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial{path.suffix}")
     try:
-        _write(module, observations.shape[1:], metadata_of(checkpoint, description), partial)
+        _write(module, observations.shape[1:], checkpoint, description, partial)
         differences = _differences(module, load_exported(partial), observations)
         worst = max(differences, key=lambda name: differences[name])
         if not differences[worst] <= TOLERANCE:
@@ -136,6 +137,10 @@ class ExportedNetwork:
     def __call__(self, observations: np.ndarray) -> Arrays:
         """The outputs by name, for float32 [B, *shape], B at least 1."""
         return dict(zip(self.metadata["outputs"], self.run(observations), strict=True))
+
+    def evaluate(self, observations: np.ndarray) -> Evaluation:
+        """The same as an `Evaluation`, as searches take it."""
+        return evaluation_of(self.run(np.ascontiguousarray(observations)))
 
 
 def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
@@ -206,25 +211,6 @@ class _InBoardFrame(nn.Module):
         return Output(policy, output.outcome, output.score)
 
 
-class _Answers(nn.Module):
-    """Module that returns the outputs of an exported file."""
-
-    def __init__(self, network: nn.Module, has_score: bool) -> None:
-        super().__init__()
-        self.network = network
-        self.has_score = has_score
-
-    def forward(self, observation: Tensor) -> tuple[Tensor, ...]:
-        output = self.network(observation)
-        answers = (output.policy, F.softmax(output.outcome, dim=1), expected_value(output.outcome))
-        return (*answers, output.score) if self.has_score else answers
-
-
-def _outputs(description: Mapping[str, Any]) -> list[str]:
-    """Names of the outputs; a game without points has no score."""
-    return [name for name in OUTPUTS if name != "score" or description["max_score"]]
-
-
 def _check_description(checkpoint: Checkpoint, description: Mapping[str, Any]) -> None:
     needed = (
         checkpoint.game,
@@ -270,10 +256,17 @@ def _require_onnx() -> Any:
         ) from error
 
 
-def _write(module: nn.Module, shape: tuple[int, ...], metadata: dict, path: Path) -> None:
+def _write(
+    module: Evaluating,
+    shape: tuple[int, ...],
+    checkpoint: Checkpoint,
+    description: Mapping[str, Any],
+    path: Path,
+) -> None:
     _require_onnx()
     import onnx
 
-    model = onnx_model(module, shape, INPUT, list(metadata["outputs"]))
+    model = evaluating_model(module, shape)
+    metadata = metadata_of(checkpoint, description, [output.name for output in model.graph.output])
     onnx.helper.set_model_props(model, {_METADATA_KEY: json.dumps(metadata)})
     onnx.save(model, path)

@@ -14,11 +14,11 @@ import torch
 from .backends import (
     BACKENDS,
     FIXED_SIZE,
-    Answer,
     Backend,
     prepare,
     usable_backends,
 )
+from .evaluation import Evaluation, Evaluator
 from .network import PolicyValueNetwork
 
 _TRIED = 8  # observations to check the outputs after an update
@@ -106,19 +106,20 @@ class InferenceEngine:
         self._network = copy.deepcopy(network).to(self.device)
         if examples is not None:
             self._examples = examples
-        self._answers: dict[int, Answer] = {}
+        self._evaluators: dict[tuple[int, int], Evaluator] = {}
         tried = self._observations(min(_TRIED, self.batch))
-        _check_finite(self._prepared("eager", len(tried))(tried), "eager")
+        _check_finite(self._prepared("eager", len(tried), self._threads)(tried), "eager")
         _check_finite(self(tried), self.backend)
 
     def deviation(self, observations: np.ndarray) -> Deviation:
         """Mean difference from PyTorch's outputs on float32 [n, *shape]."""
-        exact = prepare(self._network, "eager", observations, self.device, self._threads)
-        logits, values = (torch.from_numpy(answers) for answers in exact(observations))
-        mine, my_values = (torch.from_numpy(answers) for answers in self(observations))
-        policy, my_policy = logits.double().log_softmax(1), mine.double().log_softmax(1)
+        eager = prepare(self._network, "eager", observations, self.device, self._threads)
+        exact, mine = eager(observations), self(observations)
+        policy, my_policy = (
+            torch.from_numpy(each.logits).double().log_softmax(1) for each in (exact, mine)
+        )
         divergence = (policy.exp() * (policy - my_policy)).sum(1).clamp(min=0)  # up to rounding
-        return Deviation(float(divergence.mean()), float((values - my_values).abs().mean()))
+        return Deviation(float(divergence.mean()), float(np.abs(exact.values - mine.values).mean()))
 
     def _observations(self, size: int) -> np.ndarray:
         """``count`` observations for checks: examples, or zeros and ones."""
@@ -127,28 +128,29 @@ class InferenceEngine:
         random = np.random.default_rng(0)
         return random.integers(0, 2, (size, *self._observation_shape)).astype(np.float32)
 
-    def _prepared(self, backend: Backend, size: int) -> Answer:
+    def _prepared(self, backend: Backend, size: int, threads: int) -> Evaluator:
         examples = self._examples
         if backend != "onnx-int8" or examples is None:
             examples = np.zeros((size, *self._observation_shape), np.float32)
-        return prepare(self._network, backend, examples, self.device, self._threads)
+        return prepare(self._network, backend, examples, self.device, threads)
 
-    def _answer_for(self, size: int) -> Answer:
+    def _evaluator_for(self, size: int, threads: int) -> Evaluator:
         """The network prepared for batches of ``size``."""
-        if size not in self._answers:
-            self._answers[size] = self._prepared(self.backend, size)
-        return self._answers[size]
+        key = size, threads
+        if key not in self._evaluators:
+            self._evaluators[key] = self._prepared(self.backend, size, threads)
+        return self._evaluators[key]
 
     def _first_that_works(self) -> Backend:
         """The last of the `usable_backends` whose values agree with PyTorch's; warns of others."""
         backends = usable_backends(self._network, self.device, self._examples is not None)
         tried = self._observations(self.batch)
-        expected = self._prepared("eager", self.batch)(tried)
+        expected = self._prepared("eager", self.batch, self._threads)(tried)
         _check_finite(expected, "eager")
         for backend in reversed(backends[1:]):
             try:
-                _, values = self._prepared(backend, self.batch)(tried)
-                error = float(np.abs(values - expected[1]).max())
+                found = self._prepared(backend, self.batch, self._threads)(tried)
+                error = float(np.abs(found.values - expected.values).max())
             except Exception as failure:  # an unsuitable library may raise anything
                 problem = str(failure)[:300]
             else:
@@ -160,20 +162,24 @@ class InferenceEngine:
             )
         return "eager"
 
-    def __call__(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate float32[n, *observation_shape]: logits float32[n, A], values float32[n]."""
+    def __call__(self, observations: np.ndarray) -> Evaluation:
+        """Evaluate float32[n, *observation_shape]."""
+        return self._evaluate(observations, self._threads)
+
+    def in_one_thread(self, observations: np.ndarray) -> Evaluation:
+        """The same on one core (ONNX backends), for calls from a thread for each core."""
+        return self._evaluate(observations, 1)
+
+    def _evaluate(self, observations: np.ndarray, threads: int) -> Evaluation:
         count = len(observations)
         if count > self.batch:
             parts = [
-                self(observations[start : start + self.batch])
+                self._evaluate(observations[start : start + self.batch], threads)
                 for start in range(0, count, self.batch)
             ]
-            return (
-                np.concatenate([logits for logits, _ in parts]),
-                np.concatenate([values for _, values in parts]),
-            )
+            return Evaluation(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         if self.backend not in FIXED_SIZE:
-            return self._answer_for(self.batch)(observations)
+            return self._evaluator_for(self.batch, threads)(observations)
         size = self.batch
         while size // 2 >= max(count, 1):
             size //= 2
@@ -181,13 +187,15 @@ class InferenceEngine:
             filled = np.zeros((size, *self._observation_shape), np.float32)
             filled[:count] = observations
             observations = filled
-        logits, values = self._answer_for(size)(observations)
-        return logits[:count], values[:count]
+        answer = self._evaluator_for(size, threads)(observations)
+        return Evaluation(*(array[:count] for array in answer))
 
 
-def _check_finite(answers: tuple[np.ndarray, np.ndarray], backend: Backend) -> None:
-    """Raise ``ValueError`` unless the outputs of a backend are finite."""
-    if not all(np.isfinite(array).all() for array in answers):
+def _check_finite(evaluation: Evaluation, backend: Backend) -> None:
+    """Raise ``ValueError`` unless the outputs of a backend are finite; a score may be missing."""
+    logits, wdl, score = evaluation
+    is_finite = np.isfinite(logits).all() and np.isfinite(wdl).all()
+    if not (is_finite and (np.isfinite(score).all() or np.isnan(score).all())):
         raise ValueError(
             f"the network's answers are not finite numbers (backend {backend}): its weights are "
             "damaged, or its training has diverged"

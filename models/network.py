@@ -19,17 +19,20 @@ from .shape import NetworkShape
 
 
 class Output(NamedTuple):
-    """A network's outputs for B observations, from the observing player's side.
+    """A network's outputs for B observations, from the observing player's side, as it learns.
+
+    Outside training it is an `Evaluation`, with probabilities in place of the outcome's logits.
 
     Attributes:
         policy: float [B, A], logits of all actions, legal or not.
         outcome: float [B, 3], logits of win, draw, loss.
-        score: float [B], final score divided by the largest possible score, in [-1, 1].
+        score: float [B], final score divided by the largest possible score, in [-1, 1]; None from
+            a network without one.
     """
 
     policy: Tensor
     outcome: Tensor
-    score: Tensor
+    score: Tensor | None
 
 
 def expected_value(outcome: Tensor) -> Tensor:
@@ -137,57 +140,26 @@ class PolicyValueNetwork(nn.Module):
         raise NotImplementedError
 
 
-class WrappedNetwork(PolicyValueNetwork):
-    """A network that answers in another form.
-
-    Attributes:
-        network: the network itself.
-    """
-
-    def __init__(self, network: PolicyValueNetwork) -> None:
-        super().__init__()
-        self.network = network
-        self.onnx_graphs = {}
-
-
-class ScoreInValue(WrappedNetwork):
-    """A network whose outcome is partly the score, so that its value is too.
-
-    Of the value (win less loss) a share is the expected score instead: 1, the largest score, counts
-    like a win and -1 like a loss. A search that plays for points asks it; see
-    `ludarium.training.search.SearchSettings`.
+class Evaluating(nn.Module):
+    """A network as it is asked outside training.
 
     Args:
-        network: with a score that was learnt.
-        share: 0 to below 1.
+        network: in any mode.
+        has_score: whether the score is among the answers, if the network has one.
     """
 
-    def __init__(self, network: PolicyValueNetwork, share: float) -> None:
-        super().__init__(network)
-        self.share = share
+    def __init__(self, network: nn.Module, has_score: bool = True) -> None:
+        super().__init__()
+        self.network = network
+        self.has_score = has_score
 
-    def forward(self, observation: Tensor) -> Output:
-        """Evaluate float observations [B, *shape.observation]."""
-        policy, outcome, score = self.network(observation)
-        lead = score[:, None]
-        win, loss = F.relu(lead), F.relu(lead * -1.0)
-        as_outcome = torch.cat([win, (win + loss) * -1.0 + 1.0, loss], dim=1)
-        mixed = F.softmax(outcome, dim=1) * (1 - self.share) + as_outcome * self.share
-        return Output(policy, torch.log(mixed), score)
-
-
-class WithDraws(WrappedNetwork):
-    """A network whose policy has one entry more, the last: the probability of a draw.
-
-    So whoever evaluates policies and values has the probabilities of all outcomes: with the value
-    v and a draw's probability d those of a win and a loss are (1 + v - d) / 2, (1 - v - d) / 2.
-    """
-
-    def forward(self, observation: Tensor) -> Output:
-        """Evaluate float observations [B, *shape.observation]; the policy is float [B, A + 1]."""
-        policy, outcome, score = self.network(observation)
-        draw = F.softmax(outcome, dim=1)[:, 1]
-        return Output(torch.cat([policy, draw[:, None]], dim=1), outcome, score)
+    def forward(self, observation: Tensor) -> tuple[Tensor, ...]:
+        """Logits [B, A], probabilities of win, draw, loss [B, 3], values [B], scores [B] if any."""
+        output = self.network(observation)
+        answers = (output.policy, F.softmax(output.outcome, dim=1), expected_value(output.outcome))
+        if output.score is None or not self.has_score:
+            return answers
+        return (*answers, output.score)
 
 
 class BoardNetwork(PolicyValueNetwork):

@@ -17,9 +17,9 @@ import torch
 
 from ludarium.configs.schema import SelfPlay
 from ludarium.envs.engine.threads import split
+from ludarium.models import Evaluator
 from ludarium.models.inference import torch_threads
 from ludarium.training.runs.state import flatten, unflatten
-from ludarium.training.search import Evaluator
 
 
 class GroupOfGames(Protocol):

@@ -117,7 +117,7 @@ class NetworkValues(Evaluator):
         self._agent = agent
 
     def _unfinished(self, states: np.ndarray) -> np.ndarray:
-        return self._agent.evaluate(states)[1] * (1.0 - 2.0 * states["mover"])
+        return self._agent.evaluate(states).values * (1.0 - 2.0 * states["mover"])
 
 
 class SearchedValues(Evaluator):

@@ -413,9 +413,11 @@ export class Search {
    * Search the game's position. The game may be played on while the search waits for the network.
    *
    * @param {(observation: Float32Array, shape: number[]) =>
-   *   {logits: ArrayLike<number>, value: number} | Promise<object>} evaluate the network: from the
-   *   mover's canonical view to a logit for each action, in the canonical frame, and the value for
-   *   the mover, from -1 to 1. The observation is a view of the module's memory, to be read at once.
+   *   {logits: ArrayLike<number>, wdl: ArrayLike<number>} | Promise<object>} evaluate the network:
+   *   from the mover's canonical view to a logit for each action, in the canonical frame, and the
+   *   probabilities of a win, a draw and a loss for the mover; `score`, the expected final lead over
+   *   the largest, may come with them. The observation is a view of the module's memory, to be read
+   *   at once.
    * @param {object} [settings] instead of the `defaults`, by the names of SearchSettings:
    *   simulations, noise, ...; `algorithm` is "gumbel" or "puct".
    * @param {object} [run]
@@ -515,14 +517,17 @@ export class Search {
     }
   }
 
-  #take({ logits, value }) {
-    const room = this.#memory.array("search_logits");
+  #take({ logits, wdl, score = NaN }) {
+    const room = this.#memory.array("search_evaluation_logits");
     if (logits?.length !== room.length) {
       throw new RangeError(`the network gave ${logits?.length} logits for ${room.length} actions`);
     }
-    if (!Number.isFinite(value)) throw new RangeError(`the network gave the value ${value}`);
+    if (wdl?.length !== 3 || !Number.isFinite(wdl[0] - wdl[2])) {
+      throw new RangeError(`the network gave the probabilities of win, draw and loss ${wdl}`);
+    }
     room.set(logits);
-    this.#memory.array("search_value")[0] = value;
+    this.#memory.array("search_evaluation_wdl").set(wdl);
+    this.#memory.array("search_evaluation_score")[0] = score;
   }
 }
 
@@ -599,7 +604,7 @@ export class Memory {
  *
  * @param {object} manifest of the module.
  * @param {function(Float32Array, number[])} ask takes the planes, which are its own, and their
- *   shape; returns {logits, value}, or a promise of them.
+ *   shape; returns {logits, wdl}, or a promise of them.
  */
 export function inBoardFrame(manifest, ask) {
   const turn = manifest.description.canonical_turn;
@@ -612,8 +617,8 @@ export function inBoardFrame(manifest, ask) {
       const cell = entry % width;
       seen[entry] = planes[entry - cell + turn.cells[cell]];
     }
-    const { logits, value } = await ask(seen, shape);
-    return { logits: turn.actions.map((action) => logits[action]), value };
+    const answer = await ask(seen, shape);
+    return { ...answer, logits: turn.actions.map((action) => answer.logits[action]) };
   };
 }
 

@@ -51,8 +51,8 @@ function asker(ort) {
       breath = performance.now();
     }
     const input = new ort.Tensor("float32", planes, [1, ...shape]);
-    const { policy_logits: policy, value } = await session.run({ observation: input });
-    return { logits: policy.data, value: value.data[0] };
+    const { policy_logits: policy, outcome } = await session.run({ observation: input });
+    return { logits: policy.data, wdl: outcome.data };
   };
 }
 

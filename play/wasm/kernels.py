@@ -281,7 +281,7 @@ def search_begin(game, search):
 
 @kernel
 def search_advance(game, search):
-    """Take the network's answer, ``logits`` and ``value``; search until the next is needed.
+    """Take the network's answer, ``evaluation``; search until the next is needed.
 
     Returns:
         1 if the search waits for the network again, 0 if it is done.
@@ -292,8 +292,7 @@ def search_advance(game, search):
         search.cache,
         settings_of(search),
         search.rngs,
-        search.logits,
-        search.value,
+        search.evaluation,
         search.planes,
         0,
         1,

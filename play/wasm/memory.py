@@ -9,6 +9,7 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import record_dtype
 from ludarium.envs.engine.views import NUM_FACTS
+from ludarium.models import Evaluation
 from ludarium.training.search.cache import Cache, new_cache
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import Tree, new_tree
@@ -72,7 +73,7 @@ class SearchMemory(NamedTuple):
         planes: float32 [1, planes, cells], what the network is asked.
         tree: the search tree.
         cache: answers of the network; its ``words`` are the planes.
-        logits, value: float32 [1, A] and [1], what it answers.
+        evaluation: what it answers.
         best_action, root_value, visits, action_values: int64 [1], float32 [1], int32 [1, A] and
             float32 [1, A], results; the policy is in ``tree.roots``.
         noise: float32 [A], the root's while results are read.
@@ -84,8 +85,7 @@ class SearchMemory(NamedTuple):
     planes: np.ndarray
     tree: Tree
     cache: Cache
-    logits: np.ndarray
-    value: np.ndarray
+    evaluation: Evaluation
     best_action: np.ndarray
     root_value: np.ndarray
     visits: np.ndarray
@@ -138,8 +138,7 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
         planes=planes,
         tree=new_tree(game, 1, largest),
         cache=new_cache(planes, actions, cache),
-        logits=np.zeros((1, actions), np.float32),
-        value=np.zeros(1, np.float32),
+        evaluation=Evaluation.empty(1, actions),
         best_action=np.zeros(1, np.int64),
         root_value=np.zeros(1, np.float32),
         visits=np.zeros((1, actions), np.int32),

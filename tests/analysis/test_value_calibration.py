@@ -41,7 +41,7 @@ def network(name: str):
     game = make_game(name)
     agent = make_agent(name, game)
     engine = InferenceEngine(agent.network, game.observation_shape, 64)
-    return engine, np.abs(agent.evaluate(states)[1] - exact)
+    return engine, np.abs(agent.evaluate(states).values - exact)
 
 
 @pytest.mark.parametrize("simulations", [16, 32, 64, 256])

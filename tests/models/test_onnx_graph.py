@@ -14,7 +14,6 @@ from torch.nn import functional as F
 
 from ludarium.models import NetworkShape, build_network, onnx_graph
 from ludarium.models.backends import prepare
-from ludarium.models.network import ScoreInValue, WithDraws, expected_value
 from ludarium.models.onnx_graph import UnknownOperationError, onnx_model, write_model
 
 SHAPE = NetworkShape((3, 4, 4), 18, (*range(16), -1, -1))
@@ -156,36 +155,19 @@ def test_without_torchs_exporter_the_remedy_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("observation", [(5, 3, 3), (7,)], ids=["board", "flat"])
-def test_a_network_with_draws_is_written_one_by_one_too(observation, monkeypatch):
+def test_our_networks_are_written_one_by_one_with_all_their_answers(observation, monkeypatch):
     def slow(*arguments, **others):
         raise AssertionError("by torch's exporter it is three times as slow")
 
     monkeypatch.setattr(onnx_graph, "_torch_model", slow)
     network = build_network(NetworkShape(observation, 9), 8, 2).eval()
-    observations = torch.randn(4, *observation)
-    answer = prepare(WithDraws(network), "onnx", observations.numpy(), torch.device("cpu"), 1)
-    logits, values = answer(observations.numpy())
-    with torch.inference_mode():
-        policy, outcome, _ = network(observations)
-    draws = F.softmax(outcome, dim=1)[:, 1]
-    np.testing.assert_allclose(logits[:, :9], policy, atol=1e-5)
-    np.testing.assert_allclose(logits[:, 9], draws, atol=1e-5)
-    np.testing.assert_allclose(values, expected_value(outcome), atol=1e-5)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.9])
-def test_a_share_of_the_value_is_the_score(share):
-    network = build_network(NetworkShape((4, 3, 3), 9), 8, 1).eval()
     torch.nn.init.normal_(network.score.weight)
-    observations = torch.randn(64, 4, 3, 3)
-    where = torch.device("cpu"), 1
-    logits, values = prepare(ScoreInValue(network, share), "onnx", observations.numpy(), *where)(
+    observations = torch.randn(4, *observation)
+    found = prepare(network, "onnx", observations.numpy(), torch.device("cpu"), 1)(
         observations.numpy()
     )
     with torch.inference_mode():
         policy, outcome, score = network(observations)
-    assert (score > 0).any()
-    assert (score < 0).any()
-    np.testing.assert_allclose(logits, policy, atol=1e-5)
-    mixed = (1 - share) * expected_value(outcome) + share * score
-    np.testing.assert_allclose(values, mixed, atol=1e-5)
+    np.testing.assert_allclose(found.logits, policy, atol=1e-5)
+    np.testing.assert_allclose(found.wdl, F.softmax(outcome, dim=1), atol=1e-5)
+    np.testing.assert_allclose(found.score, score, atol=1e-5)

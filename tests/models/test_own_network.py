@@ -179,6 +179,31 @@ class NoMeta(Net):
         super().__init__(shape, width=int(torch.tensor(8.0).item()))
 
 
+class Diverged(Net):
+    def forward(self, observation):
+        policy, outcome, score = super().forward(observation)
+        return policy, outcome / observation.sum((1, 2, 3))[:, None], score
+
+
+class Expanded(Net):
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.register_buffer("scale", torch.ones(1).expand(8))
+
+
+class Tied(Net):
+    """The outcome's second layer is its first, transposed."""
+
+    def __init__(self, shape, width=8):
+        super().__init__(shape, width)
+        self.again = nn.Linear(width, 3)
+        self.again.weight = self.outcome.weight
+
+    def forward(self, observation):
+        policy, outcome, score = super().forward(observation)
+        return policy, outcome + self.again(self.hidden(observation.flatten(1))), score
+
+
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
@@ -187,6 +212,8 @@ class NoMeta(Net):
         (Unused, r"nothing that mine:Bad returns depends on module\.score\.weight"),
         (Fixed, r"the parameter module\.hidden\.weight of mine:Bad does not learn"),
         (NoMeta, "cannot be made on torch's device 'meta'"),
+        (Diverged, "the outcome of mine:Bad is not finite"),
+        (Expanded, r"module\.scale of mine:Bad is an expanded tensor"),
     ],
 )
 def test_networks_that_cannot_be_trained_are_refused_before_they_are(kind, message):
@@ -208,6 +235,41 @@ def test_configurations_keep_a_networks_own_keys(tmp_path):
         apply_settings(load_config("corso/default"), ["network={options: {width: 5}}"])
     with pytest.raises(ValueError, match="network: contains unknown field `width`"):
         apply_settings(load_config("corso/default"), ["network={width: 5}"])
+
+
+def test_tied_weights_learn_and_are_saved(tmp_path):
+    register_network("mine:Net", Tied)
+    config = tmp_path / "mine.yaml"
+    config.write_text(
+        'game: corso\nnetwork: {module: "mine:Net"}\noptions: {size: 3}\nevaluation: {every: 0}\n'
+    )
+    settings = [*TINY["alphazero"], "budget={iterations: 2}"]
+    command = ["train", "corso", "--config", str(config), "--folder", str(tmp_path / "run")]
+    assert main([*command, "--json", *(f"--set={setting}" for setting in settings)]) == 0
+    module = load_checkpoint(tmp_path / "run" / "agent.safetensors").network.module
+    assert module.again.weight is module.outcome.weight
+    assert (module.again.weight != 0).any()
+
+
+def test_a_network_without_a_score_says_so():
+    class Pointless(Net):
+        def __init__(self, shape):
+            super().__init__(shape)
+            del self.score
+
+        def forward(self, observation):
+            x = self.hidden(observation.flatten(1)).relu()
+            return self.policy(x), self.outcome(x)
+
+    register_network("mine:Net", Pointless)
+    chosen = Architecture({}, "mine:Net")
+    network = make_network(SHAPE, chosen)
+    check_network(network, SHAPE, chosen)
+    observations = np.ones((3, *SHAPE.observation), np.float32)
+    for backend in ("eager", "onnx"):
+        found = InferenceEngine(network, SHAPE.observation, 4, backend)(observations)
+        assert np.isnan(found.score).all()
+        assert np.isfinite(found.wdl).all()
 
 
 def test_integers_are_refused_for_a_network_that_has_no_known_trunk():

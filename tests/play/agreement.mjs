@@ -85,7 +85,7 @@ function answer(observation) {
   });
   return {
     logits: Float32Array.from(numbers.slice(0, actions), (number) => 6 * number - 3),
-    value: Math.fround(2 * numbers[actions] - 1),
+    wdl: [numbers[actions], 0, 1 - numbers[actions]],
   };
 }
 

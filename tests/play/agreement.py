@@ -30,6 +30,7 @@ from ludarium.envs import Game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.views import FLIP, TURN
+from ludarium.models import Evaluation
 from ludarium.play.wasm import Limits, build_module
 from ludarium.training.networks import fresh_network
 from ludarium.training.search import Search, SearchSettings
@@ -104,7 +105,7 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
     return {"plies": plies, "digest": digest.hexdigest()}
 
 
-def answer(observations: np.ndarray, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
+def answer(observations: np.ndarray, num_actions: int) -> Evaluation:
     """A network's answers that are hashes of the observations."""
     words = observations.reshape(len(observations), -1).view(np.uint32)
     index = np.arange(words.shape[1], dtype=np.uint32)
@@ -114,7 +115,9 @@ def answer(observations: np.ndarray, num_actions: int) -> tuple[np.ndarray, np.n
     bits = (bits ^ bits >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     bits = (bits ^ bits >> np.uint32(13)) * np.uint32(0xC2B2AE35)
     numbers = (bits ^ bits >> np.uint32(16)) / 2**32
-    return (6 * numbers[:, :-1] - 3).astype(np.float32), (2 * numbers[:, -1] - 1).astype(np.float32)
+    wins = numbers[:, -1]
+    wdl = np.stack([wins, np.zeros_like(wins), 1 - wins], axis=1)
+    return Evaluation(6 * numbers[:, :-1] - 3, wdl, np.full(len(wins), np.nan))
 
 
 def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
@@ -132,7 +135,7 @@ def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
 
 def moves_of_level(game: Game, knobs: Knobs, positions: int, seed: int) -> list[int]:
     agent = LevelAgent(game, fresh_network(game, Network(channels=2, blocks=1)), knobs)
-    agent._engine = lambda observations: answer(observations, game.num_actions)  # type: ignore
+    agent._evaluator = lambda observations: answer(observations, game.num_actions)  # type: ignore
     agent._random = Draws(seed)  # type: ignore[assignment]
     draws = Draws(seed)
     return [

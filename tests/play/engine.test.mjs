@@ -7,7 +7,7 @@ import { Engine, Outcome } from "../../play/js/engine.js";
 
 const bytes = readFileSync(process.env.MODULE);
 const engine = await Engine.load(bytes);
-const equal = { logits: new Float32Array(9), value: 0 };
+const equal = { logits: new Float32Array(9), wdl: [0.5, 0, 0.5] };
 const evaluate = () => equal;
 
 const play = (...actions) => {
@@ -184,8 +184,9 @@ test("what does not fit is told, and the next search works", async () => {
     await assert.rejects(search.run(evaluate, settings), message);
   }
   const answers = [
-    [{ logits: [0, 0], value: 0 }, /2 logits for 9 actions/],
-    [{ logits: equal.logits, value: NaN }, /the value NaN/],
+    [{ logits: [0, 0], wdl: equal.wdl }, /2 logits for 9 actions/],
+    [{ logits: equal.logits, wdl: [NaN, 0, 0] }, /win, draw and loss NaN,0,0/],
+    [{ logits: equal.logits, value: 0 }, /win, draw and loss undefined/],
   ];
   for (const [answer, message] of answers) {
     await assert.rejects(search.run(() => answer), message);

@@ -271,7 +271,7 @@ def _analysed(game: Game, actions: Sequence[int]) -> tuple[np.ndarray, SearchRes
     settings = SearchSettings(simulations=SIMULATIONS, algorithm=PUCT)
     result = Search(game, settings, batch=1).run(position.states, engine)
     agent = NetworkAgent(game, network, simulations=0, backend="eager")
-    logits = agent.evaluate(position.states)[0][0]
+    logits = agent.evaluate(position.states).logits[0]
     return np.where(position.mask == 1, logits, -np.inf), result
 
 

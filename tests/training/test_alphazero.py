@@ -19,7 +19,13 @@ from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.envs.engine.threads import available_cores
-from ludarium.models import InferenceEngine, NetworkShape, build_network, load_checkpoint
+from ludarium.models import (
+    Evaluation,
+    InferenceEngine,
+    NetworkShape,
+    build_network,
+    load_checkpoint,
+)
 from ludarium.models.network import SIZES
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
@@ -66,7 +72,8 @@ def play(group: Group, settings: SearchSettings, evaluate, **given) -> SelfPlayR
 
 def uniform(observations):
     """A network that knows nothing."""
-    return np.zeros((len(observations), 9), np.float32), np.zeros(len(observations), np.float32)
+    count = len(observations)
+    return Evaluation.of_values(np.zeros((count, 9)), np.zeros(count))
 
 
 def test_self_play_samples_are_searched_positions_with_their_games_result(group):
@@ -115,7 +122,7 @@ def network(observations):
     flat = observations.reshape(len(observations), -1)
     weights = np.random.default_rng(1).normal(size=(flat.shape[1], 10))
     answers = np.sin((flat[:, :, None] * weights).sum(axis=1)).astype(np.float32)
-    return 2 * answers[:, 1:], 0.9 * answers[:, 0]
+    return Evaluation.of_values(2 * answers[:, 1:], 0.9 * answers[:, 0])
 
 
 def new_group(settings: SearchSettings, positions: int = 400, cache: float = 0.0) -> Group:
@@ -253,7 +260,11 @@ def test_every_chunk_of_play_begins_with_an_empty_cache():
     saved = {name: array.copy() for name, array in group.state().items()}
     resumed = new_group(settings, cache=1.0)
     resumed.restore(saved)
-    other = lambda observations: tuple(-answers for answers in network(observations))  # noqa: E731
+
+    def other(observations: np.ndarray) -> Evaluation:
+        found = network(observations)
+        return Evaluation.of_values(-found.logits, -found.values)
+
     first, second = play(group, settings, other), play(resumed, settings, other)
     assert first.hits == second.hits > 0
     np.testing.assert_array_equal(first.samples, second.samples)

@@ -10,7 +10,8 @@ import torch
 from ludarium.envs import make_game
 from ludarium.models import InferenceEngine, build_network, inference
 from ludarium.models.architecture import OwnNetwork
-from ludarium.models.backends import _TRUNK, answers_model, prepare, quantised
+from ludarium.models.backends import _TRUNK, evaluating_model, prepare, quantised
+from ludarium.models.network import Evaluating
 from ludarium.training.networks import network_shape
 from ludarium.training.random_positions import random_observations
 
@@ -27,12 +28,12 @@ def network_and_observations(name, **options):
 def test_every_batch_size_and_float_backend_gives_the_same_answers(name, backend):
     network, observations = network_and_observations(name)
     shape = observations.shape[1:]
-    expected, expected_values = InferenceEngine(network, shape, 128, "eager")(observations)
+    expected = InferenceEngine(network, shape, 128, "eager")(observations)
     engine = InferenceEngine(network, shape, 32, backend)
     for count in (1, 3, 32, 33, 70):
-        logits, values = engine(observations[:count])
-        np.testing.assert_allclose(logits, expected[:count], atol=1e-5)
-        np.testing.assert_allclose(values, expected_values[:count], atol=1e-5)
+        for evaluate in (engine, engine.in_one_thread):
+            for found, other in zip(evaluate(observations[:count]), expected, strict=True):
+                np.testing.assert_allclose(found, other[:count], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["corso", "onyx", "osiron", "obelisk"])
@@ -47,13 +48,14 @@ def test_integer_networks_are_close_to_the_network_as_written(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "operator", "heads"), [("onyx", "Conv", 3), ("obelisk", "Gemm", 2)]
+    ("name", "operator", "heads"), [("onyx", "Conv", 3), ("obelisk", "Gemm", 3)]
 )
 def test_only_the_trunk_of_an_integer_network_is_in_integers(name, operator, heads):
     """A board's heads: cells of the policy and of the value, planes of the policy; a
-    perceptron's: policy and outcome."""
+    perceptron's: policy, outcome and score."""
     network, observations = network_and_observations(name)
-    graph = quantised(answers_model(network, observations.shape[1:]), observations).graph
+    model = evaluating_model(Evaluating(network), observations.shape[1:])
+    graph = quantised(model, observations).graph
     writer = {output: node for node in graph.node for output in node.output}
 
     def is_eight_bit(node):
@@ -74,12 +76,12 @@ def test_integer_networks_follow_new_weights():
     network, observations = network_and_observations("corso")
     shape = observations.shape[1:]
     engine = InferenceEngine(network, shape, 70, "onnx-int8", examples=observations)
-    before, _ = engine(observations)
+    before = engine(observations).logits
     with torch.no_grad():
         for weight in network.parameters():
             weight.mul_(1.5)
     engine.update(network)
-    after, _ = engine(observations)
+    after = engine(observations).logits
     assert np.abs(after - before).max() > 0.1
     assert engine.deviation(observations).value < 0.05
 
@@ -112,7 +114,7 @@ def test_auto_leaves_out_what_does_not_work_here(monkeypatch, fault):
             return answer
         if fault == "fails when asked":
             return fail
-        return lambda observations: (answer(observations)[0], answer(observations)[1] + np.nan)
+        return lambda observations: answer(observations)._replace(wdl=np.full((32, 3), np.nan))
 
     monkeypatch.setattr(inference, "prepare", prepare_badly)
     with pytest.warns(UserWarning, match="goes on without the backend onnx: (no such|values are)"):
@@ -135,9 +137,9 @@ def test_graphs_on_a_gpu_are_close_to_the_network_as_written(name):
     alone = [engine(observations[:count]) for count in (1, 32, 70)]
     with ThreadPoolExecutor(4) as pool:  # the same from several threads at once
         together = list(pool.map(lambda count: engine(observations[:count]), [1, 32, 70] * 20))
-    for index, (logits, values) in enumerate(together):
-        np.testing.assert_array_equal(logits, alone[index % 3][0])
-        np.testing.assert_array_equal(values, alone[index % 3][1])
+    for index, found in enumerate(together):
+        for mine, expected in zip(found, alone[index % 3], strict=True):
+            np.testing.assert_array_equal(mine, expected)
     deviation = engine.deviation(observations)
     assert deviation.policy < 1e-4
     assert deviation.value < 0.002
@@ -203,11 +205,13 @@ def test_a_network_of_ones_own_is_exported_once_for_all_its_copies():
         (again,) = network.onnx_graphs.values()
         assert again is graph
         for count in (1, 3, 70):
-            logits, values = engine(observations[:count])
+            found = engine(observations[:count])
             eager = InferenceEngine(network, observations.shape[1:], 128, "eager")
-            expected, expected_values = eager(observations[:count])
-            np.testing.assert_allclose(logits, expected, atol=1e-5)
-            np.testing.assert_allclose(values, expected_values, atol=1e-5)
+            expected = eager(observations[:count])
+            np.testing.assert_allclose(found.logits, expected.logits, atol=1e-5)
+            np.testing.assert_allclose(found.wdl, expected.wdl, atol=1e-5)
+            assert np.isnan(found.score).all()
+            assert np.isnan(expected.score).all()
 
 
 @pytest.mark.parametrize("backend", ["onnx", "onnx-int8"])
@@ -216,9 +220,9 @@ def test_onnx_answers_do_not_depend_on_the_rest_of_the_batch(name, backend):
     """To the last bit: an agent's cache of answers relies on it."""
     network, observations = network_and_observations(name)
     engine = InferenceEngine(network, observations.shape[1:], 70, backend, examples=observations)
-    logits, values = engine(observations)
+    expected = engine(observations)
     order = np.random.default_rng(0).permutation(70)
     for count in (1, 2, 7, 33, 70):
-        some, some_values = engine(np.ascontiguousarray(observations[order[:count]]))
-        np.testing.assert_array_equal(some, logits[order[:count]])
-        np.testing.assert_array_equal(some_values, values[order[:count]])
+        found = engine(np.ascontiguousarray(observations[order[:count]]))
+        for some, all_ in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(some, all_[order[:count]])

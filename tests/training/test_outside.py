@@ -84,7 +84,9 @@ def test_a_module_searches_if_it_has_values(game: Game) -> None:
 
 
 def test_a_module_of_another_shape_is_refused(game: Game) -> None:
-    with pytest.raises(ValueError, match=r"returned logits of shape \(1, 25\) .* needs \(1, 9\)"):
+    with pytest.raises(
+        ValueError, match=r"Corner answered .* of shape \(1, 25\); needed: \(1, 9\)"
+    ):
         as_agent(Corner(make_game("corso")), game)
     with pytest.raises(ValueError, match=r"Linear takes no observations"):
         as_agent(nn.Linear(4, 9), game)
@@ -197,6 +199,52 @@ def test_a_class_of_agents_is_made_for_the_game(game: Game) -> None:
         as_agent(agent, make_game("corso"))
 
 
+def test_a_class_with_play_alone_plays_matches_and_single_positions(game: Game) -> None:
+    class Player(Agent):
+        def __init__(self, game: Game, seed: Any = None) -> None:
+            super().__init__(game, "player", seed)
+
+        def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+            assert all(each.seat == each.position.mover for each in games)
+            return np.array([each.position.legal_actions[-1] for each in games])
+
+    def last_legal(position: Position) -> int:
+        return int(position.legal_actions[-1])
+
+    mine, expected = (play_match(game, each, "random", 10, 1) for each in (Player, last_legal))
+    assert [each.actions for each in mine.played] == [each.actions for each in expected.played]
+    position = game.start(0)
+    position.play(8)
+    agent = Player(game)
+    assert agent.choose(position) == 7
+    over = game.new_states(2)
+    over["outcome"][0] = 1
+    over["mover"][1] = 1
+    assert agent.actions(over).tolist() == [-1, 8]
+
+
+def test_a_class_without_a_choice_is_named(game: Game) -> None:
+    class Idle(Agent):
+        pass
+
+    with pytest.raises(NotImplementedError, match="agent idle cannot choose: Idle must have"):
+        Idle(game, "idle").choose(game.start(0))
+
+
+def test_a_game_is_given_by_name_too() -> None:
+    assert make_agent("random", "corso").game == make_game("corso")
+    assert as_agent(first_legal, "corso").game == make_game("corso")
+    with pytest.raises(ValueError, match="no game"):
+        make_agent("random", "corsi")
+    with pytest.raises(ValueError, match="game is 5; accepted: the name of a game, or a Game"):
+        as_agent(first_legal, 5)  # type: ignore[arg-type]
+
+
+def test_a_class_of_modules_that_wants_arguments_is_refused(game: Game) -> None:
+    with pytest.raises(ValueError, match="Corner cannot be made without arguments"):
+        as_agent(Corner, game)
+
+
 @pytest.mark.parametrize("player", [3, None, [1]])
 def test_what_cannot_play_is_refused(game: Game, player: object) -> None:
     with pytest.raises(ValueError, match="cannot play: give an agent"):
@@ -235,4 +283,6 @@ def test_policies_of_this_package_see_the_canonical_frame(game: Game) -> None:
     assert isinstance(as_module, NetworkAgent)
     direct = NetworkAgent(game, network, 0, backend="eager")
     states = game.start().states
-    np.testing.assert_allclose(as_module.evaluate(states)[0], direct.evaluate(states)[0], atol=1e-5)
+    np.testing.assert_allclose(
+        as_module.evaluate(states).logits, direct.evaluate(states).logits, atol=1e-5
+    )

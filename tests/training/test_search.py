@@ -9,6 +9,7 @@ import pytest
 
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.codec import Codec
+from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
 from ludarium.training.search.tree import EDGE, NO_NODE, NODE
@@ -26,7 +27,8 @@ def random_network(seed: int, num_actions: int):
     def evaluate(observations: np.ndarray):
         flat = observations.reshape(len(observations), -1)
         answers = np.sin(flat @ weights[: flat.shape[1]])
-        return 3 * answers[:, 1:], 0.9 * answers[:, 0]
+        known = Evaluation.of_values(3 * answers[:, 1:], 0.9 * answers[:, 0])
+        return known._replace(score=np.tanh(answers[:, 1]))
 
     return evaluate
 
@@ -237,7 +239,7 @@ def knowing_network(game, positions: list[Position]):
 
     def evaluate(observations: np.ndarray):
         found = np.array([known[each.tobytes()] for each in observations], np.float32)
-        return np.zeros((len(observations), game.num_actions), np.float32), found
+        return Evaluation.of_values(np.zeros((len(observations), game.num_actions)), found)
 
     return evaluate
 
@@ -251,7 +253,7 @@ def test_actions_that_are_rejected_do_not_lower_the_value(algorithm):
     settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, prove=False)
     search = Search(game, settings, batch=24, seed=0)
     found = search.run(states_of(positions), evaluate)
-    exact = evaluate(Codec(game).encode(states_of(positions)).observations)[1]
+    exact = evaluate(Codec(game).encode(states_of(positions)).observations).values
     assert {-1, 1} <= set(exact)
     roots = search.tree.nodes[:, 0]
     mean_of_visits = np.abs(roots["sign"] * roots["value"] - exact).mean()
@@ -307,7 +309,8 @@ def test_root_noise_varies_the_choice_and_its_seed_repeats_it(algorithm):
     states = np.repeat(game.start().states, 64)
 
     def flat(observations):
-        return np.zeros((len(observations), 9), np.float32), np.zeros(len(observations), np.float32)
+        count = len(observations)
+        return Evaluation.of_values(np.zeros((count, 9)), np.zeros(count))
 
     first = Search(game, settings, 64, seed=1).run(states, flat).actions
     again = Search(game, settings, 64, seed=1).run(states, flat).actions

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.gumbel import (
     complete_values,
@@ -41,7 +42,7 @@ def run(case: dict):
     def evaluate(observations):
         nodes = observations[:, 0].astype(int)
         leaves.extend(nodes)
-        return all_logits[nodes], all_values[nodes]
+        return Evaluation.of_values(all_logits[nodes], all_values[nodes])
 
     state = np.zeros(1, game.state_dtype)
     state["mover"] = case["mover"][0]

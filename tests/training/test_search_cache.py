@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import make_game
+from ludarium.models import Evaluation
 from ludarium.training.random_positions import random_observations
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.cache import (
@@ -35,8 +36,7 @@ class OneByOne:
     def __call__(self, observations):
         self.asked += [observation.tobytes() for observation in observations]
         answers = [self.network(observation[None]) for observation in observations]
-        logits, values = zip(*answers, strict=True)
-        return np.concatenate(logits), np.concatenate(values)
+        return Evaluation(*(np.concatenate(arrays) for arrays in zip(*answers, strict=True)))
 
 
 @pytest.mark.parametrize("algorithm", [GUMBEL, PUCT], ids=["gumbel", "puct"])
@@ -87,8 +87,13 @@ def filled(observations: np.ndarray, megabytes: float):
     cache = new_cache(observations, 3, megabytes)
     for row in range(len(observations)):
         set_request(cache, row)
-        store(cache, row, np.full(3, row, np.float32), np.float32(row))
+        store(cache, row, answer_of(row), 0)
     return cache
+
+
+def answer_of(number: int, actions: int = 3) -> Evaluation:
+    """An evaluation of one observation, all numbers of which are the same."""
+    return Evaluation(*(np.full_like(each, number) for each in Evaluation.empty(1, actions)))
 
 
 def test_answers_are_found_by_the_observation_until_the_cache_is_emptied():
@@ -109,7 +114,7 @@ def test_a_full_cache_keeps_what_was_used_last():
     observations = np.random.default_rng(0).random((2000, 7), np.float32)
     cache = filled(observations, 0.01)
     slots = len(cache.answers)
-    assert 0 < slots <= 0.01 * 2**20 / 32 < 400
+    assert 0 < slots <= 0.01 * 2**20 / 44 < 400
     kept = [row for row in range(2000) if lookup(cache, row) != NO_SLOT]
     assert len(kept) == slots
     assert min(kept) > 2000 - 4 * slots
@@ -119,17 +124,16 @@ def test_a_full_cache_keeps_what_was_used_last():
 
 def test_the_answer_not_used_longest_makes_room():
     observations = np.random.default_rng(0).random((6, 7), np.float32)
-    cache = new_cache(observations, 3, 4 * 32 / 2**20)
+    cache = new_cache(observations, 3, 4 * 44 / 2**20)
     assert len(cache.answers) == 4
     for row in range(6):
         set_request(cache, row)
-    answer = np.zeros(3, np.float32)
     for row in (0, 1, 2, 3):
-        store(cache, row, answer, np.float32(row))
+        store(cache, row, answer_of(row), 0)
     lookup(cache, 0)
-    store(cache, 1, answer, np.float32(1))  # once more, as two games side by side do
-    store(cache, 4, answer, np.float32(4))
-    store(cache, 5, answer, np.float32(5))
+    store(cache, 1, answer_of(1), 0)  # once more, as two games side by side do
+    store(cache, 4, answer_of(4), 0)
+    store(cache, 5, answer_of(5), 0)
     assert [lookup(cache, row) != NO_SLOT for row in range(6)] == [
         True, True, False, False, True, True,
     ]  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Position
+from ludarium.models import Evaluation
 from ludarium.training.agents import UCTAgent
 from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Search, SearchSettings, TreeSearch
@@ -25,11 +26,12 @@ GAME = TicTacToe()
 DRAW = 0.25
 
 
-def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def evaluate(observations: np.ndarray) -> Evaluation:
     """Made-up answers with a quarter of draws."""
-    logits, values = random_network(1, GAME.num_actions)(observations)
-    draws = np.full((len(logits), 1), DRAW, np.float32)
-    return np.concatenate([logits, draws], axis=1), 0.75 * values
+    found = random_network(1, GAME.num_actions)(observations)
+    wdl = (1 - DRAW) * found.wdl
+    wdl[:, 1] = DRAW
+    return found._replace(wdl=wdl)
 
 
 def search(position: Position, threads: int = 1, size: int = 8, cache: float = 1.0, **others):
@@ -54,16 +56,11 @@ def visits_by_action(tree: TreeSearch) -> np.ndarray:
 def test_with_one_leaf_at_a_time_it_is_the_batched_search():
     position = after("b2")
     settings = SearchSettings(simulations=60, algorithm=PUCT)
-    batched = Search(GAME, settings, 1).run(position.states, lambda shown: _without_draws(shown))
+    batched = Search(GAME, settings, 1).run(position.states, evaluate)
     tree = search(position, size=1, cache=0.0)
     tree.think(simulations=60)
     assert (visits_by_action(tree) == batched.visits[0]).all()
     assert tree.result().value == pytest.approx(batched.values[0], abs=1e-6)
-
-
-def _without_draws(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    logits, values = evaluate(observations)
-    return np.ascontiguousarray(logits[:, :-1]), values
 
 
 class OrderlySearch(TreeSearch):
@@ -80,7 +77,7 @@ class OrderlySearch(TreeSearch):
         super().__init__(*arguments, **others)
         self._evaluate = self._evaluate_in_turn
 
-    def _evaluate_in_turn(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _evaluate_in_turn(self, observations: np.ndarray) -> Evaluation:
         me = threading.get_ident()
         with self.handed_over:
             self.under_way.append(me)
@@ -89,9 +86,9 @@ class OrderlySearch(TreeSearch):
             assert self.handed_over.wait_for(lambda: self.under_way[0] == me, 300)
         return answers
 
-    def _receive(self, batch: Batch, logits: np.ndarray, values: np.ndarray) -> None:
+    def _receive(self, batch: Batch, evaluation: Evaluation) -> None:
         had_leaves = batch.waiting > 0
-        super()._receive(batch, logits, values)
+        super()._receive(batch, evaluation)
         if had_leaves:
             with self.handed_over:
                 self.under_way.popleft()
@@ -244,7 +241,7 @@ def test_a_full_memory_ends_the_thinking_and_a_move_makes_room():
 def test_a_failing_network_leaves_an_empty_tree_that_works():
     failing = True
 
-    def unreliable(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def unreliable(observations: np.ndarray) -> Evaluation:
         if failing and len(observations) > 1:
             raise RuntimeError("no memory")
         return evaluate(observations)

@@ -11,20 +11,21 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import make_game
 
 Seed = int | np.random.SeedSequence | None
 
 
-class Agent(ABC):
+class Agent:
     """Chooses actions in positions of one game.
 
-    `actions` is all that an agent must have. It keeps no memory of a game between decisions, only
-    of its random numbers: with the same seed, the same positions in the same order get the same
-    actions, whether they come one by one or together.
+    `actions` is all that an agent must have, or `play`. With `actions` alone it keeps no memory of
+    a game between decisions, only of its random numbers: with the same seed, the same positions in
+    the same order get the same actions, whether they come one by one or together.
 
-    An agent that does keep something, such as a tree, overrides `play` too, and `begin` and
-    `finish` where it needs them: matches give it whole games.
+    An agent that does keep something, such as a tree, overrides `play`, and `begin` and `finish`
+    where it needs them: matches give it whole games.
 
     Attributes:
         game: the rules that it plays by.
@@ -40,9 +41,11 @@ class Agent(ABC):
         """Reseed the random numbers; ``None`` takes a fresh seed from the system."""
         self._random = np.random.default_rng(seed)
 
-    @abstractmethod
     def actions(self, states: np.ndarray) -> np.ndarray:
         """Choose an action for the player to move in each position, all in one call.
+
+        By default each unfinished position is a game that begins there, is played for one move, and
+        has no `finish`.
 
         Args:
             states: structured array [N] of ``game.state_dtype``; it is not changed.
@@ -52,7 +55,23 @@ class Agent(ABC):
 
         Raises:
             ValueError: ``states`` is not such an array.
+            NotImplementedError: the agent's class has neither ``actions`` nor ``play``.
         """
+        if type(self).play is Agent.play:
+            raise NotImplementedError(
+                f"agent {self.name} cannot choose: {type(self).__name__} must have actions or play"
+            )
+        states = self._check(states)
+        chosen = np.full(len(states), -1, np.int64)
+        places = np.flatnonzero(states["outcome"] == ONGOING)
+        playing = np.ascontiguousarray(states[places])
+        games = [
+            GameInPlay(self.game, number, int(state["mover"]), 0, playing, [])
+            for number, state in enumerate(playing)
+        ]
+        self.begin(games)
+        chosen[places] = self.play(games, playing)
+        return chosen
 
     def preferences(self, states: np.ndarray) -> np.ndarray:
         """How much the agent would like each action, for callers that rule out its choice.
@@ -66,7 +85,7 @@ class Agent(ABC):
         """
         return np.zeros((len(self._check(states)), self.game.num_actions))
 
-    def begin(self, games: Sequence[GameInPlay]) -> None:  # noqa: B027
+    def begin(self, games: Sequence[GameInPlay]) -> None:
         """Called before the first decision of these games."""
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
@@ -81,7 +100,7 @@ class Agent(ABC):
         """
         return self.actions(states)
 
-    def finish(self, games: Sequence[GameInPlay]) -> None:  # noqa: B027
+    def finish(self, games: Sequence[GameInPlay]) -> None:
         """Called when these games are over; see `GameInPlay.reward`."""
 
     def choose(self, position: Position) -> int:

@@ -38,7 +38,7 @@ from pathlib import Path
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusal
-from ludarium.envs.registry import GAMES
+from ludarium.envs.registry import GAMES, as_game
 
 from .agent import Agent, AgentFactory, Seed
 from .alphabeta import DEFAULT_DEPTH, AlphaBetaAgent, GreedyAgent
@@ -91,14 +91,14 @@ class _AnyGameAgent(AgentFactory):
         return self.function(game, seed)
 
 
-def make_agent(spec: str, game: Game, seed: Seed = None, from_file: bool = False) -> Agent:
+def make_agent(spec: str, game: Game | str, seed: Seed = None, from_file: bool = False) -> Agent:
     """Make the agent that a name means; this module documents the names.
 
     Args:
         spec: such as ``random``, ``greedy``, ``uct:1000``, ``alphabeta:4``, ``perfect``, ``corso``,
             ``shipped:corso:128``, ``runs/corso``, ``agent.safetensors:128``, ``onnx:corso.onnx``,
             ``python:mine:policy``, ``corso?simulations=64&temperature=0.1``.
-        game: the rules that it plays by.
+        game: the rules that it plays by, or a game's name.
         seed: of its random numbers; ``None`` takes fresh ones from the system.
         from_file: the name comes out of a file, see `read_agent`.
 
@@ -107,7 +107,7 @@ def make_agent(spec: str, game: Game, seed: Seed = None, from_file: bool = False
             play ``game``; the message says what is accepted.
         FileNotFoundError: the game has no shipped agent, or the folder has no agent.
     """
-    return read_agent(spec, from_file).make(game, seed)
+    return read_agent(spec, from_file).make(as_game(game, {}), seed)
 
 
 def read_agent(spec: str, from_file: bool = False) -> AgentFactory:

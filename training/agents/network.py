@@ -8,15 +8,16 @@ import numpy as np
 
 from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
-from ludarium.models import InferenceEngine
+from ludarium.models import Evaluation, Evaluator, InferenceEngine
 from ludarium.models.backends import BATCH_INVARIANT
+from ludarium.models.evaluation import checked
 from ludarium.models.network import PolicyValueNetwork
-from ludarium.training.search import Evaluator, Search, SearchResult, SearchSettings
+from ludarium.training.search import Search, SearchResult, SearchSettings
 
 from .agent import Agent, Seed
-from .checkpoints import DEFAULT_SIMULATIONS, network_name
+from .checkpoints import DEFAULT_SIMULATIONS, check_score, network_name
 from .settings import check_simulations
-from .thinking import BOUND, ThinkingAgent, evaluator_with_draws, with_score
+from .thinking import BOUND, ThinkingAgent, evaluator_of, shared_by_threads
 
 _BATCH = 128
 _CACHE_MEGABYTES = 16.0
@@ -66,25 +67,18 @@ class NetworkAgent(Agent):
             raise ValueError("score is for a search: give simulations too, or leave it out")
         self.score = score
         self.network = network
-        self._backend = backend
         self.simulations = simulations
         self.temperature = temperature
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
         self._batch = int(np.clip(room, 1, _BATCH))
         self._codec = Codec(game)
-        # Cached outputs must equal fresh ones bit for bit, or the cache would change moves.
-        cache = 0.0
         if score:
-            network = with_score(game, network, score)
-        if isinstance(network, PolicyValueNetwork):
-            engine = InferenceEngine(network, game.observation_shape, self._batch, backend)
-            cache = _CACHE_MEGABYTES if engine.backend in BATCH_INVARIANT else 0.0
-            self._evaluator: Evaluator = engine
-        else:
-            self._evaluator = network
-        self._tree_evaluator: Evaluator | None = None
+            check_score(game, score)
+        self._evaluator = evaluator_of(game, network, self._batch, backend)
+        self._shared_evaluator = shared_by_threads(self._evaluator)
         self._search: Search | None = None
         if simulations:
+            cache = cache_size(self._evaluator)
             settings = SearchSettings(
                 simulations=simulations, score=score, max_score=max(1, game.max_score)
             )
@@ -129,41 +123,50 @@ class NetworkAgent(Agent):
     def preferences(self, states: np.ndarray) -> np.ndarray:
         """The policy of the search, or the network's; see `Agent.preferences`."""
         if self._search is None:
-            return self.evaluate(states)[0]
+            return self.evaluate(states).logits
         return self.search(states).policies
 
     def evaluator(self) -> Evaluator:
         """What a `TreeSearch` with the agent's network asks."""
-        if self._tree_evaluator is None:
-            self._tree_evaluator = evaluator_with_draws(self.game, self.network, self._backend)
-        return self._tree_evaluator
+        return self._shared_evaluator
 
-    def evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self, states: np.ndarray) -> Evaluation:
         """Evaluate unfinished positions with the network alone.
 
         Args:
             states: structured array [N] of ``game.state_dtype``.
 
         Returns:
-            logits float32 [N, A] in the game's numbers, legal or not, and values float32 [N] for
-            the player to move, in [-1, 1], with the share of the score.
+            For the players to move; logits in the game's numbers.
+
+        Raises:
+            ValueError: the evaluator's answer is not as it must be, see `Evaluation`.
         """
         encoded = self._codec.encode(self._check(states))
-        logits, values = self._evaluator(encoded.observations)
-        return encoded.decode_policies(logits), values
+        answer = self._evaluator(encoded.observations)
+        found = checked(answer, len(states), self.game.num_actions, self._evaluator)
+        return found._replace(logits=encoded.decode_policies(found.logits))
 
     def _legal_logits(self, states: np.ndarray) -> np.ndarray:
         """The policy's logits float32 [N, A], -inf where an action is not legal."""
         masks = np.empty((len(states), self.game.num_actions), np.int8)
         self.game.kernels.legal_actions(self.game.tables, states, masks)
-        logits, _ = self.evaluate(states)
-        return np.where(masks == 1, logits, -np.inf)
+        return np.where(masks == 1, self.evaluate(states).logits, -np.inf)
 
     def _draw(self, logits: np.ndarray) -> np.ndarray:
         """Draw an action for each row of logits, by Gumbel-max."""
         with np.errstate(over="ignore"):
             scaled = (logits - logits.max(axis=1, keepdims=True)) / self.temperature
         return (scaled + self._random.gumbel(size=logits.shape)).argmax(axis=1)
+
+
+def cache_size(evaluate: Evaluator) -> float:
+    """Megabytes of a search's cache: cached answers must equal fresh ones, or moves would change.
+
+    So there is none unless an answer is the same, bit for bit, in whatever batch it is given.
+    """
+    is_engine = isinstance(evaluate, InferenceEngine)
+    return _CACHE_MEGABYTES if is_engine and evaluate.backend in BATCH_INVARIANT else 0.0
 
 
 def network_agent(

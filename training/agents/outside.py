@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
+from ludarium.envs.registry import as_game
+from ludarium.models import Evaluation, Evaluator
+from ludarium.models.evaluation import checked
 
 from .agent import Agent, AgentFactory, Seed
 from .checkpoints import DEFAULT_SIMULATIONS, read_network_settings
 from .settings import read_flag
-
-if TYPE_CHECKING:
-    from ludarium.training.search import Evaluator
 
 #: A function that plays: from a position, where a player is to move, to the number of a legal
 #: action, or to its text.
@@ -129,11 +129,7 @@ class ExportedAgent(AgentFactory):
                     f"{quoted(network.metadata.get(key))}"
                 )
 
-        def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            outputs = network(np.ascontiguousarray(observations))
-            return outputs["policy_logits"], outputs["value"]
-
-        return evaluate
+        return network.evaluate
 
 
 @dataclass(frozen=True)
@@ -151,7 +147,7 @@ class _OutsideAgent(AgentFactory):
 
 def as_agent(
     player: Player,
-    game: Game,
+    game: Game | str,
     seed: Seed = None,
     name: str | None = None,
     simulations: int | None = None,
@@ -169,7 +165,7 @@ def as_agent(
             takes float32 [B, *game.observation_shape] and returns policy logits [B, num_actions],
             or a tuple of these and values [B] for the player to move in [-1, 1], or this
             package's `Output`.
-        game: the rules.
+        game: the rules, or a game's name.
         seed: of its random numbers.
         name: how tables name it; default: its own.
         simulations: of a module: search for each move. Default: none, it plays the most probable
@@ -183,6 +179,7 @@ def as_agent(
     Raises:
         ValueError: it cannot play this game; or it is nothing that plays.
     """
+    game = as_game(game, {})
     if isinstance(player, Agent):
         if player.game != game:
             raise ValueError(f"agent {player.name} plays {player.game}, not {game}")
@@ -239,17 +236,18 @@ def in_canonical_frame(game: Game, evaluate: Evaluator) -> Evaluator:
         return evaluate
     upright = list(game.observation_names).index(turn.upright)
 
-    def evaluate_turned(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate_turned(observations: np.ndarray) -> Evaluation:
         planes = observations.reshape(len(observations), *game.planes_shape)
         is_flat = len(game.observation_shape) == 1
         entries = planes[:, 0, upright] if is_flat else planes[:, upright, 0]
         turned = np.flatnonzero(entries < 0.5)
         seen = planes.copy()
         seen[turned] = planes[turned][:, :, turn.cells]
-        logits, values = evaluate(seen.reshape(observations.shape))
-        logits = np.array(logits)
+        answer = evaluate(seen.reshape(observations.shape))
+        answer = checked(answer, len(seen), game.num_actions, evaluate)
+        logits = answer.logits.copy()
         logits[turned] = logits[turned][:, turn.actions]
-        return logits, values
+        return answer._replace(logits=logits)
 
     return evaluate_turned
 
@@ -266,7 +264,13 @@ def _as_module(player: Any) -> Any:
     if isinstance(player, torch.nn.Module):
         return player
     if inspect.isclass(player) and issubclass(player, torch.nn.Module):
-        return player()
+        try:
+            return player()
+        except TypeError as error:
+            raise ValueError(
+                f"{_label(player)} cannot be made without arguments: give a module that is made "
+                f"({shortened(str(error))})"
+            ) from error
     return None
 
 
@@ -308,9 +312,7 @@ def _module_agent(
 
 
 def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> Evaluator:
-    """A torch module as a function from observations to logits and values.
-
-    Values are 0 where the module returns none.
+    """A torch module as an evaluator; values are 0 where the module returns none.
 
     Raises:
         ValueError: its answer to one observation is not of the shapes that `as_agent` tells, or
@@ -318,9 +320,7 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
     """
     import torch
 
-    from ludarium.models.network import Output, expected_value
-
-    def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(observations: np.ndarray) -> Evaluation:
         was_training = module.training
         module.eval()
         try:
@@ -329,27 +329,8 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
                 answer = module(torch.from_numpy(np.ascontiguousarray(observations)).to(device))
         finally:
             module.train(was_training)
-        if isinstance(answer, Output):
-            answer = answer.policy, expected_value(answer.outcome)
-        logits, values = answer if isinstance(answer, tuple) else (answer, None)
-        logits = logits.float().cpu().numpy()
-        expected = (len(observations), game.num_actions)
-        if logits.shape != expected:
-            raise ValueError(
-                f"{name} returned logits of shape {logits.shape} for {len(observations)} "
-                f"observations of {game}, which needs {expected}"
-            )
-        if values is None:
-            if needs_values:
-                raise ValueError(f"{name} returned no values, which a search needs: simulations=0")
-            return logits, np.zeros(len(logits), np.float32)
-        values = values.float().cpu().numpy()
-        if values.size != len(logits):
-            raise ValueError(f"{name} returned values of shape {values.shape}, not {expected[:1]}")
-        values = values.reshape(-1)
-        if not (np.isfinite(logits).all() and np.isfinite(values).all()):
-            raise ValueError(f"{name} returned what is not a finite number")
-        return logits, values
+        found = _evaluation_of(answer, name, needs_values)
+        return checked(found, len(observations), game.num_actions, name)
 
     try:
         evaluate(np.zeros((1, *game.observation_shape), np.float32))
@@ -360,3 +341,21 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
         reason = shortened(f"{type(error).__name__}: {error}")
         raise ValueError(f"{name} takes no observations {shape} of {game}: {reason}") from error
     return evaluate
+
+
+def _evaluation_of(answer: Any, name: str, needs_values: bool) -> Evaluation:
+    """What a torch module returned, see `as_agent`."""
+    from ludarium.models.network import Output
+
+    if isinstance(answer, Output):
+        policy, outcome, score = (None if each is None else each.float().cpu() for each in answer)
+        assert policy is not None
+        assert outcome is not None
+        unknown = np.full(len(policy), np.nan, np.float32)
+        wdl = outcome.softmax(1).numpy()
+        return Evaluation(policy.numpy(), wdl, unknown if score is None else score.numpy())
+    logits, values = answer if isinstance(answer, tuple) else (answer, None)
+    if values is None and needs_values:
+        raise ValueError(f"{name} returned no values, which a search needs: simulations=0")
+    values = logits[:, 0] * 0 if values is None else values.reshape(-1)
+    return Evaluation.of_values(logits.float().cpu().numpy(), values.float().cpu().numpy())

@@ -13,10 +13,10 @@ from ludarium.envs.engine.codec import Codec
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores, take_turns
-from ludarium.models import InferenceEngine
+from ludarium.models import Evaluation, Evaluator, InferenceEngine
 from ludarium.models.inference import torch_threads
-from ludarium.models.network import PolicyValueNetwork, ScoreInValue, WithDraws
-from ludarium.training.search import Evaluator, TreeSearch
+from ludarium.models.network import PolicyValueNetwork
+from ludarium.training.search import TreeSearch
 from ludarium.training.search.tree_search import BATCH, SETTINGS, Batch, new_batches
 
 from .agent import Agent, GameInPlay, Seed
@@ -92,8 +92,9 @@ class ThinkingAgent(Agent):
         self.bound = bound
         self._settings = SETTINGS._replace(score=score, max_score=max(1, game.max_score))
         if score:
-            network = with_score(game, network, score)
-        self._evaluator = evaluator_with_draws(game, network, backend)
+            check_score(game, score)
+        with torch_threads(1):
+            self._evaluator = shared_by_threads(evaluator_of(game, network, BATCH, backend))
         self._memory = memory
         self._in_play = 0
         cores = available_cores()
@@ -120,8 +121,7 @@ class ThinkingAgent(Agent):
     def preferences(self, states: np.ndarray) -> np.ndarray:
         """The network's policy; see `Agent.preferences`."""
         encoded = Codec(self.game).encode(self._check(states))
-        logits, _ = self._evaluator(encoded.observations)
-        return encoded.decode_policies(logits[:, : self.game.num_actions])
+        return encoded.decode_policies(self._evaluator(encoded.observations).logits)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Share out the memory."""
@@ -192,38 +192,26 @@ class ThinkingAgent(Agent):
         return int(actions[(logits + lots[actions]).argmax()])
 
 
-def evaluator_with_draws(
-    game: Game, network: PolicyValueNetwork | Evaluator, backend: str = "auto"
+def evaluator_of(
+    game: Game, network: PolicyValueNetwork | Evaluator, batch: int, backend: str = "auto"
 ) -> Evaluator:
-    """What `TreeSearch` asks: one call is in one thread, and may come from several at a time.
-
-    A function that evaluates, in place of a network, does not know of draws: their probability is
-    NaN. It is called in one thread at a time, for who knows whether it can do more.
-    """
+    """The network in a backend, for batches of at most ``batch``; a function is one already."""
     if isinstance(network, PolicyValueNetwork):
-        with torch_threads(1):
-            return InferenceEngine(WithDraws(network), game.observation_shape, BATCH, backend)
+        return InferenceEngine(network, game.observation_shape, batch, backend)
+    return network
 
+
+def shared_by_threads(evaluate: Evaluator) -> Evaluator:
+    """An evaluator that may be called from several threads at a time.
+
+    A function of the user's own may not be thread-safe, so one call waits for the other.
+    """
+    if isinstance(evaluate, InferenceEngine):
+        return evaluate.in_one_thread
     lock = threading.Lock()
 
-    def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate_alone(observations: np.ndarray) -> Evaluation:
         with lock:
-            logits, values = network(observations)
-        unknown = np.full((len(logits), 1), np.nan, np.float32)
-        return np.concatenate([logits, unknown], axis=1, dtype=np.float32), values
+            return evaluate(observations)
 
-    return evaluate
-
-
-def with_score(
-    game: Game, network: PolicyValueNetwork | Evaluator, share: float
-) -> PolicyValueNetwork:
-    """The network with a share of the score in its value.
-
-    Raises:
-        ValueError: the share is out of range, or there is no score.
-    """
-    check_score(game, share)
-    if not isinstance(network, PolicyValueNetwork):
-        raise ValueError("score is for networks of this package, which have learnt the final score")
-    return ScoreInValue(network, share)
+    return evaluate_alone

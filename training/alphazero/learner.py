@@ -153,9 +153,11 @@ class Learner:
         quickly.
         """
         keep = min(self.config.ema_decay, (1 + self.step) / (10 + self.step))
-        for average, weight in zip(
-            self.ema_network.state_dict().values(), self.network.state_dict().values(), strict=True
-        ):
+        averages, weights = self.ema_network.state_dict(), self.network.state_dict()
+        once = {  # tied weights have two names
+            average.data_ptr(): (average, weights[name]) for name, average in averages.items()
+        }
+        for average, weight in once.values():
             if average.dtype.is_floating_point:
                 average.lerp_(weight, 1 - keep)
             else:

@@ -92,8 +92,10 @@ class Objective:
         policy = -torch.where(keeping, kept, expected_policy).mean()
         entropy = torch.where(keeping, 0, entropy).mean()
         outcome = (weights * F.cross_entropy(output.outcome, outcomes, reduction="none")).mean()
-        score = (weights * (output.score - scores) ** 2).mean()
         loss = policy + self.config.value_weight * outcome
+        if output.score is None:
+            return loss, policy - entropy, outcome, torch.zeros_like(outcome)
+        score = (weights * (output.score - scores) ** 2).mean()
         # Without a score its weight is 0, so that every parameter still has a gradient.
         loss = loss + (self.config.score_weight if self.has_score else 0.0) * score
         return loss, policy - entropy, outcome, score

@@ -17,10 +17,11 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.threads import available_cores
+from ludarium.models import Evaluator
+from ludarium.models.evaluation import checked
 from ludarium.training.search.cache import empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.results import join_results
-from ludarium.training.search.search import Evaluator
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import new_tree
 from ludarium.training.turns import GroupedPlay, share_of_group
@@ -149,10 +150,9 @@ class Group:
 
     def step(self, evaluate: Evaluator) -> None:
         """Evaluate the waiting leaves, and play on until each game waits for the network again."""
-        logits, values = evaluate(self.observations)
-        self.is_full = self.kernels.play_on(
-            self.game.tables, self.games, self.settings, logits, values
-        )
+        count, actions = len(self.observations), self.game.num_actions
+        evaluation = checked(evaluate(self.observations), count, actions, evaluate)
+        self.is_full = self.kernels.play_on(self.game.tables, self.games, self.settings, evaluation)
 
     @property
     def positions(self) -> int:

@@ -74,7 +74,10 @@ def pack_state(state: State, description: Mapping[str, Any], files: Mapping[str,
         description: JSON values that are stored in place of the state's own.
         files: further files, by name.
     """
-    tensors = {name: each.detach().cpu().contiguous() for name, each in state.tensors.items()}
+    tensors = {  # copies, since tied weights must not share memory in a file
+        name: each.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, each in state.tensors.items()
+    }
     members = {
         **files,
         "state.json": json.dumps(description).encode(),

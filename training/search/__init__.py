@@ -8,12 +8,13 @@ literature: ``tree`` (storage), ``gumbel`` and ``puct`` (which action to try), `
 """
 
 from .results import join_results
-from .search import Evaluator, Search, SearchResult
-from .settings import SearchSettings
+from .search import Search, SearchResult
+from .settings import GUMBEL, PUCT, SearchSettings
 from .tree_search import TreeResult, TreeSearch
 
 __all__ = [
-    "Evaluator",
+    "GUMBEL",
+    "PUCT",
     "Search",
     "SearchResult",
     "SearchSettings",

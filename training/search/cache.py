@@ -38,7 +38,8 @@ class Cache(NamedTuple):
         multipliers: uint64 [W], of the hash.
         asked: uint64 [B], hashes of these observations, see `ask`.
         sets: structured [S / 4], keys and stamps of four slots each; one cache line per set.
-        answers: float32 [S, A + 1], logits and then the value.
+        answers: float32 [S, A + 4], an `Evaluation` each: logits, then win, draw and loss, and
+            then the score.
         counts: int64 [2]: the time, in answers used, and when the cache was emptied.
     """
 
@@ -55,11 +56,11 @@ def new_cache(observations: np.ndarray, num_actions: int, megabytes: float) -> C
 
     Args:
         observations: float32 [B, ...], where the searches write what they ask about.
-        num_actions: length of an answer.
+        num_actions: number of logits in an answer.
         megabytes: size of the table. Memory is only taken as answers come in.
     """
     words = observations.reshape(len(observations), -1).view(np.uint32)
-    answer = np.dtype((np.float32, num_actions + 1))
+    answer = np.dtype((np.float32, num_actions + 4))
     sets = int(megabytes * 2**20) // (_SET.itemsize + _WAYS * answer.itemsize)
     rng = np.random.default_rng(20260101)
     return Cache(
@@ -128,8 +129,11 @@ def lookup(cache, search):
 
 
 @compiled
-def store(cache, search, logits, value):
-    """Store the output for the observation of ``search``; replaces the least recently used slot."""
+def store(cache, search, evaluation, row):
+    """Store a row of an `Evaluation` as the answer to the observation of ``search``.
+
+    It replaces the least recently used slot.
+    """
     if len(cache.sets) == 0:
         return
     key = cache.asked[search]
@@ -146,6 +150,17 @@ def store(cache, search, logits, value):
     slots.stamps[chosen] = cache.counts[CLOCK]
     slots.keys[chosen] = key
     answer = cache.answers[number * _WAYS + chosen]
-    for action in range(len(logits)):
-        answer[action] = logits[action]
-    answer[len(logits)] = value
+    actions = len(answer) - 4
+    for action in range(actions):
+        answer[action] = evaluation.logits[row, action]
+    for outcome in range(3):
+        answer[actions + outcome] = evaluation.wdl[row, outcome]
+    answer[actions + 3] = evaluation.score[row]
+
+
+@compiled
+def stored(cache, slot):
+    """The answer in a slot: logits [A], probabilities [3], score."""
+    answer = cache.answers[slot]
+    actions = len(answer) - 4
+    return answer[:actions], answer[actions : actions + 3], answer[actions + 3]

@@ -5,17 +5,14 @@ simulations. Two simulations that are under way at the same time would often end
 So a leaf that waits leaves its mark on the path to it, ``pending``, and `puct` counts it as a visit
 whose value is not known yet; a simulation that ends in a waiting leaf all the same (a collision)
 leaves its mark too, so that the next one goes elsewhere, and counts for nothing.
-
-An answer of the network has A + 1 "logits" here, the last one of which is the probability of a draw
-(see `ludarium.models.network.WithDraws`).
 """
 
 from typing import Any
 
 from ludarium.envs.engine.compile import kernel, part
 
-from .cache import NO_SLOT, lookup, store
-from .simulate import expand, expand_leaf, show, simulate, start_search, write_logits
+from .cache import NO_SLOT, lookup, store, stored
+from .simulate import expand, expand_leaf, show, simulate, start_search, write_evaluation
 from .tree import NO_NODE, is_proven, is_settled
 from .value import root_value
 
@@ -33,14 +30,6 @@ def add_pending(nodes, leaf, count):
         number = nodes[number].parent
 
 
-@part
-def accept(table, search, draws, number, logits, value):
-    """End a simulation in a leaf with the network's answer: ``value`` in the mover's view."""
-    write_logits(table, search, number, logits)
-    draws[number] = logits[len(logits) - 1]
-    expand_leaf(search, number, value * search.nodes[number].sign)
-
-
 @kernel
 def show_root(tables, search, cache, planes, is_new):
     """Show the root, as request 0; ``is_new``: begin a tree with the position in ``states[0]``."""
@@ -52,22 +41,19 @@ def show_root(tables, search, cache, planes, is_new):
 
 
 @kernel
-def open_root(tables, search, draws, settings, rngs, logits, values):
-    """Expand the root with the network's answer: ``logits`` [1, A + 1], ``values`` [1]."""
-    draws[0] = logits[0, logits.shape[1] - 1]
-    expand(tables[0], search, settings, rngs[0], logits[0], values[0])
+def open_root(tables, search, settings, rngs, evaluation):
+    """Expand the root with an `Evaluation` of it alone."""
+    logits, wdl, score = evaluation
+    expand(tables[0], search, settings, rngs[0], logits[0], wdl[0], score[0])
 
 
 @kernel
-def gather(
-    tables, search, draws, cache, settings, considered_visits, planes, leaves, blocked, limit
-):
+def gather(tables, search, cache, settings, considered_visits, planes, leaves, blocked, limit):
     """Run simulations until as many leaves wait as there is room for; show them.
 
     Args:
         tables: the game's tables.
         search: a `OneSearch` with an evaluated root.
-        draws: float32 [nodes], the network's probability of a draw in each node.
         cache: answers by observation; ``cache.words`` are those of ``planes``.
         settings: see `SearchSettings`; the algorithm is PUCT.
         considered_visits: not used by PUCT.
@@ -99,9 +85,9 @@ def gather(
         show(table, states[leaf], cache, planes, waiting)
         slot = lookup(cache, waiting)
         if slot != NO_SLOT:
-            answer = cache.answers[slot]
-            last = len(answer) - 1
-            accept(table, search, draws, leaf, answer[:last], answer[last])
+            logits, wdl, score = stored(cache, slot)
+            value = write_evaluation(table, search, settings, leaf, logits, wdl, score)
+            expand_leaf(search, leaf, value)
             continue
         add_pending(nodes, leaf, 1)
         leaves[waiting] = leaf
@@ -110,29 +96,33 @@ def gather(
 
 
 @kernel
-def receive(tables, search, draws, cache, leaves, blocked, logits, values):
+def receive(tables, search, cache, settings, leaves, blocked, evaluation):
     """Expand the leaves that `gather` found, and take their marks and the blocked ones' away.
 
-    ``logits`` [n, A + 1] and ``values`` [n] answer what `gather` showed.
+    ``evaluation``, an `Evaluation` of n, answers what `gather` showed.
     """
-    nodes = search.nodes
+    table, nodes = tables[0], search.nodes
+    logits, wdl, score = evaluation
     for index in range(len(leaves)):
-        store(cache, index, logits[index], values[index])
-        accept(tables[0], search, draws, leaves[index], logits[index], values[index])
-        add_pending(nodes, leaves[index], -1)
+        store(cache, index, evaluation, index)
+        leaf = leaves[index]
+        value = write_evaluation(
+            table, search, settings, leaf, logits[index], wdl[index], score[index]
+        )
+        expand_leaf(search, leaf, value)
+        add_pending(nodes, leaf, -1)
     for index in range(len(blocked)):
         add_pending(nodes, blocked[index], -1)
 
 
 @kernel
-def keep_subtree(search, draws, child, numbers):
+def keep_subtree(search, child, numbers):
     """Make ``child`` the root and drop what is not below it. No leaf may wait.
 
     Nodes come after their parents, and edges in the order of the nodes, so both move forward only.
 
     Args:
         search: a `OneSearch`.
-        draws: float32 [nodes], moves along.
         child: the number of the node to keep.
         numbers: int32 [nodes in use], scratch space for the new numbers.
     """
@@ -156,7 +146,6 @@ def keep_subtree(search, draws, child, numbers):
             next_edge += 1
         nodes[size].end = next_edge
         states[size] = states[number]
-        draws[size] = draws[number]
         numbers[number] = size
         size += 1
     for edge in range(next_edge):
@@ -174,7 +163,7 @@ def value(search, settings):
 
 
 @kernel
-def count_draws(search, draws, sums):
+def count_draws(search, sums):
     """Add up the draws of each node's simulations.
 
     A simulation that the network answered counts the probability of a draw, one that ended in an
@@ -182,7 +171,6 @@ def count_draws(search, draws, sums):
 
     Args:
         search: a `OneSearch`.
-        draws: float32 [nodes], the network's probability of a draw.
         sums: float64 [2, nodes in use], receives the sums, and the visits of the children.
     """
     root, nodes = search.roots[0], search.nodes
@@ -193,7 +181,7 @@ def count_draws(search, draws, sums):
         node = nodes[number]
         exact = node.visits - sums[1, number]
         if node.evaluated:
-            sums[0, number] += draws[number]
+            sums[0, number] += node.draw
             exact -= 1
         if is_proven(node) and node.lower == 0:
             sums[0, number] += exact

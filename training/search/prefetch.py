@@ -50,10 +50,10 @@ def prefetch(array, index, size):
 
 
 @compiled
-def prefetch_tree(tree, cache, answers, b):
+def prefetch_tree(tree, cache, logits, b):
     """Prefetch what search ``b`` reads first when it continues, and the start of the next.
 
-    ``answers`` [B, A] are the network's logits.
+    ``logits`` [B, A] are the network's.
     """
     if b + 1 < len(tree.roots):
         prefetch(tree.roots, b + 1, LINE)
@@ -65,6 +65,6 @@ def prefetch_tree(tree, cache, answers, b):
     if root.waiting >= 0:
         prefetch(tree.states[b], root.waiting, 3 * LINE)
         prefetch(tree.edges[b], tree.nodes[b, root.waiting].first, 4 * LINE)
-        prefetch(answers[b], 0, answers.shape[1] * answers.itemsize)
+        prefetch(logits[b], 0, logits.shape[1] * logits.itemsize)
         if len(cache.sets) > 0:
             prefetch(cache.sets, set_of(cache, cache.asked[b]), LINE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, seed_rng
+from ludarium.models.evaluation import Evaluation, Evaluator, checked
 
 from . import simulate
 from .cache import empty, new_cache
@@ -17,10 +17,6 @@ from .gumbel import write_considered_visits
 from .results import join_results
 from .settings import SearchSettings
 from .tree import new_tree
-
-#: observations float32[n, *observation_shape] -> logits float32[n, A], values float32[n] in the
-#: view of each observation's player.
-Evaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -60,6 +56,9 @@ class Search:
         seed: of the root noise.
         cache: megabytes for answers of the network, which are kept from one `run` to the next;
             call `forget` before one with another network. 0 keeps none.
+
+    Raises:
+        ValueError: a setting is of a wrong type, or there is nothing to search.
     """
 
     def __init__(
@@ -70,6 +69,7 @@ class Search:
         seed: int | None = None,
         cache: float = 0.0,
     ) -> None:
+        settings = settings.checked()
         if settings.simulations < 1 or batch < 1:
             raise ValueError(
                 f"a search needs at least 1 simulation and a batch of at least 1, not "
@@ -90,8 +90,10 @@ class Search:
         """Search by other settings from now on.
 
         Raises:
-            ValueError: there is no room for so many simulations or considered actions.
+            ValueError: there is no room for so many simulations or considered actions, or a setting
+                is of a wrong type.
         """
+        settings = settings.checked()
         considered, simulations = self.tree.considered_visits.shape
         if not 1 <= settings.simulations <= simulations or settings.max_considered >= considered:
             raise ValueError(
@@ -119,7 +121,8 @@ class Search:
                 none).
 
         Raises:
-            ValueError: a position is finished.
+            ValueError: a position is finished; or ``evaluate`` answers what it must not, see
+                `Evaluation`, or has no score and the settings ask for one.
         """
         if (states["outcome"] != ONGOING).any():
             raise ValueError("there is nothing to search in a finished game")
@@ -139,29 +142,31 @@ class Search:
         tree.states[:count, 0] = states
         self.kernels.begin(tables, tree, self.cache, self._planes, 0, count)
         evaluations = 0
-        logits = np.zeros((count, self.game.num_actions), np.float32)
-        values = np.zeros(count, np.float32)
+        num_actions = self.game.num_actions
+        evaluation = Evaluation.empty(count, num_actions)
         waiting = count
         while waiting:
             open_searches = np.flatnonzero(tree.roots["waiting"][:count] >= 0)
             evaluations += waiting
-            logits[open_searches], values[open_searches] = evaluate(
-                self.observations[open_searches]
-            )
+            answer = evaluate(self.observations[open_searches])
+            needs_score = self.settings.score > 0
+            answer = checked(answer, waiting, num_actions, evaluate, needs_score)
+            for array, found in zip(evaluation, answer, strict=True):
+                array[open_searches] = found
             waiting = self.kernels.advance(
                 tables,
                 tree,
                 self.cache,
                 self.settings,
                 self._rngs,
-                logits,
-                values,
+                evaluation,
                 self._planes,
                 0,
                 count,
             )
         actions = np.zeros(count, np.int64)
-        visits = np.zeros((count, self.game.num_actions), np.int32)
+        values = np.zeros(count, np.float32)
+        visits = np.zeros((count, num_actions), np.int32)
         action_values = np.full(visits.shape, np.nan, np.float32)
         self.kernels.results(
             tree, self.settings, self._rngs, actions, values, visits, action_values, 0, count

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Integral, Real
 from typing import NamedTuple
 
 GUMBEL = 0
@@ -32,9 +34,9 @@ class SearchSettings(NamedTuple):
         temperature_plies: from this ply of the game on searches are greedy: they play the best
             action found. PUCT takes the most visited one, as at temperature 0; Gumbel leaves
             the noise out of the final choice. The noise stays in the search.
-        score: share of the final score in the value, 0 to below 1; the rest is the outcome's. The
-            network's values must have it too, see `ludarium.models.network.ScoreInValue`. Above 0
-            an outcome that is proven bounds the value, but does not end the search.
+        score: share of the final score in the value, 0 to below 1; the rest is the outcome's. Above
+            0 the network must have a score, and an outcome that is proven bounds the value, but
+            does not end the search.
         max_score: the score that counts as much as a win.
     """
 
@@ -52,3 +54,28 @@ class SearchSettings(NamedTuple):
     temperature_plies: int = NEVER
     score: float = 0.0
     max_score: int = 1
+
+    def checked(self) -> SearchSettings:
+        """The same in the number types that compiled searches take.
+
+        Raises:
+            ValueError: a setting is of another type; the message names it.
+        """
+        return SearchSettings._make(_checked(name, getattr(self, name)) for name in self._fields)
+
+
+def _checked(name: str, value: object) -> bool | int | float:
+    kind = type(SearchSettings._field_defaults[name])
+    if name == "algorithm" and value not in (GUMBEL, PUCT):
+        raise ValueError(
+            f"the setting algorithm of a search is {value!r}; accepted: GUMBEL ({GUMBEL}) or PUCT "
+            f"({PUCT}) of ludarium.training.search"
+        )
+    if kind is bool and value in (False, True):
+        return bool(value)
+    if kind is int and isinstance(value, Integral):
+        return int(value)
+    if kind is float and isinstance(value, Real) and math.isfinite(value):
+        return float(value)
+    wanted = {bool: "False or True", int: "a whole number", float: "a finite number"}[kind]
+    raise ValueError(f"the setting {name} of a search is {value!r}; accepted: {wanted}")

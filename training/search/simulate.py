@@ -13,7 +13,7 @@ from ludarium.envs.engine.kernels import observe_as
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 
 from . import gumbel, puct
-from .cache import NO_SLOT, lookup, set_request, store
+from .cache import NO_SLOT, lookup, set_request, store, stored
 from .prefetch import prefetch_tree
 from .proof import close_edges, high_for, low_for, update_bounds
 from .settings import GUMBEL
@@ -77,6 +77,15 @@ def start_search(table, search):
     new_node(table, search, 0, NO_NODE)
     root.simulation = 0
     root.waiting = 0
+
+
+@part
+def value_of(wdl, score, settings):
+    """The value that a search goes by: win less loss, of which a share is the expected score."""
+    value = wdl[0] - wdl[2]
+    if settings.score > 0:
+        value += np.float32(settings.score) * (score - value)
+    return value
 
 
 @part
@@ -148,13 +157,20 @@ def write_logits(table, search, number, logits):
 
 
 @part
-def expand(table, search, settings, rng, logits, value):
-    """Expand the waiting node with the network's ``logits`` [A] and ``value`` (mover's view)."""
-    root, nodes = search.roots[0], search.nodes
-    number = root.waiting
-    node = nodes[number]
+def write_evaluation(table, search, settings, number, logits, wdl, score):
+    """Write a row of an `Evaluation` to a node; return its value in player 0's view."""
+    node = search.nodes[number]
     write_logits(table, search, number, logits)
-    value *= node.sign
+    node.draw = wdl[1]
+    return value_of(wdl, score, settings) * node.sign
+
+
+@part
+def expand(table, search, settings, rng, logits, wdl, score):
+    """Expand the waiting node with a row of an `Evaluation`."""
+    root = search.roots[0]
+    number = root.waiting
+    value = write_evaluation(table, search, settings, number, logits, wdl, score)
     if number == 0:
         evaluate_root(search, settings, rng, value)
         if settings.prove:
@@ -306,9 +322,8 @@ def answer_from_cache(table, search, settings, rng, cache, planes, b):
     slot = lookup(cache, b)
     if slot == NO_SLOT:
         return False
-    answer = cache.answers[slot]
-    logits, value = answer[: len(answer) - 1], answer[len(answer) - 1]
-    expand(table, search, settings, rng, logits, value)
+    logits, wdl, score = stored(cache, slot)
+    expand(table, search, settings, rng, logits, wdl, score)
     return True
 
 
@@ -321,13 +336,14 @@ def begin(tables, tree, cache, planes, first, last):
 
 
 @kernel
-def advance(tables, tree, cache, settings, rngs, logits, values, planes, first, last):
+def advance(tables, tree, cache, settings, rngs, evaluation, planes, first, last):
     """Expand the waiting leaves; find the next leaves that are not in the cache.
 
-    ``logits`` [B, A] and ``values`` [B] answer the observations that the last call wrote into
+    ``evaluation``, an `Evaluation` of B, answers the observations that the last call wrote into
     ``planes`` [B, planes, cells]. Returns how many searches wait for the network again.
     """
     table = tables[0]
+    logits, wdl, score = evaluation
     waiting = 0
     for b in range(first, last):
         prefetch_tree(tree, cache, logits, b + 1)
@@ -335,8 +351,8 @@ def advance(tables, tree, cache, settings, rngs, logits, values, planes, first, 
         if search.roots[0].waiting < 0:
             continue
         rng = rngs[b]
-        store(cache, b, logits[b], values[b])
-        expand(table, search, settings, rng, logits[b], values[b])
+        store(cache, b, evaluation, b)
+        expand(table, search, settings, rng, logits[b], wdl[b], score[b])
         while next_leaf(table, search, settings, tree.considered_visits) != NO_NODE:
             if not answer_from_cache(table, search, settings, rng, cache, planes, b):
                 waiting += 1

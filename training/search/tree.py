@@ -23,7 +23,8 @@ PAUSED = -2  # value of `waiting`: the search is finished, but its result has no
 #: One node of a tree, its position and its edges aside. ``parent`` NO_NODE for the root; ``visits``
 #: how many values were backed up through the node, its own included; ``sign`` +1 where player 0 is
 #: to move, else -1; ``value`` the mean of the values, ``square`` that of their squares;
-#: ``raw_value`` the network's; ``lower``, ``upper`` bounds of the exact outcome, proven where they
+#: ``raw_value`` and ``draw`` the network's value and
+#: probability of a draw; ``lower``, ``upper`` bounds of the exact outcome, proven where they
 #: meet; ``evaluated`` whether the network has answered; ``pending`` simulations through the node
 #: that wait for it, counted only where many leaves of one tree wait at a time (see `leaves`). Its
 #: edges, one for each legal action, are numbered from ``first`` to before ``end``.
@@ -36,6 +37,7 @@ NODE = np.dtype(
         ("value", np.float32),
         ("square", np.float32),
         ("raw_value", np.float32),
+        ("draw", np.float32),
         ("first", np.int32),
         ("end", np.int32),
         ("lower", np.int8),

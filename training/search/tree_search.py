@@ -18,10 +18,10 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING, seed_rng
 from ludarium.envs.engine.threads import available_cores, split
+from ludarium.models.evaluation import Evaluation, Evaluator, checked
 
 from . import leaves
 from .cache import Cache, new_cache
-from .search import Evaluator
 from .settings import PUCT, SearchSettings
 from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
 from .watch import Watch
@@ -103,8 +103,7 @@ class TreeSearch:
     Args:
         game: the rules.
         state: structured array [1], the position, not finished.
-        evaluate: a network `WithDraws`: observations float32 [n, *observation_shape] -> logits
-            float32 [n, A + 1], values float32 [n]. It is called in several threads at a time.
+        evaluate: the network; it is called in several threads at a time.
         settings: of PUCT and proofs.
         batches: what the threads work with, one for each, from `new_batches`; default: one for
             each core. With one thread the result depends on nothing but the arguments.
@@ -116,7 +115,7 @@ class TreeSearch:
         is_full: whether the memory is full.
 
     Raises:
-        ValueError: the game is over.
+        ValueError: the game is over, or a setting is of a wrong type.
     """
 
     def __init__(
@@ -134,14 +133,14 @@ class TreeSearch:
         self.memory = memory
         self.batches = batches or new_batches(game)
         self._evaluate = evaluate
-        self._settings = settings
+        self._settings = settings.checked()
         self._kernels = specialise(leaves, game.rules)
         self._considered_visits = np.zeros((1, 1), np.int32)
         self._rng = seed_rng(0)
         self._turn = threading.Condition()
         self._roots = np.zeros(1, root_dtype(game.num_actions))
         self._nodes, self._edges = np.empty(0, NODE), np.empty(0, EDGE)
-        self._states, self._draws = np.empty(0, game.state_dtype), np.empty(0, np.float32)
+        self._states = np.empty(0, game.state_dtype)
         self._allocate(_FIRST_NODES, _FIRST_NODES * min(game.num_actions, 32))
         self.restart(state)
         self._compile()
@@ -175,7 +174,7 @@ class TreeSearch:
     @property
     def bytes(self) -> int:
         """Memory that the tree takes."""
-        return self._nodes.nbytes + self._edges.nbytes + self._states.nbytes + self._draws.nbytes
+        return self._nodes.nbytes + self._edges.nbytes + self._states.nbytes
 
     def think(
         self,
@@ -231,7 +230,7 @@ class TreeSearch:
         if self._states[child]["outcome"] != ONGOING:
             raise ValueError("there is nothing to search in a finished game")
         numbers = np.empty(self._roots[0]["size"], np.int32)
-        self._kernels.keep_subtree(self._search(), self._draws, child, numbers)
+        self._kernels.keep_subtree(self._search(), child, numbers)
         self.is_full = False
         if not self._nodes[0]["evaluated"]:
             self._open(is_new=False)
@@ -251,7 +250,7 @@ class TreeSearch:
         visits = np.where(seen, below["visits"], 0)
         seen &= visits > 0
         sums = np.empty((2, self._roots[0]["size"]))
-        self._kernels.count_draws(self._search(), self._draws, sums)
+        self._kernels.count_draws(self._search(), sums)
         with np.errstate(invalid="ignore", divide="ignore"):
             draws = sums[0, np.where(seen, children, 0)] / np.where(seen, visits, 1)
         values = root["sign"] * self._clamped(below)
@@ -326,14 +325,13 @@ class TreeSearch:
 
     def _work(self, watch: Watch, limit: int, batch: Batch, is_first: bool) -> None:
         """Let leaves wait, evaluate them, add the answers, until the thinking is over."""
-        logits = np.empty((0, self.game.num_actions + 1), np.float32)
-        values = np.empty(0, np.float32)
+        evaluation = Evaluation.empty(0, self.game.num_actions)
         try:
             while True:
                 if is_first:
                     watch.look()
                 with self._turn:
-                    self._receive(batch, logits, values)
+                    self._receive(batch, evaluation)
                     if (
                         watch.is_over
                         or self.simulations >= limit
@@ -348,30 +346,35 @@ class TreeSearch:
                             self._release(batch)
                             self._turn.wait(_WAIT)
                         continue
-                logits, values = self._evaluate(batch.observations[: batch.waiting])
+                evaluation = self._ask(batch.observations[: batch.waiting])
         except BaseException:
             watch.is_over = True
             raise
 
-    def _receive(self, batch: Batch, logits: np.ndarray, values: np.ndarray) -> None:
+    def _ask(self, observations: np.ndarray) -> Evaluation:
+        """What the network answers."""
+        answer, count = self._evaluate(observations), len(observations)
+        needs_score = self._settings.score > 0
+        return checked(answer, count, self.game.num_actions, self._evaluate, needs_score)
+
+    def _receive(self, batch: Batch, evaluation: Evaluation) -> None:
         """Add the network's answers to the tree."""
         self.evaluations += batch.waiting
         self._kernels.receive(
             self.game.tables,
             self._search(),
-            self._draws,
             batch.cache,
+            self._settings,
             batch.leaves[: batch.waiting],
             batch.blocked[: batch.collisions],
-            logits,
-            values,
+            evaluation,
         )
         batch.waiting = batch.collisions = 0
         self._turn.notify_all()
 
     def _release(self, batch: Batch) -> None:
         """Take the marks of collisions away, when no leaf waits with them."""
-        self._receive(batch, np.empty((0, self.game.num_actions + 1), np.float32), _NO_VALUES)
+        self._receive(batch, Evaluation.empty(0, self.game.num_actions))
 
     def _gather(self, batch: Batch, limit: int) -> None:
         """Run simulations until enough leaves wait, or the tree has ``limit`` with them."""
@@ -382,7 +385,6 @@ class TreeSearch:
         batch.waiting, batch.collisions = self._kernels.gather(
             self.game.tables,
             self._search(),
-            self._draws,
             batch.cache,
             self._settings,
             self._considered_visits,
@@ -399,11 +401,9 @@ class TreeSearch:
         search = self._search()
         self._make_room(2)
         self._kernels.show_root(self.game.tables, search, batch.cache, planes, is_new)
-        logits, values = self._evaluate(batch.observations[:1])
+        evaluation = self._ask(batch.observations[:1])
         self.evaluations += 1
-        self._kernels.open_root(
-            self.game.tables, search, self._draws, self._settings, self._rng, logits, values
-        )
+        self._kernels.open_root(self.game.tables, search, self._settings, self._rng, evaluation)
 
     # Memory.
 
@@ -425,7 +425,7 @@ class TreeSearch:
         return True
 
     def _bytes(self, nodes: int, edges: int) -> int:
-        node = self._nodes.itemsize + self._states.itemsize + self._draws.itemsize
+        node = self._nodes.itemsize + self._states.itemsize
         return nodes * node + edges * EDGE.itemsize
 
     def _allocate(self, nodes: int, edges: int) -> None:
@@ -434,7 +434,6 @@ class TreeSearch:
         self._nodes = _resized(self._nodes, nodes, size)
         self._edges = _resized(self._edges, edges, used)
         self._states = _resized(self._states, nodes + 1, size)
-        self._draws = _resized(self._draws, nodes, size)
 
     # Reading the tree.
 
@@ -492,9 +491,6 @@ class TreeSearch:
         return tuple(actions)
 
 
-_NO_VALUES = np.empty(0, np.float32)
-
-
 def _resized(array: np.ndarray, length: int, used: int) -> np.ndarray:
     """An array of another length with the same first ``used`` entries, copied byte by byte."""
     new = np.empty(length * array.itemsize, np.uint8)
@@ -519,7 +515,7 @@ def new_batches(
     for _ in range(threads or available_cores()):
         observations = np.zeros((size, *game.observation_shape), np.float32)
         if not batches:
-            shared = new_cache(observations, game.num_actions + 1, cache)
+            shared = new_cache(observations, game.num_actions, cache)
         words = observations.reshape(size, -1).view(np.uint32)
         mine = shared._replace(words=words, asked=np.zeros(size, np.uint64))
         batches.append(

@@ -142,6 +142,7 @@ def advance_root(table, search, settings, edge, rng):
         first = nodes[child].first  # the edges are further on than the root's, their logits intact
         for edge in range(nodes[0].end):
             edges[edge].logit = edges[first + edge].logit
+        nodes[0].draw = nodes[child].draw
         evaluate_root(search, settings, rng, nodes[child].raw_value)
 
 
@@ -162,15 +163,16 @@ def begin_searches(tables, games):
 
 
 @kernel
-def play_on(tables, games, settings, logits, values):
+def play_on(tables, games, settings, evaluation):
     """Apply the network's outputs; play until each game needs it again, or the log is full.
 
-    ``logits`` [B, A] and ``values`` [B] answer ``games.planes`` of the call before; a game whose
+    ``evaluation``, an `Evaluation` of B, answers ``games.planes`` of the call before; a game whose
     search is finished while the log is full is PAUSED and moves later. Returns whether the log
     is full.
     """
     table = tables[0]
     tree, cache, log, planes = games.tree, games.cache, games.log, games.planes
+    logits, wdl, score = evaluation
     for b in range(len(games.serials)):
         prefetch_tree(tree, cache, logits, b + 1)
         search, rng = search_of(tree, b), games.rngs[b]
@@ -178,8 +180,8 @@ def play_on(tables, games, settings, logits, values):
         root = roots[0]
         if root.waiting >= 0:
             log.counts[EVALUATIONS] += 1
-            store(cache, b, logits[b], values[b])
-            expand(table, search, settings, rng, logits[b], values[b])
+            store(cache, b, evaluation, b)
+            expand(table, search, settings, rng, logits[b], wdl[b], score[b])
         while True:
             if root.waiting >= 0:
                 if not answer_from_cache(table, search, settings, rng, cache, planes, b):

@@ -1,0 +1,104 @@
+"""`Evaluation`: what a network says of positions, whatever it is and runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_ROUNDING = 1e-3  # by which probabilities may leave their range
+
+
+class Evaluation(NamedTuple):
+    """The answer to n observations, each from the side of its observing player.
+
+    Attributes:
+        logits: float32 [n, A], of all actions, legal or not.
+        wdl: float32 [n, 3], probabilities of a win, a draw and a loss. The draw's may be NaN, not
+            known; win less loss is the value all the same.
+        score: float32 [n], expected final lead, divided by the largest possible; NaN where the
+            network has none.
+    """
+
+    logits: np.ndarray
+    wdl: np.ndarray
+    score: np.ndarray
+
+    @property
+    def values(self) -> np.ndarray:
+        """float32 [n], probability of a win less that of a loss."""
+        return self.wdl[:, 0] - self.wdl[:, 2]
+
+    @classmethod
+    def of_values(cls, logits: np.ndarray, values: np.ndarray) -> Evaluation:
+        """Of logits [n, A] and values [n] in [-1, 1]; draws and scores are not known."""
+        values = np.asarray(values, np.float32)
+        unknown = np.full(values.shape, np.nan, np.float32)
+        wdl = np.stack([(1 + values) / 2, unknown, (1 - values) / 2], axis=-1)
+        return cls(np.asarray(logits, np.float32), wdl, unknown)
+
+    @classmethod
+    def empty(cls, count: int, num_actions: int) -> Evaluation:
+        """Zeros, to be written over."""
+        return cls(
+            np.zeros((count, num_actions), np.float32),
+            np.zeros((count, 3), np.float32),
+            np.zeros(count, np.float32),
+        )
+
+
+#: A network in any form: float32 [n, *observation_shape] to the `Evaluation` of each.
+Evaluator = Callable[[np.ndarray], Evaluation]
+
+
+def checked(
+    answer: Any, count: int, num_actions: int, evaluator: object, needs_score: bool = False
+) -> Evaluation:
+    """An evaluator's answer as compiled searches take it.
+
+    Args:
+        answer: what it returned.
+        count, num_actions: of observations and of actions.
+        evaluator: the function or its name, for errors.
+        needs_score: whether the scores are used.
+
+    Raises:
+        ValueError: the answer is no `Evaluation` of these shapes, its logits or values are no
+            finite numbers, or there is no score.
+    """
+    if not isinstance(answer, Evaluation):
+        raise ValueError(
+            f"the evaluator {_name_of(evaluator)} answered {type(answer).__name__}: return an "
+            "ludarium.models.Evaluation(logits, wdl, score) or Evaluation.of_values(logits, values)"
+        )
+    shapes = ((count, num_actions), (count, 3), (count,))
+    arrays = []
+    for name, array, shape in zip(Evaluation._fields, answer, shapes, strict=True):
+        if np.shape(array) != shape:
+            raise ValueError(
+                f"the evaluator {_name_of(evaluator)} answered {count} observations with {name} "
+                f"of shape {np.shape(array)}; needed: {shape}"
+            )
+        arrays.append(np.require(array, np.float32, ["C", "W"]))
+    evaluation = Evaluation(*arrays)
+    if not np.isfinite(evaluation.logits).all():
+        raise ValueError(
+            f"the evaluator {_name_of(evaluator)} answered logits that are not finite numbers"
+        )
+    values = np.abs(evaluation.values)
+    if not (values <= 1 + _ROUNDING).all():  # not for NaN either
+        wrong = evaluation.values[~(values <= 1 + _ROUNDING)][0]
+        raise ValueError(
+            f"the evaluator {_name_of(evaluator)} answered the value {wrong} (win less loss); "
+            "accepted: -1 to 1"
+        )
+    if needs_score and np.isnan(evaluation.score).any():
+        raise ValueError(f"the evaluator {_name_of(evaluator)} has no score to play for")
+    return evaluation
+
+
+def _name_of(evaluator: object) -> str:
+    if isinstance(evaluator, str):
+        return evaluator
+    return str(getattr(evaluator, "__name__", None) or type(evaluator).__name__)

@@ -1,0 +1,131 @@
+"""Evaluators of the user's own: what they must not answer is refused by name at the first call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ludarium.configs.schema import SelfPlay as SelfPlayConfig
+from ludarium.models import Evaluation, Evaluator
+from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.thinking import ThinkingAgent
+from ludarium.training.alphazero.self_play import Group
+from ludarium.training.search import Search, SearchSettings, TreeSearch
+from ludarium.training.search.settings import PUCT
+from tests.tictactoe import TicTacToe
+
+GAME = TicTacToe()
+SETTINGS = SearchSettings(simulations=8)
+
+
+def lead(observations: np.ndarray) -> Evaluation:
+    """Knows nothing, and says that it is ahead by half of all points."""
+    count = len(observations)
+    known = Evaluation.of_values(np.zeros((count, GAME.num_actions)), np.zeros(count))
+    return known._replace(score=np.full(count, 0.5, np.float32))
+
+
+def in_search(evaluate: Evaluator) -> None:
+    Search(GAME, SETTINGS).run(GAME.start(0).states, evaluate)
+
+
+def in_tree(evaluate: Evaluator) -> None:
+    TreeSearch(GAME, GAME.start(0).states, evaluate)
+
+
+def in_self_play(evaluate: Evaluator) -> None:
+    group = Group(GAME, SelfPlayConfig(games=4, positions=8), SETTINGS, np.random.SeedSequence(1))
+    group.begin(SETTINGS)
+    group.step(evaluate)
+
+
+def in_agent(evaluate: Evaluator) -> None:
+    NetworkAgent(GAME, evaluate, 0).choose(GAME.start(0))
+
+
+def in_thinking_agent(evaluate: Evaluator) -> None:
+    ThinkingAgent(GAME, evaluate, 0.001)
+
+
+WRONG: dict[str, tuple[Callable[[Evaluation], Any], str]] = {
+    "nothing": (lambda answer: None, "NoneType: return"),
+    "a dict": (lambda answer: answer._asdict(), "dict: return"),
+    "a pair": (lambda answer: (answer.logits, answer.values), "tuple: return"),
+    "NaN logits": (lambda answer: answer._replace(logits=answer.logits * np.nan), "not finite"),
+    "infinite logits": (
+        lambda answer: answer._replace(logits=answer.logits - np.inf),
+        "not finite",
+    ),
+    "NaN wins": (lambda answer: answer._replace(wdl=answer.wdl * np.nan), "the value nan"),
+    "a large value": (lambda answer: answer._replace(wdl=answer.wdl * [3, 1, 0]), "the value 1.5"),
+    "few logits": (lambda answer: answer._replace(logits=answer.logits[:, 1:]), "logits of shape"),
+    "few rows": (lambda answer: answer._replace(wdl=answer.wdl[1:]), "wdl of shape"),
+    "no score": (lambda answer: answer._replace(score=None), r"score of shape \(\)"),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+@pytest.mark.parametrize("use", [in_search, in_tree, in_self_play, in_agent, in_thinking_agent])
+def test_answers_of_another_form_are_refused_by_name(use, fault):
+    spoil, message = WRONG[fault]
+
+    def stubborn(observations: np.ndarray) -> Any:
+        return spoil(lead(observations))
+
+    with pytest.raises(ValueError, match=rf"the evaluator stubborn answered .*{message}"):
+        use(stubborn)
+    use(lead)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_a_share_of_the_value_is_the_score(share):
+    settings = SearchSettings(simulations=4, prove=False, score=share)
+    search = Search(GAME, settings)
+    search.run(GAME.start(0).states, lead)
+    assert search.tree.nodes["raw_value"][0, 0] == share * 0.5
+    settings = settings._replace(algorithm=PUCT)
+    assert TreeSearch(GAME, GAME.start(0).states, lead, settings).result().value == share * 0.5
+
+
+def test_a_search_for_points_needs_a_score():
+    def pointless(observations: np.ndarray) -> Evaluation:
+        return lead(observations)._replace(score=np.full(len(observations), np.nan))
+
+    settings = SearchSettings(score=0.1)
+    with pytest.raises(ValueError, match="the evaluator pointless has no score to play for"):
+        Search(GAME, settings).run(GAME.start(0).states, pointless)
+    Search(GAME, SETTINGS).run(GAME.start(0).states, pointless)
+
+
+def test_an_evaluator_may_answer_in_other_number_formats():
+    def double(observations: np.ndarray) -> Evaluation:
+        return Evaluation(*(array.astype(np.float64) for array in lead(observations)))
+
+    (expected, found) = (
+        Search(GAME, SETTINGS).run(GAME.start(0).states, evaluate) for evaluate in (lead, double)
+    )
+    np.testing.assert_array_equal(found.policies, expected.policies)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"algorithm": "puct"}, r"algorithm of a search is 'puct'; accepted: GUMBEL \(0\) or PUCT"),
+        ({"algorithm": 2}, "algorithm of a search is 2"),
+        ({"simulations": 2.5}, "simulations of a search is 2.5; accepted: a whole number"),
+        ({"noise": "much"}, "noise of a search is 'much'; accepted: a finite number"),
+        ({"c_puct": float("nan")}, "c_puct of a search is nan"),
+        ({"prove": "no"}, "prove of a search is 'no'; accepted: False or True"),
+    ],
+)
+def test_settings_of_a_wrong_type_are_refused_by_name(setting, message):
+    settings = SearchSettings(**setting)
+    with pytest.raises(ValueError, match=message):
+        Search(GAME, settings)
+    with pytest.raises(ValueError, match=message):
+        Search(GAME, SETTINGS).use(settings)
+    with pytest.raises(ValueError, match=message):
+        TreeSearch(GAME, GAME.start(0).states, lead, settings)
