@@ -28,6 +28,7 @@ from ludarium.models.inference import torch_threads
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation.openings import draw_openings
+from ludarium.training.networks import inference_engine
 from ludarium.training.search import Search, SearchSettings, TreeSearch
 from ludarium.training.search.tree_search import new_batches
 
@@ -66,7 +67,7 @@ def measure(
 ) -> Row:
     """The figures of a network."""
     with torch_threads(1):
-        engine = InferenceEngine(network, game.observation_shape, POSITIONS)
+        engine = inference_engine(game, network, POSITIONS)
     states = [
         draw_openings(game, POSITIONS, plies, np.random.SeedSequence(plies)).states
         for plies in _PLIES

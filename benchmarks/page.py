@@ -42,14 +42,14 @@ import numpy as np
 from common import Row, new_parser, print_table
 
 from ludarium.envs import GAMES, Game
-from ludarium.models import InferenceEngine, load_checkpoint
+from ludarium.models import load_checkpoint
 from ludarium.models.inference import torch_threads
 from ludarium.play.parts import BUILT
 from ludarium.play.server import Handler, PageServer
 from ludarium.play.site import Site
 from ludarium.play.wasm import Limits, module_name
 from ludarium.training.agents.checkpoints import fitting_agent
-from ludarium.training.networks import fitted
+from ludarium.training.networks import fitted, inference_engine
 from ludarium.training.search import Search, SearchSettings
 
 PARTS = ("start", "bytes", "answers", "speed", "memory")
@@ -298,7 +298,7 @@ def _native_speeds(game: Game, positions: Sequence[Sequence[int]]) -> list[float
     speeds = []
     with torch_threads(1):
         network = fitted(load_checkpoint(path), game, str(path)).network
-        engine = InferenceEngine(network, game.observation_shape, batch=1)
+        engine = inference_engine(game, network, batch=1)
         search = Search(game, SETTINGS, batch=1, cache=Limits().cache)
         for actions in positions:
             position = game.start(0)

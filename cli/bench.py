@@ -135,11 +135,14 @@ def measure(
     game: Game, config: AlphaZeroConfig, seconds: float, checkpoint: Checkpoint | None = None
 ) -> dict[str, Any]:
     """All figures of one game. The network is the checkpoint's, or a fresh one."""
-    from ludarium.models import InferenceEngine
     from ludarium.models.inference import torch_threads
     from ludarium.training.alphazero.actors import search_settings
     from ludarium.training.alphazero.self_play import SelfPlay, choose_threads
-    from ludarium.training.networks import chosen_architecture, fresh_network
+    from ludarium.training.networks import (
+        chosen_architecture,
+        fresh_network,
+        inference_engine,
+    )
     from ludarium.training.random_positions import random_observations
     from ludarium.training.runs.resources import check_device
     from ludarium.training.search import join_results
@@ -157,9 +160,7 @@ def measure(
     batch = self_play.batch
     with torch_threads(self_play.torch_threads_each):
         examples = random_observations(game, 512, config.seed)
-        engine = InferenceEngine(
-            network, game.observation_shape, batch, config.backend, device, examples
-        )
+        engine = inference_engine(game, network, batch, config.backend, device, examples)
     self_play.play(settings, engine)  # compiles, and spreads the games over their phases
     timed, play_seconds, results = _TimedNetwork(engine), 0.0, []
     while play_seconds < seconds:

@@ -26,6 +26,7 @@ from .backends import INPUT, evaluating_model, evaluation_of
 from .checkpoint import Checkpoint
 from .evaluation import Evaluation
 from .network import Evaluating, Output
+from .turn import Turn
 
 #: Suffix of the files.
 SUFFIX = ".onnx"
@@ -103,7 +104,7 @@ def export_checkpoint(
     _check_description(checkpoint, description)
     network: nn.Module = copy.deepcopy(checkpoint.network).cpu()
     if description["canonical_turn"] is not None:
-        network = _InBoardFrame(network, **description["canonical_turn"])
+        network = _InBoardFrame(network, Turn(**description["canonical_turn"]))
     module = Evaluating(network, has_score=bool(description["max_score"])).eval()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial{path.suffix}")
@@ -176,26 +177,17 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
 
 
 class _InBoardFrame(nn.Module):
-    """Wraps a network of the canonical frame for observations and actions in the board's own frame.
-
-    Args:
-        network: it sees the board turned where an observation's entry ``upright`` is 0.
-        upright: number of a plane, or of a feature.
-        cells: where each cell, or feature, goes; undoes itself.
-        actions: which action becomes which; undoes itself.
-    """
+    """A network with its turn, for observations and actions in the board's own frame."""
 
     cells: Tensor
     actions: Tensor
 
-    def __init__(
-        self, network: nn.Module, upright: int, cells: list[int], actions: list[int]
-    ) -> None:
+    def __init__(self, network: nn.Module, turn: Turn) -> None:
         super().__init__()
         self.network = network
-        self.upright = upright
-        self.register_buffer("cells", torch.tensor(cells))
-        self.register_buffer("actions", torch.tensor(actions))
+        self.upright = turn.upright
+        self.register_buffer("cells", torch.tensor(turn.cells))
+        self.register_buffer("actions", torch.tensor(turn.actions))
 
     def forward(self, observation: Tensor) -> Output:
         planes = observation.flatten(2) if observation.dim() == 4 else observation[:, None]

@@ -20,6 +20,7 @@ from .backends import (
 )
 from .evaluation import Evaluation, Evaluator
 from .network import PolicyValueNetwork
+from .turn import Turn
 
 _TRIED = 8  # observations to check the outputs after an update
 _WRONG = 0.2  # larger errors of a value are faults, not rounding
@@ -60,8 +61,10 @@ class InferenceEngine:
             skips, with a warning, backends that fail on this machine or whose outputs differ from
             PyTorch's.
         device: torch device.
-        examples: float32 [n, *observation_shape], some hundred typical observations. The backend
-            ``onnx-int8`` needs them for calibration; without them ``auto`` skips it.
+        examples: float32 [n, *observation_shape], some hundred typical observations, as the network
+            itself sees them. The backend ``onnx-int8`` needs them for calibration; without them
+            ``auto`` skips it.
+        turn: of the game, if it has one: the engine takes observations in the board's own frame.
 
     Calling it is safe from several threads at once, with full batches; each call uses as many
     cores as torch was set to when the engine was made (ONNX backends), or is in the calling thread.
@@ -79,6 +82,7 @@ class InferenceEngine:
         backend: Backend = "auto",
         device: str | torch.device = "cpu",
         examples: np.ndarray | None = None,
+        turn: Turn | None = None,
     ) -> None:
         if backend not in ("auto", *BACKENDS):
             raise ValueError(f"backend is {backend!r}; accepted: auto, {', '.join(BACKENDS)}")
@@ -89,6 +93,7 @@ class InferenceEngine:
         self._threads = torch.get_num_threads()
         self._observation_shape = observation_shape
         self._examples = examples
+        self._turn = turn
         self._network = copy.deepcopy(network).to(self.device)
         self.backend = backend if backend != "auto" else self._first_that_works()
         self.update(network, examples)
@@ -112,9 +117,9 @@ class InferenceEngine:
         _check_finite(self(tried), self.backend)
 
     def deviation(self, observations: np.ndarray) -> Deviation:
-        """Mean difference from PyTorch's outputs on float32 [n, *shape]."""
+        """Mean difference from PyTorch's outputs on float32 [n, *shape], as the network sees it."""
         eager = prepare(self._network, "eager", observations, self.device, self._threads)
-        exact, mine = eager(observations), self(observations)
+        exact, mine = eager(observations), self._evaluate(observations, self._threads)
         policy, my_policy = (
             torch.from_numpy(each.logits).double().log_softmax(1) for each in (exact, mine)
         )
@@ -164,11 +169,18 @@ class InferenceEngine:
 
     def __call__(self, observations: np.ndarray) -> Evaluation:
         """Evaluate float32[n, *observation_shape]."""
-        return self._evaluate(observations, self._threads)
+        return self._in_board_frame(observations, self._threads)
 
     def in_one_thread(self, observations: np.ndarray) -> Evaluation:
         """The same on one core (ONNX backends), for calls from a thread for each core."""
-        return self._evaluate(observations, 1)
+        return self._in_board_frame(observations, 1)
+
+    def _in_board_frame(self, observations: np.ndarray, threads: int) -> Evaluation:
+        if self._turn is None:
+            return self._evaluate(observations, threads)
+        turned = self._turn.turned(observations)
+        seen = self._turn.apply(observations, turned)
+        return self._turn.undo(self._evaluate(seen, threads), turned)
 
     def _evaluate(self, observations: np.ndarray, threads: int) -> Evaluation:
         count = len(observations)

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ludarium.envs.engine.game import Game
-from ludarium.models import Architecture, CheckpointHeader, NetworkShape
+from ludarium.models import Architecture, CheckpointHeader, NetworkShape, Turn
 from ludarium.models.options import option_features
 from ludarium.models.shape import check_member, policy_planes
 
 if TYPE_CHECKING:
     from ludarium.configs.schema import Network as NetworkConfig
-    from ludarium.models import Checkpoint, PolicyValueNetwork
+    from ludarium.models import Checkpoint, InferenceEngine, PolicyValueNetwork
 
 
 def network_shape(game: Game) -> NetworkShape:
@@ -87,6 +89,30 @@ def fresh_network(
 
 def _features(variants: Sequence[Game], game: Game) -> list[float]:
     return option_features([each.options for each in variants], game.options)
+
+
+def turn_of(game: Game) -> Turn | None:
+    """How the networks of a game see the board turned; None in games without a turn."""
+    turn = game.canonical_turn
+    if turn is None:
+        return None
+    return Turn(list(game.observation_names).index(turn.upright), turn.cells, turn.actions)
+
+
+def inference_engine(
+    game: Game,
+    network: PolicyValueNetwork,
+    batch: int,
+    backend: str = "auto",
+    device: str = "cpu",
+    examples: np.ndarray | None = None,
+) -> InferenceEngine:
+    """The network of a game as an evaluator in the board's own frame; see `InferenceEngine`."""
+    from ludarium.models import InferenceEngine
+
+    return InferenceEngine(
+        network, game.observation_shape, batch, backend, device, examples, turn_of(game)
+    )
 
 
 def member_network(

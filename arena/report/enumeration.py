@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.envs.engine.codec import shown
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
@@ -37,11 +38,7 @@ def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
 
 def observed(game: Game, states: np.ndarray) -> np.ndarray:
     """What the player to move sees, float32[N, planes, cells]; see `Game.planes_shape`."""
-    planes = np.empty((len(states), *game.planes_shape), np.float32)
-    masks = np.empty((len(states), game.num_actions), np.int8)
-    actions = np.empty((len(states), game.num_actions), np.int32)
-    game.kernels.encode(game.tables, states, planes, masks, actions)
-    return planes
+    return shown(game, states, canonical=True)[0]
 
 
 def observation_keys(game: Game, states: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""`Codec`: encodes positions for networks, and decodes the networks' outputs.
+"""`Codec`: encodes positions for a network that learns.
 
 Both players share one network, so it sees every position from the side of its player to move: in
 the canonical frame, if the game has a `CanonicalTurn`, and optionally in one of the game's
@@ -69,12 +69,6 @@ class Encoded:
         """Policies or logits [N, A] from the game's action numbers to the network's."""
         return np.take_along_axis(policies, self.actions, axis=1)
 
-    def decode_policies(self, policies: np.ndarray) -> np.ndarray:
-        """Policies or logits [N, A] from the network's action numbers to the game's."""
-        decoded = np.empty_like(policies)
-        np.put_along_axis(decoded, self.actions, policies, axis=1)
-        return decoded
-
 
 class Codec:
     """Encodes positions of one game for networks.
@@ -99,10 +93,7 @@ class Codec:
             symmetries: int [N], the symmetry that each is shown in; None shows them as they are.
         """
         game, count = self.game, len(states)
-        planes = np.empty((count, *game.planes_shape), np.float32)
-        masks = np.empty((count, game.num_actions), np.int8)
-        actions = np.empty((count, game.num_actions), np.int32)
-        game.kernels.encode(game.tables, states, planes, masks, actions)
+        planes, masks, actions = shown(game, states, canonical=True)
         flat = planes.reshape(count, math.prod(game.planes_shape))
         if symmetries is not None:
             flat = np.take_along_axis(flat, self.symmetries.observation[symmetries], axis=1)
@@ -112,3 +103,30 @@ class Codec:
         return Encoded(
             flat.reshape(count, *game.observation_shape), masks.astype(np.bool_), actions
         )
+
+
+def shown(
+    game: Game, states: np.ndarray, canonical: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Show positions to their movers, in the board's own frame or in the canonical one.
+
+    Args:
+        game: the rules.
+        states: structured array [N] of ``game.state_dtype``, contiguous.
+        canonical: see `CanonicalTurn`.
+
+    Returns:
+        Observations float32 [N, planes, cells], masks int8 [N, A] and the game's numbers of the
+        actions int32 [N, A].
+    """
+    count = len(states)
+    planes = np.empty((count, *game.planes_shape), np.float32)
+    masks = np.empty((count, game.num_actions), np.int8)
+    actions = np.empty((count, game.num_actions), np.int32)
+    game.kernels.encode(game.tables, states, planes, masks, actions, canonical)
+    return planes, masks, actions
+
+
+def observations_of(game: Game, states: np.ndarray) -> np.ndarray:
+    """What the movers of positions [N] see in the board's own frame, float32 [N, *shape]."""
+    return shown(game, states)[0].reshape(len(states), *game.observation_shape)

@@ -220,16 +220,16 @@ def observe(tables, states, player, planes):
 
 
 @kernel
-def encode(tables, states, planes, masks, actions):
-    """Show positions to their movers in the canonical frame.
+def encode(tables, states, planes, masks, actions, canonical):
+    """Show positions to their movers in the board's own frame or in the canonical one.
 
-    ``actions`` int32 [N, A] receives the board's number of each canonical one.
+    ``actions`` int32 [N, A] receives the board's number of each action.
     """
     for i in range(states.shape[0]):
         state = states[i]
-        show(tables[0], state, masks[i], planes[i], True)
+        show(tables[0], state, masks[i], planes[i], canonical)
         for action in range(actions.shape[1]):
-            actions[i, action] = board_action(tables[0], state, action, True)
+            actions[i, action] = board_action(tables[0], state, action, canonical)
 
 
 @kernel

@@ -249,21 +249,12 @@ export class Game {
    * What a player sees.
    * @param {object} [view]
    * @param {0 | 1} [view.player] the mover if left out.
-   * @param {boolean} [view.canonical] in the canonical frame, which networks see, instead of the
-   *   board's own; see `toCanonical` for the actions.
    * @returns {Float32Array} of `observationShape`.
    */
-  observation({ player = this.mover, canonical = false } = {}) {
+  observation({ player = this.mover } = {}) {
     checkWhole("player", player, 0, 1);
-    this.#functions.game_observe(player, canonical ? 1 : 0);
+    this.#functions.game_observe(player);
     return this.#memory.array("game_planes").slice();
-  }
-
-  /** The canonical number of the mover's action in the board's frame, and the other way round. */
-  toCanonical(action) {
-    checkWhole("action", action, 0, this.numActions - 1);
-    const turn = this.manifest.description.canonical_turn;
-    return turn && this.#functions.game_is_turned(this.mover) ? turn.actions[action] : action;
   }
 
   /**
@@ -414,10 +405,9 @@ export class Search {
    *
    * @param {(observation: Float32Array, shape: number[]) =>
    *   {logits: ArrayLike<number>, wdl: ArrayLike<number>} | Promise<object>} evaluate the network:
-   *   from the mover's canonical view to a logit for each action, in the canonical frame, and the
-   *   probabilities of a win, a draw and a loss for the mover; `score`, the expected final lead over
-   *   the largest, may come with them. The observation is a view of the module's memory, to be read
-   *   at once.
+   *   from what the mover sees to a logit for each action, and the probabilities of a win, a draw
+   *   and a loss for the mover; `score`, the expected final lead over the largest, may come with
+   *   them. The observation is a view of the module's memory, to be read at once.
    * @param {object} [settings] instead of the `defaults`, by the names of SearchSettings:
    *   simulations, noise, ...; `algorithm` is "gumbel" or "puct".
    * @param {object} [run]
@@ -596,30 +586,6 @@ export class Memory {
   #at(address, { type }, length) {
     return new ARRAYS[type](this.#buffer, address, length);
   }
-}
-
-/**
- * What `search.run` asks, made of a network that sees and names everything in the board's own
- * frame, as the files of `ludarium export` do; the search works in the canonical frame.
- *
- * @param {object} manifest of the module.
- * @param {function(Float32Array, number[])} ask takes the planes, which are its own, and their
- *   shape; returns {logits, wdl}, or a promise of them.
- */
-export function inBoardFrame(manifest, ask) {
-  const turn = manifest.description.canonical_turn;
-  return async (planes, shape) => {
-    const width = shape.length > 1 ? planes.length / shape[0] : planes.length;
-    const isTurned = turn && planes[shape.length > 1 ? turn.upright * width : turn.upright] < 0.5;
-    const seen = planes.slice();
-    if (!isTurned) return ask(seen, shape);
-    for (let entry = 0; entry < planes.length; entry++) {
-      const cell = entry % width;
-      seen[entry] = planes[entry - cell + turn.cells[cell]];
-    }
-    const answer = await ask(seen, shape);
-    return { ...answer, logits: turn.actions.map((action) => answer.logits[action]) };
-  };
 }
 
 function checkWhole(name, value, least, most) {

@@ -5,7 +5,7 @@
  * below takes); a search tells `{id, found}` and an open `{id, loading}` on the way.
  */
 
-import { Engine, inBoardFrame } from "./engine.js";
+import { Engine } from "./engine.js";
 import { fetchFile } from "./fetching.js";
 import { playLevel } from "./levels.js";
 import { serve } from "./serving.js";
@@ -26,12 +26,12 @@ async function loadRuntime() {
   return ort;
 }
 
-async function loadNetwork(address, manifest) {
+async function loadNetwork(address) {
   runtime ??= loadRuntime();
   runtime.catch(() => (runtime = null));
   const [ort, answer] = await Promise.all([runtime, fetchFile(address, "The network")]);
   session = await ort.InferenceSession.create(new Uint8Array(await answer.arrayBuffer()));
-  return inBoardFrame(manifest, asker(ort));
+  return asker(ort);
 }
 
 /** Give back the memory of a network that is not played with any more. */
@@ -45,7 +45,8 @@ async function forgetNetwork() {
 /** Asks the network; from time to time, after a look at the messages. */
 function asker(ort) {
   let breath = performance.now();
-  return async (planes, shape) => {
+  return async (observation, shape) => {
+    const planes = observation.slice(); // of the module's memory
     if (performance.now() - breath > BREATH) {
       await new Promise((resolve) => setTimeout(resolve));
       breath = performance.now();
@@ -62,7 +63,7 @@ async function open({ id, module, network }) {
   await forgetNetwork();
   if (network !== null) {
     self.postMessage({ id, loading: true });
-    evaluate = await loadNetwork(network, engine.manifest);
+    evaluate = await loadNetwork(network);
   }
   game.search.seed(Math.floor(Math.random() * 2 ** 32));
   return null;
@@ -70,10 +71,9 @@ async function open({ id, module, network }) {
 
 /** What the network thinks of each legal action before any search, by action. */
 async function priors() {
-  const planes = game.observation({ canonical: true });
-  const { logits } = await evaluate(planes, game.observationShape);
+  const { logits } = await evaluate(game.observation(), game.observationShape);
   const legal = game.legalActions;
-  const known = legal.map((action) => logits[game.toCanonical(action)]);
+  const known = legal.map((action) => logits[action]);
   const most = Math.max(...known);
   const weights = known.map((logit) => Math.exp(logit - most));
   const total = weights.reduce((sum, weight) => sum + weight, 0);

@@ -12,7 +12,7 @@ import numpy as np
 from ludarium.envs.engine import foresight, views
 from ludarium.envs.engine import kernels as engine
 from ludarium.envs.engine.compile import kernel, part
-from ludarium.envs.engine.kernels import observe_as, random_action, random_playout, show
+from ludarium.envs.engine.kernels import random_action, random_playout, show
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.search import simulate
 from ludarium.training.search.cache import CLOCK, EMPTIED
@@ -26,7 +26,6 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 start_one = engine.start_one
 play_one = engine.play
 score_of = engine.score
-turned = engine.is_turned
 count_sequences = engine.perft
 play_random_games = engine.random_games
 show_scene = views.show
@@ -118,20 +117,14 @@ def game_play(game, action):
 
 @kernel
 def game_show(game):
-    """Write mask and planes of the position for its mover, in the board's own frame."""
+    """Write mask and planes of the position for its mover."""
     show(game.tables[0], game.states[0], game.mask, game.planes, False)
 
 
 @kernel
-def game_observe(game, player, canonical):
-    """Write what ``player`` sees into the planes, in the canonical frame or the board's own."""
-    observe_as(game.tables[0], game.states[0], player, game.planes, canonical != 0)
-
-
-@kernel
-def game_is_turned(game, player):
-    """Whether the canonical view of ``player`` is the board turned."""
-    return turned(game.tables, game.states, player)
+def game_observe(game, player):
+    """Write what ``player`` sees into the planes."""
+    rules.observe(game.tables[0], game.states[0], player, game.planes)
 
 
 @kernel
@@ -256,7 +249,7 @@ def search_seed(game, search, seed):
 def search_begin(game, search):
     """Begin a search from the game's position, with the settings in memory.
 
-    The planes of the search then hold the position as the network sees it; answer them and call
+    The planes of the search then hold what its mover sees; answer them and call
     `search_advance`. ``roots.noise`` is used as it is where ``settings.noise`` is 0.
 
     Returns:

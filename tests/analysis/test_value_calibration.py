@@ -10,8 +10,8 @@ import pytest
 from ludarium.analysis.accuracy import MeanLoss
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.envs import make_game
-from ludarium.models import InferenceEngine
 from ludarium.training.agents import make_agent
+from ludarium.training.networks import inference_engine
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import GUMBEL, PUCT
 
@@ -40,7 +40,7 @@ def network(name: str):
     states, exact = positions(name)
     game = make_game(name)
     agent = make_agent(name, game)
-    engine = InferenceEngine(agent.network, game.observation_shape, 64)
+    engine = inference_engine(game, agent.network, 64)
     return engine, np.abs(agent.evaluate(states).values - exact)
 
 

@@ -58,7 +58,7 @@ def test_shipped_agents_answer_the_same_in_onnx(name, folder):
         with torch.inference_mode():
             output = checkpoint.network(torch.from_numpy(encoded.observations))
         for found, expected in (
-            (answers["policy_logits"], encoded.decode_policies(output.policy.numpy())),
+            (encoded.encode_policies(answers["policy_logits"]), output.policy.numpy()),
             (answers["value"], expected_value(output.outcome).numpy()),
         ):
             np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)

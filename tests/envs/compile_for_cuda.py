@@ -54,7 +54,7 @@ def wrappers(game: Game) -> dict[str, tuple]:
         i = cuda.grid(1)
         if i < states.shape[0]:
             j = i + 1
-            encode(tables, states[i:j], planes[i:j], masks[i:j], numbers[i:j])
+            encode(tables, states[i:j], planes[i:j], masks[i:j], numbers[i:j], False)
 
     return {
         "batch_start": (batch_start, many.batch),

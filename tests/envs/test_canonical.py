@@ -72,7 +72,6 @@ def test_the_codec_shows_movers_the_canonical_frame(game: Game) -> None:
     encoded = Codec(game).encode(np.concatenate([position.states for position in positions]))
     policies = np.random.default_rng(0).random((len(positions), game.num_actions))
     seen = encoded.encode_policies(policies)
-    np.testing.assert_array_equal(encoded.decode_policies(seen), policies)
     for k, position in enumerate(positions):
         np.testing.assert_array_equal(encoded.observations[k], position.observation(canonical=True))
         actions = [position.turned_action(action) for action in range(game.num_actions)]

@@ -45,7 +45,6 @@ function digestOfGames(first, end) {
       digest.update(game.mask);
       for (const player of [0, 1]) {
         digest.update(game.observation({ player }));
-        digest.update(game.observation({ player, canonical: true }));
       }
       digest.update(Int32Array.of(game.score, ...game.rewards));
       const { shown, task, roles, points } = game.view();
@@ -60,7 +59,7 @@ function digestOfGames(first, end) {
       if (game.isOver) break;
       const legal = game.legalActions;
       const action = legal[draws.below(legal.length)];
-      digest.update(Int32Array.of(action, game.toCanonical(action), game.word(action)));
+      digest.update(Int32Array.of(action, game.word(action)));
       digest.update(Int32Array.from([0, 1], (way) => game.nextPose(plies % 8, way)));
       game.play(action);
       plies += 1;

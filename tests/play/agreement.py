@@ -3,10 +3,9 @@
     python -m tests.play.agreement corso onyx --games 10000 --positions 100
 
 plays random games of each game on both sides and compares, ply by ply, positions, masks, what both
-players see in both frames, scores, rewards, and the actions' canonical numbers; at every eighth ply
-threats and who will have the cells; and searches with a
-hash of the observation in the network's place, and what levels of strength play with it. Equal
-means bit for bit.
+players see, scores and rewards; at every eighth ply threats and who will have the cells; and
+searches with a hash of the observation in the network's place, and what levels of strength play
+with it. Equal means bit for bit.
 """
 
 from __future__ import annotations
@@ -80,7 +79,6 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
             viewers = (0, 1)
             for player in viewers:
                 digest.update(position.observation(player).tobytes())
-                digest.update(position.observation(player, canonical=True).tobytes())
             digest.update(np.array([position.score, *position.rewards], np.int32).tobytes())
             digest.update(game.shown(position.state, action, before).tobytes())
             digest.update(game.facts(position.state).tobytes())
@@ -95,7 +93,7 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
             legal = position.legal_actions
             action = int(legal[draws.below(len(legal))])
             word = game.word(position.state, action)
-            told = [action, position.turned_action(action), word]
+            told = [action, word]
             digest.update(np.array(told, np.int32).tobytes())
             poses = [game.next_pose(position.state, plies % 8, way) for way in (TURN, FLIP)]
             digest.update(np.array(poses, np.int32).tobytes())

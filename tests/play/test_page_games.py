@@ -15,10 +15,11 @@ from ludarium.envs import GAMES, Game
 from ludarium.envs.board.scene import describe_scene
 from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.registry import make_game
-from ludarium.models import InferenceEngine, load_checkpoint
+from ludarium.models import load_checkpoint
 from ludarium.play.wasm import module_name
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.networks import inference_engine
 from ludarium.training.search import Search, SearchResult, SearchSettings
 from ludarium.training.search.settings import PUCT
 
@@ -267,7 +268,7 @@ def _analysed(game: Game, actions: Sequence[int]) -> tuple[np.ndarray, SearchRes
     path = fitting_agent(game)
     assert path is not None
     network = load_checkpoint(path).network
-    engine = InferenceEngine(network, game.observation_shape, batch=1, backend="eager")
+    engine = inference_engine(game, network, batch=1, backend="eager")
     settings = SearchSettings(simulations=SIMULATIONS, algorithm=PUCT)
     result = Search(game, settings, batch=1).run(position.states, engine)
     agent = NetworkAgent(game, network, simulations=0, backend="eager")

@@ -83,7 +83,7 @@ def test_the_manifest_beside_a_module_is_the_one_in_it(tictactoe: Path) -> None:
     assert json.loads(tictactoe.with_suffix(".json").read_text()) == manifest
     ply = manifest["arrays"]["game_states"]["fields"]["ply"]
     assert ply == {"offset": 0, "shape": [], "type": "int32", "bytes": 4}
-    assert manifest["exports"]["game_observe"] == ["player", "canonical"]
+    assert manifest["exports"]["game_observe"] == ["player"]
 
 
 @pytest.mark.slow

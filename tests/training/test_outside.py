@@ -277,12 +277,33 @@ def test_games_of_a_match_are_records_that_replay() -> None:
     assert len(set(result.seeds)) == 3
 
 
-def test_policies_of_this_package_see_the_canonical_frame(game: Game) -> None:
-    network: PolicyValueNetwork = build_network(network_shape(game), 4, 1)
-    as_module = as_agent(network, game, simulations=0)
-    assert isinstance(as_module, NetworkAgent)
-    direct = NetworkAgent(game, network, 0, backend="eager")
-    states = game.start().states
-    np.testing.assert_allclose(
-        as_module.evaluate(states).logits, direct.evaluate(states).logits, atol=1e-5
-    )
+@pytest.mark.parametrize("name", ["onyx", "osiron", "corso"])
+def test_networks_see_the_turned_board_and_answer_in_the_boards_frame(name: str) -> None:
+    game = make_game(name)
+    torch.manual_seed(1)
+    network: PolicyValueNetwork = build_network(network_shape(game), 4, 1).eval()
+
+    class Module(nn.Module):
+        def forward(self, observations: torch.Tensor) -> Any:
+            return network(observations)
+
+    agents = [
+        NetworkAgent(game, network, 0, backend="eager"),
+        as_agent(network, game, simulations=0),
+        as_agent(Module(), game, simulations=0, canonical=True),
+    ]
+    position, turned = game.start(1), 0
+    random = np.random.default_rng(1)
+    for _ in range(8):
+        seen = torch.from_numpy(position.observation(canonical=True))[None]
+        with torch.inference_mode():
+            policy, outcome, _ = network(seen)
+        numbers = [position.turned_action(action) for action in range(game.num_actions)]
+        for agent in agents:
+            assert isinstance(agent, NetworkAgent)
+            found = agent.evaluate(position.states)
+            np.testing.assert_allclose(found.logits[0], policy[0, numbers], atol=1e-5)
+            np.testing.assert_allclose(found.wdl, outcome.softmax(1), atol=1e-5)
+        turned += position.is_turned()
+        position.play(int(random.choice(position.legal_actions)))
+    assert turned == (4 if game.canonical_turn is not None else 0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Position, make_game
-from ludarium.envs.engine.codec import Codec
+from ludarium.envs.engine.codec import observations_of
 from ludarium.models import Evaluation
 from ludarium.training.search import Search, SearchSettings, puct
 from ludarium.training.search.settings import GUMBEL, PUCT
@@ -234,7 +234,7 @@ def knowing_network(game, positions: list[Position]):
 
     for position in positions:
         solve(position)
-    shown = Codec(game).encode(np.concatenate(states)).observations
+    shown = observations_of(game, np.concatenate(states))
     known = {each.tobytes(): value for each, value in zip(shown, values, strict=True)}
 
     def evaluate(observations: np.ndarray):
@@ -253,7 +253,7 @@ def test_actions_that_are_rejected_do_not_lower_the_value(algorithm):
     settings = SearchSettings(simulations=16, algorithm=algorithm, noise=noise, prove=False)
     search = Search(game, settings, batch=24, seed=0)
     found = search.run(states_of(positions), evaluate)
-    exact = evaluate(Codec(game).encode(states_of(positions)).observations).values
+    exact = evaluate(observations_of(game, states_of(positions))).values
     assert {-1, 1} <= set(exact)
     roots = search.tree.nodes[:, 0]
     mean_of_visits = np.abs(roots["sign"] * roots["value"] - exact).mean()

@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 
-from ludarium.envs.engine.codec import Codec
+from ludarium.envs.engine.codec import observations_of
 from ludarium.envs.engine.game import Game
 from ludarium.models import Evaluation, Evaluator, InferenceEngine
 from ludarium.models.backends import BATCH_INVARIANT
@@ -29,8 +29,7 @@ class NetworkAgent(Agent):
 
     Args:
         game: the rules.
-        network: with its weights; or a function that evaluates what `Search` shows it, in the
-            canonical frame.
+        network: with its weights; or a function that evaluates observations.
         simulations: per move; 0 plays the most probable action of the policy, without search.
         name: how tables name it.
         seed: of the choice of a move. Without ``temperature`` the agent always plays the same.
@@ -71,7 +70,6 @@ class NetworkAgent(Agent):
         self.temperature = temperature
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
         self._batch = int(np.clip(room, 1, _BATCH))
-        self._codec = Codec(game)
         if score:
             check_score(game, score)
         self._evaluator = evaluator_of(game, network, self._batch, backend)
@@ -137,15 +135,13 @@ class NetworkAgent(Agent):
             states: structured array [N] of ``game.state_dtype``.
 
         Returns:
-            For the players to move; logits in the game's numbers.
+            For the players to move.
 
         Raises:
             ValueError: the evaluator's answer is not as it must be, see `Evaluation`.
         """
-        encoded = self._codec.encode(self._check(states))
-        answer = self._evaluator(encoded.observations)
-        found = checked(answer, len(states), self.game.num_actions, self._evaluator)
-        return found._replace(logits=encoded.decode_policies(found.logits))
+        answer = self._evaluator(observations_of(self.game, self._check(states)))
+        return checked(answer, len(states), self.game.num_actions, self._evaluator)
 
     def _legal_logits(self, states: np.ndarray) -> np.ndarray:
         """The policy's logits float32 [N, A], -inf where an action is not legal."""

@@ -24,7 +24,9 @@ from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import as_game
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked
+from ludarium.models.turn import in_board_frame
 
+from ..networks import turn_of
 from .agent import Agent, AgentFactory, Seed
 from .checkpoints import DEFAULT_SIMULATIONS, read_network_settings
 from .settings import read_flag
@@ -108,7 +110,7 @@ class ExportedAgent(AgentFactory):
 
         return network_agent(
             game,
-            in_canonical_frame(game, self._evaluator(game)),
+            self._evaluator(game),
             f"onnx:{self.path.name}",
             seed,
             DEFAULT_SIMULATIONS if self.simulations is None else self.simulations,
@@ -229,29 +231,6 @@ def read_object(argument: str | None, settings: Mapping[str, str]) -> AgentFacto
     return _OutsideAgent(player, f"python:{argument}", given)
 
 
-def in_canonical_frame(game: Game, evaluate: Evaluator) -> Evaluator:
-    """Let a function that sees the board's own frame evaluate what a search shows it."""
-    turn = game.canonical_turn
-    if turn is None:
-        return evaluate
-    upright = list(game.observation_names).index(turn.upright)
-
-    def evaluate_turned(observations: np.ndarray) -> Evaluation:
-        planes = observations.reshape(len(observations), *game.planes_shape)
-        is_flat = len(game.observation_shape) == 1
-        entries = planes[:, 0, upright] if is_flat else planes[:, upright, 0]
-        turned = np.flatnonzero(entries < 0.5)
-        seen = planes.copy()
-        seen[turned] = planes[turned][:, :, turn.cells]
-        answer = evaluate(seen.reshape(observations.shape))
-        answer = checked(answer, len(seen), game.num_actions, evaluate)
-        logits = answer.logits.copy()
-        logits[turned] = logits[turned][:, turn.actions]
-        return answer._replace(logits=logits)
-
-    return evaluate_turned
-
-
 def _label(player: Any) -> str:
     return str(getattr(player, "__name__", None) or type(player).__name__)
 
@@ -304,8 +283,8 @@ def _module_agent(
     if not isinstance(module, PolicyValueNetwork):
         is_search = bool(simulations) or time is not None
         evaluate = module_evaluator(module, game, name, needs_values=is_search)
-        if not canonical:
-            evaluate = in_canonical_frame(game, evaluate)
+        if canonical:
+            evaluate = in_board_frame(evaluate, turn_of(game))
     if time is not None:
         return ThinkingAgent(game, evaluate, time, name, seed, temperature)
     return NetworkAgent(game, evaluate, simulations or 0, name, seed, temperature=temperature)

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ludarium.envs.engine.codec import Codec
+from ludarium.envs.engine.codec import observations_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.models import Evaluation, Evaluator, InferenceEngine
 from ludarium.models.inference import torch_threads
 from ludarium.models.network import PolicyValueNetwork
+from ludarium.training.networks import inference_engine
 from ludarium.training.search import TreeSearch
 from ludarium.training.search.tree_search import BATCH, SETTINGS, Batch, new_batches
 
@@ -120,8 +121,7 @@ class ThinkingAgent(Agent):
 
     def preferences(self, states: np.ndarray) -> np.ndarray:
         """The network's policy; see `Agent.preferences`."""
-        encoded = Codec(self.game).encode(self._check(states))
-        return encoded.decode_policies(self._evaluator(encoded.observations).logits)
+        return self._evaluator(observations_of(self.game, self._check(states))).logits
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Share out the memory."""
@@ -197,7 +197,7 @@ def evaluator_of(
 ) -> Evaluator:
     """The network in a backend, for batches of at most ``batch``; a function is one already."""
     if isinstance(network, PolicyValueNetwork):
-        return InferenceEngine(network, game.observation_shape, batch, backend)
+        return inference_engine(game, network, batch, backend)
     return network
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
-from ludarium.models import InferenceEngine, PolicyValueNetwork
+from ludarium.models import PolicyValueNetwork
 from ludarium.models.inference import torch_threads
+from ludarium.training.networks import inference_engine
 from ludarium.training.search import SearchSettings
 from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 
@@ -37,7 +38,7 @@ class Weights:
     Attributes:
         version: iterations that it has learnt.
         network: with its weights; it may change later.
-        examples: float32 [n, *observation_shape], typical observations, see `InferenceEngine`.
+        examples: float32 [n, *observation_shape], typical observations as the network sees them.
         of_games: where one network plays several games, the weights of each; the fields above are
             those of the first.
     """
@@ -129,9 +130,9 @@ class LocalActors(Actors):
             game, config.self_play, largest_search(config), workers, seed, dtype
         )
         with torch_threads(self.self_play.torch_threads_each):
-            self.engine = InferenceEngine(
+            self.engine = inference_engine(
+                game,
                 weights.network,
-                game.observation_shape,
                 self.self_play.batch,
                 config.backend,
                 device,

@@ -86,7 +86,7 @@ def gather(tables, search, cache, settings, considered_visits, planes, leaves, b
         slot = lookup(cache, waiting)
         if slot != NO_SLOT:
             logits, wdl, score = stored(cache, slot)
-            value = write_evaluation(table, search, settings, leaf, logits, wdl, score)
+            value = write_evaluation(search, settings, leaf, logits, wdl, score)
             expand_leaf(search, leaf, value)
             continue
         add_pending(nodes, leaf, 1)
@@ -96,19 +96,17 @@ def gather(tables, search, cache, settings, considered_visits, planes, leaves, b
 
 
 @kernel
-def receive(tables, search, cache, settings, leaves, blocked, evaluation):
+def receive(search, cache, settings, leaves, blocked, evaluation):
     """Expand the leaves that `gather` found, and take their marks and the blocked ones' away.
 
     ``evaluation``, an `Evaluation` of n, answers what `gather` showed.
     """
-    table, nodes = tables[0], search.nodes
+    nodes = search.nodes
     logits, wdl, score = evaluation
     for index in range(len(leaves)):
         store(cache, index, evaluation, index)
         leaf = leaves[index]
-        value = write_evaluation(
-            table, search, settings, leaf, logits[index], wdl[index], score[index]
-        )
+        value = write_evaluation(search, settings, leaf, logits[index], wdl[index], score[index])
         expand_leaf(search, leaf, value)
         add_pending(nodes, leaf, -1)
     for index in range(len(blocked)):

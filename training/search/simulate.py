@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ludarium.envs.engine.compile import kernel, part
-from ludarium.envs.engine.kernels import observe_as
 from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 
 from . import gumbel, puct
@@ -35,7 +34,7 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 @part
 def show(table, state, cache, planes, b):
     """Write the observation of search ``b``: the position as its player to move sees it."""
-    observe_as(table, state, int(state.mover), planes[b], True)
+    rules.observe(table, state, int(state.mover), planes[b])
     set_request(cache, b)
 
 
@@ -143,24 +142,11 @@ def draw_noise(root, node, edges, settings, rng):
 
 
 @part
-def write_logits(table, search, number, logits):
-    """Write the network's ``logits`` [A] to a node's edges.
-
-    The network numbers actions in the canonical frame; the tree, as the game does.
-    """
-    _, nodes, edges, states = search
-    node, state = nodes[number], states[number]
-    turned = rules.is_turned(table, state, int(state.mover))
-    for edge in range(node.first, node.end):
-        action = int(edges[edge].action)
-        edges[edge].logit = logits[table.turned_actions[action] if turned else action]
-
-
-@part
-def write_evaluation(table, search, settings, number, logits, wdl, score):
+def write_evaluation(search, settings, number, logits, wdl, score):
     """Write a row of an `Evaluation` to a node; return its value in player 0's view."""
-    node = search.nodes[number]
-    write_logits(table, search, number, logits)
+    node, edges = search.nodes[number], search.edges
+    for edge in range(node.first, node.end):
+        edges[edge].logit = logits[edges[edge].action]
     node.draw = wdl[1]
     return value_of(wdl, score, settings) * node.sign
 
@@ -170,7 +156,7 @@ def expand(table, search, settings, rng, logits, wdl, score):
     """Expand the waiting node with a row of an `Evaluation`."""
     root = search.roots[0]
     number = root.waiting
-    value = write_evaluation(table, search, settings, number, logits, wdl, score)
+    value = write_evaluation(search, settings, number, logits, wdl, score)
     if number == 0:
         evaluate_root(search, settings, rng, value)
         if settings.prove:

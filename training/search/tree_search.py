@@ -361,7 +361,6 @@ class TreeSearch:
         """Add the network's answers to the tree."""
         self.evaluations += batch.waiting
         self._kernels.receive(
-            self.game.tables,
             self._search(),
             batch.cache,
             self._settings,
