@@ -1,6 +1,6 @@
 """What positions are worth: by an agent's search, or exactly, in solved games.
 
-    analyse_position(position, "corso", seconds=1)   # what an agent thinks, see `thinking`
+    analyse_position(position, "corso", Budget(seconds=1))  # what an agent thinks, see `thinking`
     analyse_game(game, seed, actions, agent)         # of every move of a game, see `games`
 
     solution = solution_of(make_game("osiron"))      # loaded, or solved now: seconds
@@ -10,6 +10,8 @@
 `solutions` says which games are solved; each has a package of its own here. Every solution has
 `best_actions`; one with all values in a table is a `TableSolution` and has the values too.
 """
+
+from ludarium.training.search import Budget
 
 from .answer import Answer, Value
 from .games import GameAnalysis, analyse_game
@@ -23,6 +25,7 @@ __all__ = [
     "ILLEGAL",
     "SOLVED",
     "Answer",
+    "Budget",
     "GameAnalysis",
     "PerfectAgent",
     "PositionAnalysis",

@@ -27,6 +27,7 @@ from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import SEED_LIMIT
 from ludarium.training.agents import Agent
+from ludarium.training.search import Budget
 
 from .thinking import Estimate, PositionAnalysis, Thinker, make_thinker
 
@@ -383,9 +384,7 @@ class Engine:
             self._answer({**task.head, "isDuringSearch": True, **as_answer(analysis)})
 
         analysis = self._thinker.think(
-            simulations,
-            query.seconds,
-            lambda: task.is_terminated or self._is_aborted,
+            Budget(simulations, query.seconds, lambda: task.is_terminated or self._is_aborted),
             None if query.every is None else report,
             query.every or 1.0,
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.training.agents import Agent
+from ludarium.training.search import Budget
 
 from .thinking import PositionAnalysis, make_thinker
 
@@ -105,8 +106,7 @@ def analyse_game(
     seed: int,
     actions: Sequence[int],
     agent: Agent,
-    simulations: int | None = None,
-    seconds: float | None = None,
+    budget: Budget | None = None,
     task: Task = UNWATCHED,
 ) -> GameAnalysis:
     """Analyse every position of a game, from the start on.
@@ -119,7 +119,7 @@ def analyse_game(
         seed: of the start.
         actions: the moves, all legal.
         agent: whose thoughts they are, see `make_thinker`.
-        simulations, seconds: of each position, see `Thinker.think`.
+        budget: of each position, see `Thinker.think`.
         task: advanced by each move; stopped, the analysis ends with what is known by then.
 
     Raises:
@@ -127,6 +127,7 @@ def analyse_game(
     """
     if not actions:
         raise ValueError("the game has no moves to analyse")
+    budget = replace(budget or Budget(), stop=lambda: task.stopped)
     position = game.start(seed)
     thinker = make_thinker(agent, position)
     found: list[PositionAnalysis] = []
@@ -136,7 +137,7 @@ def analyse_game(
     for action in actions:
         if found and task.stopped:
             break
-        analysis = thinker.think(simulations, seconds, lambda: task.stopped)
+        analysis = thinker.think(budget)
         found.append(analysis)
         values.append(_for_player_0(analysis))
         texts.append(position.action_to_text(action))
@@ -148,7 +149,7 @@ def analyse_game(
     if position.is_over:
         values.append(float(position.rewards[0]))
     else:
-        values.append(_for_player_0(thinker.think(simulations, seconds, lambda: task.stopped)))
+        values.append(_for_player_0(thinker.think(budget)))
     moves = []
     for index, (analysis, text) in enumerate(zip(found, texts, strict=True)):
         sign = 1 - 2 * analysis.mover

@@ -1,10 +1,10 @@
 """What an agent thinks of a position: every legal move with its value, as far as the agent knows.
 
-    analysis = analyse_position(position, "corso", simulations=10_000)
+    analysis = analyse_position(position, "corso", Budget(simulations=10_000))
     analysis.best.text, analysis.value       # values are the mover's, in [-1, 1]
 
     thinker = make_thinker(make_agent("corso", game), position)
-    thinker.think(seconds=1)                 # a `PositionAnalysis`; think on for a better one
+    thinker.think(Budget(seconds=1))         # a `PositionAnalysis`; think on for a better one
     thinker.play(action)                     # keeps what is known of the new position
 
 Agents know different things. A network's search and UCT know visits, values and probabilities of
@@ -18,30 +18,22 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.threads import available_cores
-from ludarium.training.agents import Agent, AlphaBetaAgent, TimedUCTAgent, UCTAgent, make_agent
+from ludarium.training.agents import Agent, AlphaBetaAgent, make_agent
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.agents.uct_search import UCTSearch
+from ludarium.training.search import Budget, TreeSearch
 
 from .answer import Value
 from .solution import Solution, TableSolution
 
-if TYPE_CHECKING:
-    from ludarium.training.agents.network import NetworkAgent
-    from ludarium.training.agents.thinking import ThinkingAgent
-    from ludarium.training.search import TreeSearch
-
 _SIMULATIONS = 1000  # by a network whose agent does not say how many
-
-#: Asked now and then; true ends the thinking.
-Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -194,20 +186,16 @@ class Thinker(ABC):
     @abstractmethod
     def think(
         self,
-        simulations: int | None = None,
-        seconds: float | None = None,
-        stop: Stop | None = None,
+        budget: Budget | None = None,
         report: Callable[[PositionAnalysis], None] | None = None,
         every: float = 0.5,
     ) -> PositionAnalysis:
-        """Think on until one of the conditions holds, or there is nothing more to find.
+        """Think on until the budget is spent, or there is nothing more to find.
 
         An agent that does not search step by step (`alphabeta`, `perfect`) answers at once.
 
         Args:
-            simulations: in all, or playouts; those of earlier calls are included.
-            seconds: from now. Without this and ``simulations`` the agent's own effort is taken.
-            stop: see `Stop`.
+            budget: without simulations and seconds those that the agent spends on a move.
             report: is given what was found so far about every ``every`` seconds.
             every: see ``report``.
         """
@@ -276,25 +264,25 @@ class _Clock:
 class _SearchThinker(Thinker):
     """With a search that goes on for as long as one likes."""
 
-    _search: TreeSearch | UCTSearch
-
-    def __init__(self, agent: Agent, position: Position) -> None:
+    def __init__(self, agent: Agent, search: TreeSearch | UCTSearch, position: Position) -> None:
         super().__init__(agent, position)
-        if any(hasattr(agent, name) for name in ("simulations", "playouts", "seconds")):
+        self._search = search
+        own = getattr(agent, "budget", None)
+        if own is not None:
             self._name = _without_effort(agent.name)
+        self._budget = own or Budget(simulations=_SIMULATIONS)
 
     def think(
         self,
-        simulations: int | None = None,
-        seconds: float | None = None,
-        stop: Stop | None = None,
+        budget: Budget | None = None,
         report: Callable[[PositionAnalysis], None] | None = None,
         every: float = 0.5,
     ) -> PositionAnalysis:
         """Search on; see `Thinker.think`."""
-        if simulations is None and seconds is None:
-            simulations, seconds = self._effort()
-        clock = _Clock(self, lambda: self._done)
+        budget = budget or self._budget
+        if budget.simulations is None and budget.seconds is None:
+            budget = replace(self._budget, stop=budget.stop)
+        clock = _Clock(self, lambda: self._search.simulations)
 
         def tell() -> None:
             clock()
@@ -302,106 +290,34 @@ class _SearchThinker(Thinker):
             report(self.analysis())
 
         try:
-            self._search.think(simulations, seconds, stop, tell if report else None, every)
+            self._search.think(budget, tell if report else None, every)
         finally:
             clock()
         return self.analysis()
-
-    @property
-    @abstractmethod
-    def _done(self) -> int:
-        """Simulations so far."""
-
-    @abstractmethod
-    def _effort(self) -> tuple[int | None, float | None]:
-        """The simulations or seconds that the agent spends on a move."""
-
-
-class _NetworkThinker(_SearchThinker):
-    """With a network, by `TreeSearch`."""
-
-    agent: NetworkAgent | ThinkingAgent
-
-    def __init__(self, agent: NetworkAgent | ThinkingAgent, position: Position) -> None:
-        super().__init__(agent, position)
-        from ludarium.training.search import TreeSearch
-
-        self._search: TreeSearch = TreeSearch(agent.game, self.position.states, agent.evaluator())
-
-    def _effort(self) -> tuple[int | None, float | None]:
-        simulations = getattr(self.agent, "simulations", None)
-        seconds = getattr(self.agent, "seconds", None)
-        is_known = simulations is not None or seconds is not None
-        return (simulations, seconds) if is_known else (_SIMULATIONS, None)
-
-    @property
-    def _done(self) -> int:
-        return self._search.simulations
 
     def _follow(self, action: int, after: Position) -> None:
         self._search.play(action)
 
     def analysis(self) -> PositionAnalysis:
-        """All that the tree tells; see `Thinker.analysis`."""
-        found = self._search.result()
+        """All that the search tells; see `Thinker.analysis`."""
+        found = self._search.finding()
+        priors = self._search.priors()
         moves = [
             self._move(
-                int(found.actions[index]),
+                action,
                 Estimate.of(
-                    float(found.values[index]), float(found.draws[index]), bool(found.exact[index])
+                    float(found.action_values[0, action]),
+                    float(found.action_draws[0, action]),
+                    bool(found.proven_actions[0, action]),
                 ),
-                int(found.visits[index]),
-                float(found.priors[index]),
-                found.variations[index],
+                int(found.visits[0, action]),
+                None if priors is None else float(priors[action]),
+                self._search.line(action),
             )
-            for index in range(len(found.actions))
+            for action in self._search.ranked()
         ]
-        estimate = Estimate.of(found.value, found.draw, found.is_exact)
+        estimate = Estimate.of(float(found.values[0]), float(found.draws[0]), bool(found.proven[0]))
         return self._report(estimate, moves, found.simulations)
-
-
-class _PlayoutThinker(_SearchThinker):
-    """With random playouts, by `UCTSearch`."""
-
-    agent: UCTAgent | TimedUCTAgent
-
-    def __init__(self, agent: UCTAgent | TimedUCTAgent, position: Position) -> None:
-        super().__init__(agent, position)
-        streams = agent._random_streams(available_cores())
-        self._search: UCTSearch = UCTSearch(agent.game, streams, agent.exploration)
-        self._search.restart(self.position.states)
-
-    def _effort(self) -> tuple[int | None, float | None]:
-        return getattr(self.agent, "playouts", None), getattr(self.agent, "seconds", None)
-
-    @property
-    def _done(self) -> int:
-        return self._search.playouts
-
-    def _follow(self, action: int, after: Position) -> None:
-        self._search.restart(after.states)
-
-    def analysis(self) -> PositionAnalysis:
-        """Visits and mean results of the playouts; see `Thinker.analysis`."""
-        visits, totals, draws = self._search.action_statistics()
-        sign = 1 - 2 * self.position.mover
-        legal = self.position.legal_actions
-        order = legal[np.lexsort((-sign * totals[legal], -visits[legal]))]
-        moves = [
-            self._move(
-                int(action),
-                _mean(sign * int(totals[action]), int(draws[action]), int(visits[action])),
-                int(visits[action]),
-                variation=self._search.variation(int(action)),
-            )
-            for action in order
-        ]
-        estimate = _mean(sign * int(totals.sum()), int(draws.sum()), int(visits.sum()))
-        return self._report(estimate, moves, int(visits.sum()))
-
-
-def _mean(total: int, draws: int, visits: int) -> Estimate:
-    return Estimate.of(total / visits, draws / visits) if visits else Estimate()
 
 
 class _InstantThinker(Thinker):
@@ -420,9 +336,7 @@ class _InstantThinker(Thinker):
 
     def think(
         self,
-        simulations: int | None = None,
-        seconds: float | None = None,
-        stop: Stop | None = None,
+        budget: Budget | None = None,
         report: Callable[[PositionAnalysis], None] | None = None,
         every: float = 0.5,
     ) -> PositionAnalysis:
@@ -452,15 +366,15 @@ class _MinimaxThinker(_InstantThinker):
     agent: AlphaBetaAgent
 
     def _answer(self) -> tuple[Estimate, list[MoveAnalysis]]:
-        result = self.agent.search(self.position.states)
-        value = int(result.values[0]) * (1 - 2 * self.position.mover)
+        _, scores, best = self.agent.minimax(self.position.states)
+        value = int(scores[0]) * (1 - 2 * self.position.mover)
         plies = WIN - abs(value)
         if plies <= self.position.game.max_plies:
             estimate = Estimate.exactly(Value(1 if value > 0 else -1, plies=plies))
         else:
             words = "1 ply" if self.agent.depth == 1 else f"{self.agent.depth} plies"
             estimate = Estimate(note=f"score {value:+d} within {words}")
-        return estimate, self._best_moves(result.best[0] == 1, estimate)
+        return estimate, self._best_moves(best[0] == 1, estimate)
 
 
 class _SolvedThinker(_InstantThinker):
@@ -486,21 +400,20 @@ class _SolvedThinker(_InstantThinker):
 def make_thinker(agent: Agent, position: Position) -> Thinker:
     """A `Thinker` about a position, with what the agent knows.
 
-    Any agent takes part that has a method ``evaluator`` as `NetworkAgent` has.
+    Any agent takes part that has a method ``deep_search`` as `NetworkAgent` has.
 
     Raises:
         ValueError: the game is over; the agent plays another game, or does not tell what it
             thinks.
     """
-    if isinstance(agent, UCTAgent | TimedUCTAgent):
-        return _PlayoutThinker(agent, position)
     if isinstance(agent, AlphaBetaAgent):
         return _MinimaxThinker(agent, position)
     solution = getattr(agent, "solution", None)
     if isinstance(solution, Solution):
         return _SolvedThinker(agent, solution, position)
-    if callable(getattr(agent, "evaluator", None)):
-        return _NetworkThinker(cast("NetworkAgent", agent), position)
+    if callable(deep_search := getattr(agent, "deep_search", None)):
+        _check(agent, position)
+        return _SearchThinker(agent, deep_search(position), position)
     raise ValueError(
         f"agent {agent.name} cannot say what it thinks of a position; take a trained one, uct, "
         "alphabeta or perfect"
@@ -510,9 +423,7 @@ def make_thinker(agent: Agent, position: Position) -> Thinker:
 def analyse_position(
     position: Position,
     agent: Agent | str | None = None,
-    simulations: int | None = None,
-    seconds: float | None = None,
-    stop: Stop | None = None,
+    budget: Budget | None = None,
     report: Callable[[PositionAnalysis], None] | None = None,
     every: float = 0.5,
 ) -> PositionAnalysis:
@@ -521,7 +432,7 @@ def analyse_position(
     Args:
         position: not finished.
         agent: or its name; default: see `default_agent`.
-        simulations, seconds, stop, report, every: see `Thinker.think`.
+        budget, report, every: see `Thinker.think`.
 
     Raises:
         ValueError, FileNotFoundError: see `make_agent` and `make_thinker`.
@@ -530,8 +441,7 @@ def analyse_position(
         agent = default_agent(position.game)
     elif isinstance(agent, str):
         agent = make_agent(agent, position.game)
-    thinker = make_thinker(agent, position)
-    return thinker.think(simulations, seconds, stop, report, every)
+    return make_thinker(agent, position).think(budget, report, every)
 
 
 def default_agent(game: Game) -> Agent:

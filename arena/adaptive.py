@@ -13,9 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.models import Evaluator
+from ludarium.envs.engine.position import Position
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, GameInPlay, Seed
+from ludarium.training.search import TreeSearch
 
 from .knobs import knobs_at
 from .ladder import RANDOM_STRENGTH, Ladder
@@ -113,9 +114,9 @@ class AdaptiveAgent(Agent):
         self._player.restart(int(self._random.integers(1 << 63)))
         self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.elo, self._start)
 
-    def evaluator(self) -> Evaluator:
+    def deep_search(self, position: Position) -> TreeSearch:
         """As that of `LevelAgent`."""
-        return self._player.evaluator()
+        return self._player.deep_search(position)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Settle the strength of these games."""

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.models import Checkpoint, Evaluator
+from ludarium.models import Checkpoint
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, Seed
 from ludarium.training.agents.network import cache_size
 from ludarium.training.agents.thinking import evaluator_of, shared_by_threads
 from ludarium.training.networks import fitted
-from ludarium.training.search import Search, SearchResult, SearchSettings
+from ludarium.training.search import Finding, Search, SearchSettings, TreeSearch
 
 from .knobs import Knobs
 
@@ -65,6 +66,7 @@ class LevelAgent(Agent):
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
         self._evaluator = evaluator_of(game, network, batch, backend)
+        self._shared_evaluator = shared_by_threads(self._evaluator)
         cache = cache_size(self._evaluator)
         self._search = Search(game, SearchSettings(simulations=most), batch, seed=0, cache=cache)
         self.adjust(knobs)
@@ -86,9 +88,9 @@ class LevelAgent(Agent):
         self.knobs = knobs
         self._set_search(sees_wins=True)
 
-    def evaluator(self) -> Evaluator:
-        """What a `TreeSearch` with the network asks; analyses have its full strength."""
-        return shared_by_threads(self._evaluator)
+    def deep_search(self, position: Position) -> TreeSearch:
+        """See `NetworkAgent.deep_search`: analyses have the network's full strength."""
+        return TreeSearch(self.game, position.states, self._shared_evaluator)
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """A move for each position, mistakes included; see `Agent.actions`."""
@@ -110,7 +112,7 @@ class LevelAgent(Agent):
             SearchSettings(simulations=simulations, prove=sees_wins, temperature_plies=0)
         )
 
-    def _look(self, states: np.ndarray, lots: np.ndarray, sees_wins: bool) -> SearchResult:
+    def _look(self, states: np.ndarray, lots: np.ndarray, sees_wins: bool) -> Finding:
         """Search positions, with noise from uniform ``lots`` [N, A] on what is looked at."""
         self._set_search(sees_wins)
         noise = None
@@ -120,11 +122,11 @@ class LevelAgent(Agent):
         return self._search.run(states, self._evaluator, noise)
 
 
-def choose(result: SearchResult, knobs: Knobs, lots: np.ndarray) -> np.ndarray:
+def choose(found: Finding, knobs: Knobs, lots: np.ndarray) -> np.ndarray:
     """Draw an action for each of N searched positions.
 
     Args:
-        result: of the searches.
+        found: by the searches.
         knobs: the temperature and the bound are used.
         lots: float64[N], uniform in [0, 1).
 
@@ -132,20 +134,20 @@ def choose(result: SearchResult, knobs: Knobs, lots: np.ndarray) -> np.ndarray:
         int64[N], actions that the searches visited.
     """
     if not knobs.temperature:
-        return result.actions
-    chances = choice_probabilities(result, knobs)
+        return found.actions
+    chances = choice_probabilities(found, knobs)
     cumulative = chances.cumsum(axis=1)
     return (cumulative > lots[:, None] * cumulative[:, -1:]).argmax(axis=1).astype(np.int64)
 
 
-def choice_probabilities(result: SearchResult, knobs: Knobs) -> np.ndarray:
+def choice_probabilities(found: Finding, knobs: Knobs) -> np.ndarray:
     """Probability of each action, float64[N, A]: exp(-loss / temperature) within the bound.
 
     The loss is against the action that the search would play, in its values of the two.
     """
-    rows, best = np.arange(len(result.actions)), result.actions
-    values = result.action_values.astype(np.float64)
-    favour = np.log(np.maximum(result.policies, _LEAST_POLICY)).astype(np.float64)
+    rows, best = np.arange(len(found.actions)), found.actions
+    values = found.action_values.astype(np.float64)
+    favour = np.log(np.maximum(found.policies, _LEAST_POLICY)).astype(np.float64)
     with np.errstate(invalid="ignore"):
         losses = np.maximum(values[rows, best][:, None] - values, 0)
         is_considered = losses <= knobs.bound  # not where the search did not look: NaN

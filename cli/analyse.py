@@ -20,6 +20,7 @@ from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.runs.files import write_file
+from ludarium.training.search import Budget
 from ludarium.training.table import text_table
 
 from .common import AGENTS_HELP, add_json, add_options, game_and_agent, read_options, read_record
@@ -116,7 +117,7 @@ def run(given: argparse.Namespace) -> Result:
     if not given.json:
         print(position.board_text(), flush=True)
     with stop_on_ctrl_c() as stop, _shown(who, given.json) as show:
-        analysis = thinker.think(*_effort(given, _SIMULATIONS), stop, show, _REFRESH)
+        analysis = thinker.think(_effort(given, _SIMULATIONS, stop), show, _REFRESH)
     data = {
         "game": game.name,
         "options": dict(game.options),
@@ -151,11 +152,13 @@ def choose_game_and_agent(
     return game_and_agent(name, options, None)
 
 
-def _effort(given: argparse.Namespace, default: int) -> tuple[int | None, float | None]:
-    """Simulations and seconds; both None for what the agent's name says."""
+def _effort(
+    given: argparse.Namespace, default: int, stop: Callable[[], bool] | None = None
+) -> Budget:
+    """The budget; without simulations and seconds it is what the agent's name says."""
     if given.simulations is None and given.seconds is None and given.agent is None:
-        return default, None
-    return given.simulations, given.seconds
+        return Budget(default, stop=stop)
+    return Budget(given.simulations, given.seconds, stop)
 
 
 @contextmanager
@@ -192,7 +195,7 @@ def _run_game(given: argparse.Namespace) -> Result:
             seed,
             actions,
             agent,
-            *_effort(given, _SIMULATIONS_OF_A_MOVE),
+            _effort(given, _SIMULATIONS_OF_A_MOVE),
             task,
         )
     if given.picture is not None:

@@ -165,16 +165,17 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
         return layers
     if not hasattr(agent, "search"):
         raise ValueError(f"--agent does not search, so there is no layer {searched[0]}")
-    result = agent.search(position.states)
-    fields = {"policy": "policies", "visits": "visits", "values": "action_values"}
-    for name in searched:
-        numbers = getattr(result, fields[name], None)
-        if name == "policy" and numbers is None:
-            numbers = getattr(result, "visits", None)  # a search without a network
-        if numbers is None:
-            raise ValueError(f"the search of --agent has no {name}")
-        layers[name] = np.clip(numbers[0], -1, 1) if name == "values" else numbers[0]
-    return layers
+    found = agent.search(position.states)
+    if "visits" in searched and not found.visits.any():
+        raise ValueError("the search of --agent has no visits")
+    if "values" in searched and np.isnan(found.action_values).all():
+        raise ValueError("the search of --agent has no values")
+    known = {
+        "policy": found.policies[0],
+        "visits": found.visits[0],
+        "values": np.clip(found.action_values[0], -1, 1),
+    }
+    return layers | {name: known[name] for name in searched}
 
 
 def _content(

@@ -227,7 +227,8 @@ def test_forward_search_finds_the_same_wins_and_losses(solution: OsironSolution)
     states = np.concatenate(
         [some_of_each_value(solution, 200), random_states(solution.game, 1500, seed=2)]
     )
-    found = AlphaBetaAgent(solution.game, depth, seed=1).search(states).values.astype(np.int64)
+    _, found, _ = AlphaBetaAgent(solution.game, depth, seed=1).minimax(states)
+    found = found.astype(np.int64)
     found *= 1 - 2 * states["mover"].astype(np.int64)
     is_proven = abs(found) > SEARCH_WIN - 100
     plies = np.where(is_proven, SEARCH_WIN - abs(found), 0)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from ludarium.analysis import TableSolution, Value
+from ludarium.analysis import Budget, TableSolution, Value
 from ludarium.analysis.games import analyse_game
 from ludarium.analysis.thinking import (
     Estimate,
@@ -82,7 +82,7 @@ def test_a_proven_win_is_exact(network_agent):
 
 
 def test_a_lost_position_is_exact_too(network_agent):
-    analysis = analyse_position(after("a1", "b2", "c3", "c1", "a3"), network_agent, 1000)
+    analysis = analyse_position(after("a1", "b2", "c3", "c1", "a3"), network_agent, Budget(1000))
     assert analysis.mover == 1
     assert analysis.estimate == Estimate(-1.0, 0.0, 0.0, 1.0, True)
     assert analysis.simulations < 1000
@@ -90,8 +90,8 @@ def test_a_lost_position_is_exact_too(network_agent):
 
 def test_thinking_goes_on_and_follows_the_game(network_agent):
     thinker = make_thinker(network_agent, after("b2"))
-    first = thinker.think(simulations=40)
-    more = thinker.think(simulations=60)
+    first = thinker.think(Budget(simulations=40))
+    more = thinker.think(Budget(simulations=60))
     assert (first.simulations, more.simulations) == (40, 60)
     assert more.seconds > first.seconds
     thinker.play(more.best.action)
@@ -109,7 +109,7 @@ def test_reports_come_while_it_thinks(network_agent):
     analyse_position(
         after("b2"),
         network_agent,
-        seconds=0.1,
+        Budget(seconds=0.1),
         report=lambda analysis: found.append(analysis.simulations),
         every=0.01,
     )
@@ -186,14 +186,14 @@ def test_a_level_tells_what_its_network_thinks():
     network = build_network(network_shape(GAME), 4, 1)
     level = LevelAgent(GAME, network, Knobs(16, temperature=1.0), "level:1", backend="eager")
     full = NetworkAgent(GAME, network, 30, backend="eager")
-    analysis = analyse_position(after("b2"), level, simulations=30)
+    analysis = analyse_position(after("b2"), level, Budget(simulations=30))
     assert analysis.agent == "level:1"
     priors, expected = (
         {move.text: move.prior for move in each.moves}
-        for each in (analysis, analyse_position(after("b2"), full, simulations=30))
+        for each in (analysis, analyse_position(after("b2"), full, Budget(simulations=30)))
     )
     assert priors == pytest.approx(expected, abs=1e-6)
-    assert make_thinker(level, after("b2"))._effort() == (1000, None)
+    assert make_thinker(level, after("b2"))._budget == Budget(simulations=1000)
 
 
 @pytest.mark.usefixtures("without_agents_of_many")
@@ -223,7 +223,7 @@ def blunder() -> list[int]:
 
 
 def test_the_move_that_lost_most_is_found(network_agent):
-    analysis = analyse_game(GAME, 0, blunder(), network_agent, simulations=4000)
+    analysis = analyse_game(GAME, 0, blunder(), network_agent, Budget(simulations=4000))
     assert analysis.is_complete
     assert [move.text for move in analysis.moves] == list(BLUNDER)
     assert analysis.values[-1] == -1.0
@@ -240,7 +240,7 @@ def test_an_analysis_can_be_stopped(network_agent):
         told.stops = len(told.steps) == 2
 
     told = Told(stop_after_two)
-    analysis = analyse_game(GAME, 0, blunder(), network_agent, simulations=30, task=told)
+    analysis = analyse_game(GAME, 0, blunder(), network_agent, Budget(simulations=30), told)
     assert told.begun == [("moves analysed", 6)]
     assert not analysis.is_complete
     assert len(analysis.moves) == 2
@@ -251,7 +251,7 @@ def test_an_analysis_can_be_stopped(network_agent):
 
 def test_the_picture_of_a_game(network_agent):
     pytest.importorskip("matplotlib")
-    analysis = analyse_game(GAME, 0, blunder(), network_agent, simulations=20)
+    analysis = analyse_game(GAME, 0, blunder(), network_agent, Budget(simulations=20))
     assert picture_of(analysis, ".png").startswith(b"\x89PNG")
     svg = picture_of(analysis, ".svg")
     assert b"<svg" in svg

@@ -38,7 +38,7 @@ from ludarium.training.agents.checkpoints import shipped_agents
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.evaluation import Rating, Tally, elo_difference, expected_score, play_match
 from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
-from ludarium.training.search import SearchResult
+from ludarium.training.search import Finding
 from tests.games import random_positions
 from tests.tasks import Told
 
@@ -131,18 +131,15 @@ def test_knobs_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
         Knobs(**{"simulations": 16, **wrong})
 
 
-def searched(values: list[float]) -> SearchResult:
+def searched(values: list[float]) -> Finding:
     """A search of one position that found these values, NaN where it did not look, best first."""
     count = len(values)
-    return SearchResult(
-        actions=np.zeros(1, np.int64),
-        policies=np.full((1, count), 1 / count, np.float32),
+    return Finding.of(
+        np.zeros(1, np.int64),
+        np.full((1, count), 1 / count, np.float32),
         values=np.array(values[:1], np.float32),
         visits=np.ones((1, count), np.int32),
         action_values=np.array([values], np.float32),
-        proven=np.zeros(1, bool),
-        simulations=count,
-        evaluations=count,
     )
 
 

@@ -20,7 +20,7 @@ from ludarium.play.wasm import module_name
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.networks import inference_engine
-from ludarium.training.search import Search, SearchResult, SearchSettings
+from ludarium.training.search import Finding, Search, SearchSettings
 from ludarium.training.search.settings import PUCT
 
 from .page_driver import DESKTOP, PHONE, PageDriver
@@ -260,7 +260,7 @@ def _files(site: str, game: Game) -> dict[str, str]:
     return {"module": its["module"], "network": its["network"]}
 
 
-def _analysed(game: Game, actions: Sequence[int]) -> tuple[np.ndarray, SearchResult]:
+def _analysed(game: Game, actions: Sequence[int]) -> tuple[np.ndarray, Finding]:
     """What Python finds: the network's logits of the legal actions, -inf for others; a search."""
     position = game.start(0)
     for action in actions:

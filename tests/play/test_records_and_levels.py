@@ -25,7 +25,7 @@ from ludarium.envs.engine.record import (
     check_line,
     split_moves,
 )
-from ludarium.training.search import SearchResult
+from ludarium.training.search import Finding
 from tests.survival.readers import mutate_json
 
 from .node import ask
@@ -204,7 +204,7 @@ def test_plain_lists_are_split_as_in_python(name: str) -> None:
 # Levels.
 
 
-def searched(rng: np.random.Generator) -> SearchResult:
+def searched(rng: np.random.Generator) -> Finding:
     """A search that found something, about which nothing is known."""
     actions = int(rng.integers(2, 60))
     values = rng.uniform(-1, 1, actions).astype(np.float32)
@@ -215,19 +215,16 @@ def searched(rng: np.random.Generator) -> SearchResult:
     is_tried = rng.random(actions) < 0.7
     is_tried[best] = True
     policy[~is_tried] = 0
-    return SearchResult(
-        actions=np.array([best]),
-        policies=policy[None],
+    return Finding.of(
+        np.array([best]),
+        policy[None],
         values=values[best : best + 1],
         visits=is_tried[None].astype(np.int32),
         action_values=np.where(is_tried, values, np.float32(np.nan))[None],
-        proven=np.array([False]),
-        simulations=16,
-        evaluations=16,
     )
 
 
-def as_choice(result: SearchResult, knobs: Knobs, lot: float) -> dict[str, Any]:
+def as_choice(result: Finding, knobs: Knobs, lot: float) -> dict[str, Any]:
     values = result.action_values[0].tolist()
     return {
         "action": int(result.actions[0]),

@@ -87,7 +87,7 @@ def test_a_share_of_the_value_is_the_score(share):
     search.run(GAME.start(0).states, lead)
     assert search.tree.nodes["raw_value"][0, 0] == share * 0.5
     settings = settings._replace(algorithm=PUCT)
-    assert TreeSearch(GAME, GAME.start(0).states, lead, settings).result().value == share * 0.5
+    assert TreeSearch(GAME, GAME.start(0).states, lead, settings).finding().values[0] == share * 0.5
 
 
 def test_a_search_for_points_needs_a_score():

@@ -15,7 +15,7 @@ from ludarium.envs import Position
 from ludarium.models import Evaluation
 from ludarium.training.agents import UCTAgent
 from ludarium.training.agents.uct_search import UCTSearch
-from ludarium.training.search import Search, SearchSettings, TreeSearch
+from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
 from ludarium.training.search.tree_search import Batch, new_batches
 from tests.tictactoe import TicTacToe
@@ -47,10 +47,7 @@ def after(*texts: str) -> Position:
 
 
 def visits_by_action(tree: TreeSearch) -> np.ndarray:
-    result = tree.result()
-    visits = np.zeros(GAME.num_actions, np.int64)
-    visits[result.actions] = result.visits
-    return visits
+    return tree.finding().visits[0].astype(np.int64)
 
 
 def test_with_one_leaf_at_a_time_it_is_the_batched_search():
@@ -58,9 +55,9 @@ def test_with_one_leaf_at_a_time_it_is_the_batched_search():
     settings = SearchSettings(simulations=60, algorithm=PUCT)
     batched = Search(GAME, settings, 1).run(position.states, evaluate)
     tree = search(position, size=1, cache=0.0)
-    tree.think(simulations=60)
+    tree.think(Budget(simulations=60))
     assert (visits_by_action(tree) == batched.visits[0]).all()
-    assert tree.result().value == pytest.approx(batched.values[0], abs=1e-6)
+    assert tree.finding().values[0] == pytest.approx(batched.values[0], abs=1e-6)
 
 
 class OrderlySearch(TreeSearch):
@@ -103,8 +100,8 @@ def test_many_leaves_at_a_time_find_about_the_same(threads):
     batches = new_batches(GAME, threads, 8, 1.0)
     many = OrderlySearch(GAME, position.states, evaluate, settings, batches)
     for tree in (one, many):
-        tree.think(simulations=2000)
-    assert many.result().value == pytest.approx(one.result().value, abs=0.05)
+        tree.think(Budget(simulations=2000))
+    assert many.finding().values[0] == pytest.approx(one.finding().values[0], abs=0.05)
     moved = np.abs(visits_by_action(many) - visits_by_action(one)).sum() / 2
     assert moved < 0.25 * 2000
 
@@ -113,10 +110,10 @@ def test_many_leaves_at_a_time_find_about_the_same(threads):
 def test_no_simulation_is_lost_or_counted_twice(threads):
     """However the threads take turns: each node has the mean of what ended in it and below it."""
     tree = search(after("b2"), threads, settings=SearchSettings(algorithm=PUCT, prove=False))
-    tree.think(simulations=1500)
+    tree.think(Budget(simulations=1500))
     assert tree.simulations == 1500
-    assert tree.result().visits.sum() == 1500
-    nodes = tree._nodes[: tree.result().nodes]
+    assert tree.finding().visits.sum() == 1500
+    nodes = tree._nodes[: tree.size]
     assert not nodes["pending"].any()
     parents, below = nodes["parent"][1:], nodes[1:]
     visits, sums = (nodes["evaluated"].astype(float), nodes["raw_value"].astype(float))
@@ -134,48 +131,51 @@ def test_no_simulation_is_lost_or_counted_twice(threads):
 def test_enough_simulations_prove_the_exact_value():
     for position in random_positions(GAME, 3, 12):
         tree = search(position, threads=2)
-        tree.think(simulations=30_000)
-        result = tree.result()
-        assert result.is_exact
-        assert result.value == exact_value(position)
-        assert result.draw == (result.value == 0)
+        tree.think(Budget(simulations=30_000))
+        found = tree.finding()
+        assert found.proven[0]
+        assert found.values[0] == exact_value(position)
+        assert found.draws[0] == (found.values[0] == 0)
         best = position.copy()
-        best.play(int(result.actions[0]))
-        assert -exact_value(best) == result.value
+        best.play(int(found.actions[0]))
+        assert -exact_value(best) == found.values[0]
 
 
 def test_a_win_at_once_is_found_and_exact_without_a_search():
     tree = search(after("a1", "b2", "a2", "c3"))  # a3 wins
-    result = tree.result()
-    assert GAME.action_names[result.actions[0]] == "a3"
-    assert (result.value, result.exact[0], result.is_exact) == (1.0, True, True)
-    assert np.isnan(result.values[1:]).all()
+    found, (best, *others) = tree.finding(), tree.ranked()
+    assert GAME.action_names[best] == "a3"
+    assert (found.values[0], found.proven_actions[0, best], found.proven[0]) == (1.0, True, True)
+    assert np.isnan(found.action_values[0, others]).all()
 
 
 def test_one_thread_finds_the_same_again():
     first, second = (search(after("b2")) for _ in range(2))
     for tree in (first, second):
-        tree.think(simulations=200)
+        tree.think(Budget(simulations=200))
     assert (visits_by_action(first) == visits_by_action(second)).all()
-    assert first.result().variations == second.result().variations
+    lines = [[tree.line(action) for action in tree.ranked()] for tree in (first, second)]
+    assert lines[0] == lines[1]
 
 
 def test_the_tree_is_kept_when_a_move_is_played():
     tree = search(after("b2"))
-    tree.think(simulations=100)
-    before = tree.result()
+    tree.think(Budget(simulations=100))
+    before = tree.finding()
     action = int(before.actions[0])
-    following = before.variations[0][1]
+    _, following, *_ = tree.line(action)
+    visits = before.visits[0, action]
     tree.play(action)
-    kept = tree.result()
-    assert kept.simulations == before.visits[0] - 1 == kept.visits.sum()
+    kept = tree.finding()
+    assert kept.simulations == visits - 1 == kept.visits.sum()
     root = tree._nodes[0]
-    assert root["sign"] * root["value"] == pytest.approx(-before.values[0], abs=1e-5)
-    assert kept.draw == pytest.approx(before.draws[0], abs=1e-5)
+    expected = -before.action_values[0, action]
+    assert root["sign"] * root["value"] == pytest.approx(expected, abs=1e-5)
+    assert kept.draws[0] == pytest.approx(before.action_draws[0, action], abs=1e-5)
     assert kept.actions[0] == following
-    assert kept.nodes <= before.visits[0]
-    tree.think(simulations=kept.simulations + 50)
-    assert tree.result().visits.sum() == kept.simulations + 50
+    assert tree.size <= visits
+    tree.think(Budget(simulations=kept.simulations + 50))
+    assert tree.finding().visits.sum() == kept.simulations + 50
 
 
 def test_a_move_that_was_never_tried_begins_a_new_tree():
@@ -189,7 +189,7 @@ def test_a_game_can_be_played_to_its_end_in_one_tree():
     position = GAME.start(0)
     tree = search(position, threads=2)
     while True:
-        tree.think(simulations=1_000_000)  # there are not as many positions: it is proven
+        tree.think(Budget(simulations=1_000_000))  # there are not as many positions: it is proven
         assert tree.is_exact
         action = tree.best_action()
         position.play(action)
@@ -204,37 +204,37 @@ def test_a_game_can_be_played_to_its_end_in_one_tree():
 
 def test_draws_of_the_network_are_averaged():
     tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
-    tree.think(simulations=8)  # no end of the game is that near
-    result = tree.result()
-    assert result.draw == pytest.approx(DRAW)
-    assert result.draws[result.visits > 0] == pytest.approx(DRAW)
+    tree.think(Budget(simulations=8))  # no end of the game is that near
+    found = tree.finding()
+    assert found.draws[0] == pytest.approx(DRAW)
+    assert found.action_draws[found.visits > 0] == pytest.approx(DRAW)
 
 
 def test_what_ends_the_thinking():
     tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
     calls = itertools.count()
-    tree.think(stop=lambda: next(calls) == 5)
+    tree.think(Budget(stop=lambda: next(calls) == 5))
     assert 0 < tree.simulations < 500
     began = time.perf_counter()
     reports: list[int] = []
-    tree.think(seconds=0.05, report=lambda: reports.append(tree.result().simulations), every=0.01)
+    tree.think(Budget(seconds=0.05), lambda: reports.append(tree.simulations), every=0.01)
     assert time.perf_counter() - began >= 0.05
     assert reports == sorted(reports)
     assert reports
     with pytest.raises(ValueError, match="seconds of thinking are 0 or more"):
-        tree.think(seconds=-1)
+        tree.think(Budget(seconds=-1))
 
 
 def test_a_full_memory_ends_the_thinking_and_a_move_makes_room():
     settings = SearchSettings(algorithm=PUCT, prove=False)
     tree = search(GAME.start(0), settings=settings, memory=300_000)
-    tree.think(simulations=1_000_000)
+    tree.think(Budget(simulations=1_000_000))
     assert tree.is_full
     assert tree.bytes <= 1_000_000  # what it begins with is more than that memory
     done = tree.simulations
     tree.play(tree.best_action())
     kept = tree.simulations
-    tree.think(simulations=kept + 20)
+    tree.think(Budget(simulations=kept + 20))
     assert done > tree.simulations == kept + 20
 
 
@@ -248,16 +248,16 @@ def test_a_failing_network_leaves_an_empty_tree_that_works():
 
     tree = TreeSearch(GAME, after("b2").states, unreliable, batches=new_batches(GAME, 2, 8))
     with pytest.raises(RuntimeError, match="no memory"):
-        tree.think(simulations=500)
+        tree.think(Budget(simulations=500))
     failing = False
     assert tree.simulations == 0
-    tree.think(simulations=50)
-    assert tree.result().visits.sum() == 50
+    tree.think(Budget(simulations=50))
+    assert tree.finding().visits.sum() == 50
 
 
 def test_answers_are_cached_by_observation():
     tree = search(GAME.start(0), settings=SearchSettings(algorithm=PUCT, prove=False))
-    tree.think(simulations=500)
+    tree.think(Budget(simulations=500))
     assert tree.evaluations < 400 < tree.simulations
 
 
@@ -267,30 +267,30 @@ def test_uct_can_be_resumed_and_is_the_same_search():
     expected = agent.search(position.states).visits[0]
     resumed = UCTSearch(GAME, twin._random_streams(1), agent.exploration)
     resumed.restart(position.states)
-    resumed.think(playouts=100)
-    assert resumed.playouts == 100
-    resumed.think(playouts=300)
+    resumed.think(Budget(simulations=100))
+    assert resumed.simulations == 100
+    resumed.think(Budget(simulations=300))
     visits, totals, draws = resumed.action_statistics()
     assert (visits == expected).all()
     assert (np.abs(totals) + draws <= visits).all()
-    resumed.think(seconds=0.01)
-    assert resumed.playouts > 300
+    resumed.think(Budget(seconds=0.01))
+    assert resumed.simulations > 300
 
 
 def test_uct_adds_up_the_trees_of_its_threads():
     resumed = UCTSearch(GAME, np.arange(1, 7).reshape(3, 2), 0.7)
     resumed.restart(after("a1", "b2", "a2", "c3").states)
-    resumed.think(playouts=1000)
+    resumed.think(Budget(simulations=1000))
     visits, _, _ = resumed.action_statistics()
-    assert visits.sum() == resumed.playouts == 1000
-    assert GAME.action_names[resumed.best_action()] == "a3"
-    assert resumed.variation(resumed.best_action())[0] == resumed.best_action()
+    assert visits.sum() == resumed.simulations == 1000
+    assert GAME.action_names[resumed.ranked()[0]] == "a3"
+    assert resumed.line(resumed.ranked()[0])[0] == resumed.ranked()[0]
 
 
 def test_squares_are_the_means_of_what_was_backed_up():
     tree = search(after("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
-    tree.think(simulations=300)
-    nodes = tree._nodes[: tree.result().nodes]
+    tree.think(Budget(simulations=300))
+    nodes = tree._nodes[: tree.size]
     sums = nodes["raw_value"].astype(float) ** 2
     for number in range(len(nodes) - 1, 0, -1):
         node = nodes[number]
@@ -302,7 +302,7 @@ def test_squares_are_the_means_of_what_was_backed_up():
 
 def test_an_action_that_is_surely_better_is_played_before_it_has_most_visits():
     tree = search(after("b2"), settings=SearchSettings(algorithm=PUCT, prove=False))
-    tree.think(simulations=300)
+    tree.think(Budget(simulations=300))
     root, sign = tree._nodes[0], tree._nodes[0]["sign"]
     edges = tree._edges[root["first"] : root["end"]]
     children = edges["child"]

@@ -13,10 +13,10 @@ from __future__ import annotations
 from ludarium.envs.engine.game_in_play import GameInPlay
 
 from .agent import Agent, AgentFactory, Seed
-from .alphabeta import AlphaBetaAgent, AlphaBetaResult, GreedyAgent
+from .alphabeta import AlphaBetaAgent, GreedyAgent
 from .names import AgentKind, make_agent, read_agent
 from .outside import Player, PolicyAgent, as_agent
-from .uct import TimedUCTAgent, UCTAgent, UCTResult
+from .uct import UCTAgent
 from .uniform import RandomAgent
 
 __all__ = [
@@ -24,16 +24,13 @@ __all__ = [
     "AgentFactory",
     "AgentKind",
     "AlphaBetaAgent",
-    "AlphaBetaResult",
     "GameInPlay",
     "GreedyAgent",
     "Player",
     "PolicyAgent",
     "RandomAgent",
     "Seed",
-    "TimedUCTAgent",
     "UCTAgent",
-    "UCTResult",
     "as_agent",
     "make_agent",
     "read_agent",

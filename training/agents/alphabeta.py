@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import available_cores, split
+from ludarium.training.search.finding import Finding
 
 from .agent import Agent, Seed
 from .kernels import alphabeta as templates
@@ -19,22 +18,6 @@ MOST_DEPTH = 64
 #: A win of player 0 in n plies has the value ``WIN - n``, one of player 1 ``n - WIN``; every score
 #: is far smaller.
 WIN = templates.WIN
-
-
-@dataclass(frozen=True)
-class AlphaBetaResult:
-    """Results of the searches of N positions.
-
-    Attributes:
-        actions: int64[N], a random one of the best actions; -1 where the game is over.
-        values: int32[N], minimax value in player 0's view: a score, or `WIN` less the plies
-            to the end.
-        best: int8[N, A], 1 for every action of that value.
-    """
-
-    actions: np.ndarray
-    values: np.ndarray
-    best: np.ndarray
 
 
 class AlphaBetaAgent(Agent):
@@ -84,19 +67,37 @@ class AlphaBetaAgent(Agent):
         self._keys = np.empty((workers, depth, game.num_actions), np.int64)
         self._history = np.empty((workers, 2, game.num_actions), np.int64)
 
-    def search(self, states: np.ndarray) -> AlphaBetaResult:
-        """Search each position.
+    def search(self, states: np.ndarray) -> Finding:
+        """Search each position; values are known where the end of the game was seen.
 
         Raises:
             ValueError: ``states`` is not a structured array [N] of the game's positions.
         """
+        actions, scores, best = self.minimax(states)
+        decided = np.abs(scores) >= WIN - self.depth
+        values = np.sign(scores) * (1 - 2 * states["mover"])
+        return Finding.of(
+            actions,
+            (best / np.maximum(best.sum(axis=1, keepdims=True), 1)).astype(np.float32),
+            values=np.where(decided, values, np.nan).astype(np.float32),
+            proven=decided,
+        )
+
+    def minimax(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The search's own terms.
+
+        Returns:
+            int64 [N], a random one of the best actions, -1 where the game is over; int32 [N],
+            minimax values in player 0's view, a score, or `WIN` less the plies to the end; int8
+            [N, A], 1 for every action of that value.
+
+        Raises:
+            ValueError: see `search`.
+        """
         states = self._check(states)
         count = len(states)
-        result = AlphaBetaResult(
-            actions=np.empty(count, np.int64),
-            values=np.empty(count, np.int32),
-            best=np.empty((count, self.game.num_actions), np.int8),
-        )
+        actions, values = np.empty(count, np.int64), np.empty(count, np.int32)
+        best = np.empty((count, self.game.num_actions), np.int8)
         streams = self._random_streams(count)
         workers = max(1, min(len(self._lines), count))
 
@@ -111,19 +112,19 @@ class AlphaBetaAgent(Agent):
                 self._lists,
                 self._keys,
                 self._history,
-                result.actions,
-                result.values,
-                result.best,
+                actions,
+                values,
+                best,
                 begin,
                 end,
             )
 
         split(share, workers, workers)
-        return result
+        return actions, values, best
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """A random one of the best actions of each position; see `Agent.actions`."""
-        return self.search(states).actions
+        return self.minimax(states)[0]
 
 
 class GreedyAgent(AlphaBetaAgent):

@@ -54,7 +54,7 @@ from .checkpoints import (
 from .hub import read_hub
 from .outside import ExportedAgent, read_object
 from .settings import read_duration, read_number, read_real, read_settings, split_settings
-from .uct import DEFAULT_PLAYOUTS, EXPLORATION, TimedUCTAgent, UCTAgent
+from .uct import DEFAULT_PLAYOUTS, EXPLORATION, UCTAgent
 from .uniform import RandomAgent
 
 #: The group of the entry points by which installed packages add kinds.
@@ -238,11 +238,10 @@ def _read_uct(argument: str | None, settings: Mapping[str, str]) -> AgentFactory
     if "time" in given and "playouts" in given:
         raise ValueError("give playouts or a time for each move, not both")
     exploration = given.get("exploration", EXPLORATION)
-    if "time" in given:
-        seconds = given["time"]
-        return _AnyGameAgent(lambda game, seed: TimedUCTAgent(game, seconds, seed, exploration))
-    playouts = given.get("playouts", DEFAULT_PLAYOUTS)
-    return _AnyGameAgent(lambda game, seed: UCTAgent(game, playouts, seed, exploration))
+    playouts, seconds = given.get("playouts", DEFAULT_PLAYOUTS), given.get("time")
+    return _AnyGameAgent(
+        lambda game, seed: UCTAgent(game, playouts, seed, exploration, seconds=seconds)
+    )
 
 
 def _read_alphabeta(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:

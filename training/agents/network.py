@@ -8,11 +8,12 @@ import numpy as np
 
 from ludarium.envs.engine.codec import observations_of
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
 from ludarium.models import Evaluation, Evaluator, InferenceEngine
 from ludarium.models.backends import BATCH_INVARIANT
 from ludarium.models.evaluation import checked
 from ludarium.models.network import PolicyValueNetwork
-from ludarium.training.search import Search, SearchResult, SearchSettings
+from ludarium.training.search import Budget, Finding, Search, SearchSettings, TreeSearch
 
 from .agent import Agent, Seed
 from .checkpoints import DEFAULT_SIMULATIONS, check_score, network_name
@@ -41,6 +42,7 @@ class NetworkAgent(Agent):
 
     Attributes:
         network, simulations, temperature, score: as given.
+        budget: of a decision.
 
     Raises:
         ValueError: ``simulations``, ``temperature`` or ``score`` is out of range, or there is no
@@ -67,6 +69,7 @@ class NetworkAgent(Agent):
         self.score = score
         self.network = network
         self.simulations = simulations
+        self.budget = Budget(simulations=simulations)
         self.temperature = temperature
         room = _NODES_AT_ONCE // ((simulations + 1) * game.num_actions)
         self._batch = int(np.clip(room, 1, _BATCH))
@@ -108,7 +111,7 @@ class NetworkAgent(Agent):
         chosen[open_games] = self._draw(logits) if self.temperature else actions
         return chosen
 
-    def search(self, states: np.ndarray) -> SearchResult:
+    def search(self, states: np.ndarray) -> Finding:
         """Search unfinished positions; see `Search.run`.
 
         Raises:
@@ -124,9 +127,9 @@ class NetworkAgent(Agent):
             return self.evaluate(states).logits
         return self.search(states).policies
 
-    def evaluator(self) -> Evaluator:
-        """What a `TreeSearch` with the agent's network asks."""
-        return self._shared_evaluator
+    def deep_search(self, position: Position) -> TreeSearch:
+        """A search of one position by all cores with the agent's network."""
+        return TreeSearch(self.game, position.states, self._shared_evaluator)
 
     def evaluate(self, states: np.ndarray) -> Evaluation:
         """Evaluate unfinished positions with the network alone.

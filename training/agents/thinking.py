@@ -11,13 +11,14 @@ import numpy as np
 
 from ludarium.envs.engine.codec import observations_of
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.models import Evaluation, Evaluator, InferenceEngine
 from ludarium.models.inference import torch_threads
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.networks import inference_engine
-from ludarium.training.search import TreeSearch
+from ludarium.training.search import Budget, TreeSearch
 from ludarium.training.search.tree_search import BATCH, SETTINGS, Batch, new_batches
 
 from .agent import Agent, GameInPlay, Seed
@@ -89,6 +90,7 @@ class ThinkingAgent(Agent):
         label += f"&bound={bound:g}" if bound != BOUND else ""
         super().__init__(game, label, seed)
         self.seconds = seconds
+        self.budget = Budget(seconds=seconds)
         self.temperature = temperature
         self.bound = bound
         self._settings = SETTINGS._replace(score=score, max_score=max(1, game.max_score))
@@ -102,9 +104,9 @@ class ThinkingAgent(Agent):
         self._desks = [new_batches(game, cores) for _ in range(cores)]
         self._compile()
 
-    def evaluator(self) -> Evaluator:
-        """What a `TreeSearch` with the agent's network asks."""
-        return self._evaluator
+    def deep_search(self, position: Position) -> TreeSearch:
+        """See `NetworkAgent.deep_search`."""
+        return TreeSearch(self.game, position.states, self._evaluator)
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """The best action found for each position; see `Agent.actions`."""
@@ -157,7 +159,7 @@ class ThinkingAgent(Agent):
         """Have all compiled before the first move, whose time it would take."""
         start = self.game.start(0)
         search = self._fresh(start.states, self._desks[0], 1)
-        search.think(simulations=1)
+        search.think(Budget(simulations=1))
         search.play(search.best_action())
 
     def _fresh(self, state: np.ndarray, desk: list[Batch], games: int) -> TreeSearch:
@@ -173,7 +175,8 @@ class ThinkingAgent(Agent):
             started = time.perf_counter()
             desk = self._desks[thread]
             search = search_in(number, desk if count == 1 else desk[:1])
-            search.think(seconds=max(0.0, self.seconds - (time.perf_counter() - started)))
+            left = max(0.0, self.seconds - (time.perf_counter() - started))
+            search.think(Budget(seconds=left))
             actions[number] = self._choose(search, lots[number])
 
         if count == 1:

@@ -9,7 +9,9 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.threads import split
+from ludarium.training.search.finding import Budget, Finding
 from ludarium.training.search.watch import Watch
 
 from .kernels import uct as templates
@@ -71,25 +73,24 @@ class UCTSearch:
         self._grow(0, 0)  # compiles, before `think` looks at the clock
 
     @property
-    def playouts(self) -> int:
-        """Done in all trees together."""
+    def simulations(self) -> int:
+        """Playouts in all trees together."""
         return int(self._trees["visits"][:, 0].sum())
 
     def think(
         self,
-        playouts: int | None = None,
-        seconds: float | None = None,
-        stop: Callable[[], bool] | None = None,
+        budget: Budget,
         report: Callable[[], None] | None = None,
         every: float = 0.5,
     ) -> None:
-        """Search on until one of the conditions holds, or there are ``most_playouts``.
+        """Search on until the budget is spent, or there are ``most_playouts``.
 
         Args:
-            playouts: of all trees together, those done before included.
-            seconds, stop, report, every: see `Watch`.
+            budget: its simulations are the playouts of all trees together.
+            report, every: see `Watch`.
         """
-        watch = Watch(seconds, stop, report, every)
+        watch = Watch(budget, report, every)
+        playouts = budget.simulations
         threads = len(self._trees)
         limit = min(self._most, self._most if playouts is None else playouts)
         shares = [
@@ -155,13 +156,41 @@ class UCTSearch:
         visits, totals, draws = counts
         return visits, totals, draws
 
-    def best_action(self) -> int:
-        """The most visited action; of equally visited ones that with the best mean result."""
+    def finding(self) -> Finding:
+        """What was found so far; may be called while another thread is in `think`."""
+        visits, totals, draws = self.action_statistics()
+        sign = 1 - 2 * int(self._root[0]["mover"])
+        count = max(1, int(visits.sum()))
+        with np.errstate(invalid="ignore"):
+            values, action_draws = sign * totals / visits, draws / visits
+        return Finding.of(
+            np.array(self.ranked()[:1]),
+            (visits / count)[None].astype(np.float32),
+            values=np.array([sign * totals.sum() / count], np.float32),
+            draws=np.array([draws.sum() / count], np.float32),
+            visits=visits[None].astype(np.int32),
+            action_values=values[None].astype(np.float32),
+            action_draws=action_draws[None].astype(np.float32),
+            simulations=int(visits.sum()),
+        )
+
+    def ranked(self) -> list[int]:
+        """The legal actions, the best first: the most visited, of those the best mean result."""
         visits, totals, _ = self.action_statistics()
         sign = 1 - 2 * int(self._root[0]["mover"])
-        return int(np.lexsort((-sign * totals, -visits))[0])
+        legal = Position.of_state(self.game, self._root).legal_actions
+        return legal[np.lexsort((-sign * totals[legal], -visits[legal]))].tolist()
 
-    def variation(self, action: int) -> tuple[int, ...]:
+    def priors(self) -> None:
+        """There is no network."""
+
+    def play(self, action: int) -> None:
+        """Begin anew with the position after a legal action."""
+        position = Position.of_state(self.game, self._root)
+        position.play(action)
+        self.restart(position.states)
+
+    def line(self, action: int) -> tuple[int, ...]:
         """An action, and the most visited play after it in the tree that knows it best."""
         best: tuple[int, ...] = (action,)
         most = 0

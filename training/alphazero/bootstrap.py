@@ -83,7 +83,7 @@ def _play_games(
     while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
         now = states[going]
         result = agent.search(now)
-        shares = result.visits / result.visits.sum(axis=1, keepdims=True)
+        shares = result.policies
         chunk = np.zeros(len(going), dtype)
         chunk["state"] = now
         chunk["policy"] = shares

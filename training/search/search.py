@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ludarium.envs.engine.compile import specialise
@@ -13,37 +11,11 @@ from ludarium.models.evaluation import Evaluation, Evaluator, checked
 
 from . import simulate
 from .cache import empty, new_cache
+from .finding import Finding
 from .gumbel import write_considered_visits
 from .results import join_results
 from .settings import SearchSettings
 from .tree import new_tree
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """Results of the searches of n positions.
-
-    Attributes:
-        actions: int64[n], the action to play.
-        policies: float32[n, A], the policy that a network should learn.
-        values: float32[n], value of the position for its player to move, in [-1, 1]; that of the
-            improved policy, see `value`.
-        visits: int32[n, A], visits of each root action.
-        action_values: float32[n, A], value of each root action for the player to move; NaN where
-            the search did not try it.
-        proven: bool[n], whether the value is exact.
-        simulations: int, simulations done in all.
-        evaluations: int, network evaluations in all.
-    """
-
-    actions: np.ndarray
-    policies: np.ndarray
-    values: np.ndarray
-    visits: np.ndarray
-    action_values: np.ndarray
-    proven: np.ndarray
-    simulations: int
-    evaluations: int
 
 
 class Search:
@@ -111,7 +83,7 @@ class Search:
 
     def run(
         self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None = None
-    ) -> SearchResult:
+    ) -> Finding:
         """Search positions, structured array [n], none of them finished.
 
         Args:
@@ -134,9 +106,7 @@ class Search:
         ]
         return portions[0] if len(portions) == 1 else join_results(portions)
 
-    def _run(
-        self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None
-    ) -> SearchResult:
+    def _run(self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None) -> Finding:
         count, tree, tables = len(states), self.tree, self.game.tables
         tree.roots["noise"][:count] = 0 if noise is None else noise
         tree.states[:count, 0] = states
@@ -171,14 +141,14 @@ class Search:
         self.kernels.results(
             tree, self.settings, self._rngs, actions, values, visits, action_values, 0, count
         )
-        root_nodes = tree.nodes[:count, 0]
-        return SearchResult(
-            actions=actions,
-            policies=tree.roots["policy"][:count].copy(),
+        roots = tree.nodes[:count, 0]
+        return Finding.of(
+            actions,
+            tree.roots["policy"][:count].copy(),
             values=values,
+            proven=roots["lower"] == roots["upper"],
             visits=visits,
             action_values=action_values,
-            proven=root_nodes["lower"] == root_nodes["upper"],
             simulations=int(tree.roots["simulation"][:count].sum()),
             evaluations=evaluations,
         )

@@ -22,6 +22,7 @@ from ludarium.models.evaluation import Evaluation, Evaluator, checked
 
 from . import leaves
 from .cache import Cache, new_cache
+from .finding import Budget, Finding
 from .settings import PUCT, SearchSettings
 from .tree import EDGE, NO_NODE, NODE, OneSearch, root_dtype
 from .watch import Watch
@@ -37,45 +38,6 @@ _SEEN = 0.15  # share of the most visits that an action needs for a lower bound 
 _LEAST_VARIANCE = 1e-4  # of the values of an action
 _NO_LIMIT = 2**31 - 1
 _WAIT = 0.01  # seconds until a thread that found no leaf looks again
-
-
-@dataclass(frozen=True)
-class TreeResult:
-    """What a search found, for the k legal actions of the root, the best first.
-
-    The best action is the most visited one, among those not proven to be worse than another.
-
-    Attributes:
-        actions: int64 [k].
-        visits: int64 [k].
-        values: float32 [k], in the view of the root's mover, in [-1, 1]; NaN where never visited.
-        draws: float32 [k], probability of a draw; NaN where never visited.
-        priors: float32 [k], the network's policy.
-        exact: bool [k], whether the value is proven.
-        variations: for each action, it and the best play that was found after it.
-        value: of the root for its mover; that of the improved policy, see `value`.
-        draw: probability of a draw.
-        is_exact: whether the value is proven.
-        simulations: of the tree, those that were kept from earlier positions included.
-        evaluations: by the network, in all.
-        nodes: in the tree.
-        bytes: taken by the tree.
-    """
-
-    actions: np.ndarray
-    visits: np.ndarray
-    values: np.ndarray
-    draws: np.ndarray
-    priors: np.ndarray
-    exact: np.ndarray
-    variations: tuple[tuple[int, ...], ...]
-    value: float
-    draw: float
-    is_exact: bool
-    simulations: int
-    evaluations: int
-    nodes: int
-    bytes: int
 
 
 @dataclass
@@ -167,6 +129,11 @@ class TreeSearch:
         return int(self._roots[0]["simulation"])
 
     @property
+    def size(self) -> int:
+        """Nodes of the tree."""
+        return int(self._roots[0]["size"])
+
+    @property
     def is_exact(self) -> bool:
         """Whether the root's outcome is proven."""
         return bool(self._nodes[0]["lower"] == self._nodes[0]["upper"])
@@ -178,27 +145,25 @@ class TreeSearch:
 
     def think(
         self,
-        simulations: int | None = None,
-        seconds: float | None = None,
-        stop: Callable[[], bool] | None = None,
+        budget: Budget,
         report: Callable[[], None] | None = None,
         every: float = 0.5,
     ) -> None:
-        """Search on until a condition holds, the exact value is known, or memory is full.
+        """Search on until the budget is spent, the exact value is known, or memory is full.
 
         Args:
-            simulations: of the tree in all, those kept from earlier positions included.
-            seconds: from now.
-            stop: asked between batches, in the calling thread.
+            budget: its simulations are of the tree, those kept from earlier positions included; its
+                ``stop`` is asked between batches, in the calling thread.
             report: called about every ``every`` seconds in the calling thread; it may call
-                `result`.
+                `finding`.
             every: see ``report``.
 
         Raises:
             BaseException: what the network, ``stop`` or ``report`` raised, such as
                 `KeyboardInterrupt`. The tree is then empty, but for the root.
         """
-        watch = Watch(seconds, stop, report, every)
+        watch = Watch(budget, report, every)
+        simulations = budget.simulations
         limit = _NO_LIMIT if simulations is None else min(simulations, _NO_LIMIT)
 
         def share(begin: int, end: int) -> None:
@@ -219,9 +184,7 @@ class TreeSearch:
         Raises:
             ValueError: the game is over after it.
         """
-        first, end = self._edge_range(0)
-        edge = first + int(np.flatnonzero(self._edges["action"][first:end] == action)[0])
-        child = int(self._edges[edge]["child"])
+        child = int(self._edges[self._edge_of(action)]["child"])
         if child == NO_NODE:
             position = Position.of_state(self.game, self.state)
             position.play(action)
@@ -235,51 +198,63 @@ class TreeSearch:
         if not self._nodes[0]["evaluated"]:
             self._open(is_new=False)
 
-    def result(self) -> TreeResult:
+    def finding(self) -> Finding:
         """What was found so far; may be called while another thread is in `think`."""
         with self._turn:
-            return self._result()
+            root = self._nodes[0]
+            first, end = self._edge_range(0)
+            edges = self._edges[first:end]
+            children = np.maximum(edges["child"], 0)
+            below = self._nodes[children]
+            visits = np.where(edges["child"] != NO_NODE, below["visits"], 0)
+            seen = visits > 0
+            sums = np.empty((2, self._roots[0]["size"]))
+            self._kernels.count_draws(self._search(), sums)
+            exact = seen & (below["lower"] == below["upper"])
+            draws = np.where(exact, below["lower"] == 0, sums[0, children] / np.maximum(visits, 1))
+            draw = float(root["lower"] == 0) if self.is_exact else sums[0, 0] / root["visits"]
+            found = Finding.of(
+                np.array([self.ranked()[0]], np.int64),
+                np.zeros((1, self.game.num_actions), np.float32),
+                values=np.array([self._kernels.value(self._search(), self._settings)], np.float32),
+                draws=np.array([draw], np.float32),
+                proven=np.array([self.is_exact]),
+                simulations=self.simulations,
+                evaluations=self.evaluations,
+            )
+            actions = edges["action"]
+            playable, counts = self.open_visits()
+            found.policies[0, playable] = counts / counts.sum()
+            found.visits[0, actions] = visits
+            found.action_values[0, actions[seen]] = (root["sign"] * self._clamped(below))[seen]
+            found.action_draws[0, actions[seen]] = draws[seen]
+            found.proven_actions[0, actions] = exact
+            return found
 
-    def _result(self) -> TreeResult:
-        root = self._nodes[0]
-        first, _ = self._edge_range(0)
-        order = first + self._best_first(0)
-        chosen, children = self._edges[order], self._edges["child"][order]
-        seen = children != NO_NODE
-        below = self._nodes[np.where(seen, children, 0)]
-        visits = np.where(seen, below["visits"], 0)
-        seen &= visits > 0
-        sums = np.empty((2, self._roots[0]["size"]))
-        self._kernels.count_draws(self._search(), sums)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            draws = sums[0, np.where(seen, children, 0)] / np.where(seen, visits, 1)
-        values = root["sign"] * self._clamped(below)
-        exact = seen & (below["lower"] == below["upper"])
-        draws = np.where(exact, below["lower"] == 0, draws)
-        is_exact = bool(root["lower"] == root["upper"])
-        draw = float(root["lower"] == 0) if is_exact else sums[0, 0] / max(1, root["visits"])
-        return TreeResult(
-            actions=chosen["action"].astype(np.int64),
-            visits=visits.astype(np.int64),
-            values=np.where(seen, values, np.nan).astype(np.float32),
-            draws=np.where(seen, draws, np.nan).astype(np.float32),
-            priors=chosen["prior"].copy(),
-            exact=exact,
-            variations=tuple(self._variation(int(edge)) for edge in order),
-            value=float(self._kernels.value(self._search(), self._settings)),
-            draw=float(draw),
-            is_exact=is_exact,
-            simulations=int(self._roots[0]["simulation"]),
-            evaluations=self.evaluations,
-            nodes=int(self._roots[0]["size"]),
-            bytes=self.bytes,
-        )
+    def ranked(self) -> list[int]:
+        """The legal actions, the best first: the most visited one that is not proven worse."""
+        with self._turn:
+            first, _ = self._edge_range(0)
+            return self._edges["action"][first + self._best_first(0)].tolist()
+
+    def line(self, action: int) -> tuple[int, ...]:
+        """A legal action, and the best play after it."""
+        with self._turn:
+            return self._variation(self._edge_of(action))
+
+    def priors(self) -> np.ndarray:
+        """The network's policy at the root, float32 [A]."""
+        with self._turn:
+            first, end = self._edge_range(0)
+            priors = np.zeros(self.game.num_actions, np.float32)
+            priors[self._edges["action"][first:end]] = self._edges["prior"][first:end]
+            return priors
 
     def best_action(self, bound: float = 0.0) -> int:
         """The action to play.
 
         Args:
-            bound: 0 takes the first of the actions of `result`, the most visited one. Above, the
+            bound: 0 takes the first of the `ranked` actions, the most visited one. Above, the
                 one whose value less so many standard errors is greatest, of those with a good
                 share of the most visits (lower confidence bound, as in KataGo): a late discovery
                 is played before it has the most visits.
@@ -460,6 +435,11 @@ class TreeSearch:
         children = self._nodes[np.maximum(edges["child"], 0)]
         keeps = (edges["child"] != NO_NODE) & (children["lower"] == children["upper"])
         return is_open & keeps & (children["lower"] == node["lower"])
+
+    def _edge_of(self, action: int) -> int:
+        """The root's edge of a legal action."""
+        first, end = self._edge_range(0)
+        return first + int(np.flatnonzero(self._edges["action"][first:end] == action)[0])
 
     def _edge_range(self, number: int) -> tuple[int, int]:
         node = self._nodes[number]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from .finding import Budget
+
 
 class Watch:
     """Says when to stop thinking.
 
     Args:
-        seconds: from now; ``None``: no limit.
-        stop: asked at each look; true ends the thinking.
+        budget: its simulations are not looked at.
         report: called about every ``every`` seconds, by the thread that looks.
         every: see ``report``.
 
@@ -24,18 +25,18 @@ class Watch:
 
     def __init__(
         self,
-        seconds: float | None = None,
-        stop: Callable[[], bool] | None = None,
+        budget: Budget,
         report: Callable[[], None] | None = None,
         every: float = 0.5,
     ) -> None:
+        seconds = budget.seconds
         for name, value in (("seconds", seconds), ("every", every)):
             if value is not None and not value >= 0:
                 raise ValueError(f"{name} of thinking are 0 or more, not {value!r}")
         now = time.perf_counter()
         self.is_over = False
         self._deadline = float("inf") if seconds is None else now + seconds
-        self._stop = stop
+        self._stop = budget.stop
         self._report = report
         self._every = every
         self._report_at = now + every
