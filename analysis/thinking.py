@@ -449,7 +449,7 @@ def default_agent(game: Game) -> Agent:
     from ludarium.training.agents.checkpoints import ShippedAgent
 
     try:
-        return ShippedAgent(name=game.name, simulations=None).make(game)
+        return ShippedAgent(name=game.name).make(game)
     except (FileNotFoundError, ValueError):  # there is none, or for another board
         return make_agent("uct", game)
 

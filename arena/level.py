@@ -7,19 +7,14 @@ beyond a bound does not happen. `Knobs` say how likely and how large.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.models import Checkpoint
 from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, Seed
-from ludarium.training.agents.network import cache_size
-from ludarium.training.agents.thinking import evaluator_of, shared_by_threads
-from ludarium.training.networks import fitted
+from ludarium.training.networks import cache_size, evaluator_of, shared_by_threads
 from ludarium.training.search import Finding, Search, SearchSettings, TreeSearch
 
 from .knobs import Knobs
@@ -70,18 +65,6 @@ class LevelAgent(Agent):
         cache = cache_size(self._evaluator)
         self._search = Search(game, SearchSettings(simulations=most), batch, seed=0, cache=cache)
         self.adjust(knobs)
-
-    @classmethod
-    def from_checkpoint(
-        cls, checkpoint: Checkpoint, game: Game, knobs: Knobs, name: str, **others: Any
-    ) -> LevelAgent:
-        """Make the agent of a checkpoint; ``others`` are further arguments of the class.
-
-        Raises:
-            ValueError: the checkpoint does not fit the game.
-        """
-        network = fitted(checkpoint, game, name).network
-        return cls(game, network, knobs, name, **others)
 
     def adjust(self, knobs: Knobs) -> None:
         """Change the strength, to at most the simulations that the agent was made for."""

@@ -52,14 +52,14 @@ class LevelFactory(AgentFactory):
         """That of the shipped agent; see `AgentFactory.usual_game`."""
         if not shipped_agents(name):
             return super().usual_game(name, options)
-        return ShippedAgent(simulations=None, name=name).choose_game(options)
+        return ShippedAgent(name=name).choose_game(options)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""
         ladder = self._ladder_of(game)
         number = None if self.level == AUTO else ladder.number(self.level)
         path = (
-            ShippedAgent(simulations=None, name=game.name).checkpoint_path(game.options)
+            ShippedAgent(name=game.name).checkpoint_path(game.options)
             if self.agent is None
             else find_checkpoint(self.agent)
         )

@@ -148,7 +148,7 @@ def run(given: argparse.Namespace) -> Result:
         write_exact_test(given.save, test)
     calibration = None
     if isinstance(agent, NetworkAgent):
-        if agent.simulations:
+        if agent.searches:
             agents.insert(0, agent.without_search())
             agents[0].name = "network alone"
         calibration = calibrate(agent.evaluate(test.states).values, test.values)
@@ -184,8 +184,6 @@ def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray |
 
     if not isinstance(agent, NetworkAgent):
         return agent.actions(states), None
-    if not agent.simulations:
-        return agent.actions(states), agent.evaluate(states).values
     found = agent.search(states)
     return agent.actions(states) if agent.temperature else found.actions, found.values
 

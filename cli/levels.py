@@ -113,9 +113,7 @@ def run(given: argparse.Namespace) -> Result:
     """Measure or show a ladder."""
     name, options = find_game(given.game).name, read_options(given.option)
     factory: TrainedAgent = (
-        ShippedAgent(simulations=None, name=name)
-        if given.agent is None
-        else read_trained_agent(given.agent)
+        ShippedAgent(name=name) if given.agent is None else read_trained_agent(given.agent)
     )
     game = factory.choose_game(options)
     if game.name != name:

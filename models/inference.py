@@ -169,18 +169,16 @@ class InferenceEngine:
 
     def __call__(self, observations: np.ndarray) -> Evaluation:
         """Evaluate float32[n, *observation_shape]."""
-        return self._in_board_frame(observations, self._threads)
+        return self._turned(observations, self._threads)
 
     def in_one_thread(self, observations: np.ndarray) -> Evaluation:
         """The same on one core (ONNX backends), for calls from a thread for each core."""
-        return self._in_board_frame(observations, 1)
+        return self._turned(observations, 1)
 
-    def _in_board_frame(self, observations: np.ndarray, threads: int) -> Evaluation:
+    def _turned(self, observations: np.ndarray, threads: int) -> Evaluation:
         if self._turn is None:
             return self._evaluate(observations, threads)
-        turned = self._turn.turned(observations)
-        seen = self._turn.apply(observations, turned)
-        return self._turn.undo(self._evaluate(seen, threads), turned)
+        return self._turn.ask(lambda seen: self._evaluate(seen, threads), observations)
 
     def _evaluate(self, observations: np.ndarray, threads: int) -> Evaluation:
         count = len(observations)

@@ -25,38 +25,18 @@ class Turn:
     """
 
     upright: int
-    cells: Sequence[int]
-    actions: Sequence[int]
+    cells: Sequence[int] | np.ndarray
+    actions: Sequence[int] | np.ndarray
 
-    def turned(self, observations: np.ndarray) -> np.ndarray:
-        """Which of float32 [n, *observation_shape] are seen turned, ascending numbers."""
-        return np.flatnonzero(
-            observations[:, self.upright].reshape(len(observations), -1)[:, 0] < 0.5
-        )
-
-    def apply(self, observations: np.ndarray, turned: np.ndarray) -> np.ndarray:
-        """A copy of the observations in which those of the numbers ``turned`` are."""
-        count = len(observations)
+    def ask(self, evaluate: Evaluator, observations: np.ndarray) -> Evaluation:
+        """Evaluate observations in the board's own frame by a network that sees them turned."""
+        planes = observations.reshape(len(observations), -1, len(self.cells))
         is_board = observations.ndim == 4
-        planes = observations.reshape(count, observations.shape[1] if is_board else 1, -1)
+        entries = planes[:, self.upright, 0] if is_board else planes[:, 0, self.upright]
+        turned = np.flatnonzero(entries < 0.5)
         seen = planes.copy()
         seen[turned] = np.take(planes[turned], self.cells, axis=2)
-        return seen.reshape(observations.shape)
-
-    def undo(self, evaluation: Evaluation, turned: np.ndarray) -> Evaluation:
-        """The evaluation with the board's numbers of actions."""
-        logits = evaluation.logits.copy()
+        answer = evaluate(seen.reshape(observations.shape))
+        logits = answer.logits.copy()
         logits[turned] = np.take(logits[turned], self.actions, axis=1)
-        return evaluation._replace(logits=logits)
-
-
-def in_board_frame(evaluate: Evaluator, turn: Turn | None) -> Evaluator:
-    """An evaluator of the board's frame, made of one that sees the board turned."""
-    if turn is None:
-        return evaluate
-
-    def evaluate_turned(observations: np.ndarray) -> Evaluation:
-        turned = turn.turned(observations)
-        return turn.undo(evaluate(turn.apply(observations, turned)), turned)
-
-    return evaluate_turned
+        return answer._replace(logits=logits)

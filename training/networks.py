@@ -5,20 +5,31 @@ A network may be one for many sets of the game's options, see `ludarium.models.f
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.models import Architecture, CheckpointHeader, NetworkShape, Turn
+from ludarium.models import (
+    Architecture,
+    CheckpointHeader,
+    Evaluation,
+    Evaluator,
+    NetworkShape,
+    Turn,
+)
 from ludarium.models.options import option_features
 from ludarium.models.shape import check_member, policy_planes
 
 if TYPE_CHECKING:
     from ludarium.configs.schema import Network as NetworkConfig
     from ludarium.models import Checkpoint, InferenceEngine, PolicyValueNetwork
+
+_CACHE_MEGABYTES = 16.0
 
 
 def network_shape(game: Game) -> NetworkShape:
@@ -113,6 +124,48 @@ def inference_engine(
     return InferenceEngine(
         network, game.observation_shape, batch, backend, device, examples, turn_of(game)
     )
+
+
+def evaluator_of(
+    game: Game, network: PolicyValueNetwork | Evaluator, batch: int, backend: str = "auto"
+) -> Evaluator:
+    """The network of a game in a backend, for at most ``batch`` at once; a function as it is."""
+    from ludarium.models import PolicyValueNetwork
+
+    if isinstance(network, PolicyValueNetwork):
+        return inference_engine(game, network, batch, backend)
+    return network
+
+
+def shared_by_threads(evaluate: Evaluator) -> Evaluator:
+    """An evaluator that may be called from several threads at a time.
+
+    A function of the user's own may not be thread-safe, so one call waits for the other.
+    """
+    from ludarium.models import InferenceEngine
+
+    if isinstance(evaluate, InferenceEngine):
+        return evaluate.in_one_thread
+    lock = threading.Lock()
+
+    @wraps(evaluate, assigned=["__name__"], updated=[])
+    def evaluate_alone(observations: np.ndarray) -> Evaluation:
+        with lock:
+            return evaluate(observations)
+
+    return evaluate_alone
+
+
+def cache_size(evaluate: Evaluator) -> float:
+    """Megabytes of a search's cache: cached answers must equal fresh ones, or moves would change.
+
+    So there is none unless an answer is the same, bit for bit, in whatever batch it is given.
+    """
+    from ludarium.models import InferenceEngine
+    from ludarium.models.backends import BATCH_INVARIANT
+
+    is_engine = isinstance(evaluate, InferenceEngine)
+    return _CACHE_MEGABYTES if is_engine and evaluate.backend in BATCH_INVARIANT else 0.0
 
 
 def member_network(

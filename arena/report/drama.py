@@ -15,7 +15,6 @@ import numpy as np
 from ludarium.training.evaluation.games import Games
 
 from .estimates import expit, logit, mean, ratio, rounded, share
-from .evaluators import PlayoutValues
 from .study import Study
 
 #: A player leads at a chance of this much, and is sure to win at the other. A value v in [-1, 1]
@@ -89,8 +88,7 @@ def value_games(study: Study) -> dict[str, Trajectories]:
     of the strongest players' games most likely. So a chance is that of strong players who would go
     on from there.
     """
-    searches = isinstance(study.evaluator, PlayoutValues)
-    most = min(_MOST_SEARCHED_GAMES if searches else _MOST_GAMES, study.games)
+    most = min(_MOST_SEARCHED_GAMES if study.evaluator.plays_out else _MOST_GAMES, study.games)
     study.task.begin("values along games", len(study.samples))
     chances = {}
     for name, sample in study.samples.items():

@@ -33,9 +33,11 @@ class Evaluator(ABC):
         game: the rules.
         name: for people.
         is_exact: whether the values are those of perfect play.
+        plays_out: see `AgentValues`.
     """
 
     is_exact = False
+    plays_out = False
 
     def __init__(self, game: Game, name: str) -> None:
         self.game = game
@@ -109,34 +111,21 @@ class TableValues(Evaluator):
         return outcomes[places] * (1.0 - 2.0 * states["mover"])
 
 
-class NetworkValues(Evaluator):
-    """The values that a trained agent's network estimates, without search."""
+class AgentValues(Evaluator):
+    """The values that an agent finds, by a search or by its network.
 
-    def __init__(self, agent: NetworkAgent) -> None:
-        super().__init__(agent.game, f"the network of {agent.name}")
+    Args:
+        agent: has ``search``.
+        name: for people.
+
+    Attributes:
+        plays_out: whether they are mean results of random playouts, which vary and take long.
+    """
+
+    def __init__(self, agent: NetworkAgent | UCTAgent, name: str) -> None:
+        super().__init__(agent.game, name)
+        self.plays_out = isinstance(agent, UCTAgent)
         self._agent = agent
-
-    def _unfinished(self, states: np.ndarray) -> np.ndarray:
-        return self._agent.evaluate(states).values * (1.0 - 2.0 * states["mover"])
-
-
-class SearchedValues(Evaluator):
-    """The values that a trained agent's search finds."""
-
-    def __init__(self, agent: NetworkAgent) -> None:
-        super().__init__(agent.game, f"searches of {agent.name}")
-        self._agent = agent
-
-    def _unfinished(self, states: np.ndarray) -> np.ndarray:
-        return self._agent.search(states).values * (1.0 - 2.0 * states["mover"])
-
-
-class PlayoutValues(Evaluator):
-    """The mean results of playouts in a UCT search."""
-
-    def __init__(self, game: Game, playouts: int, seed: int) -> None:
-        super().__init__(game, f"uct:{playouts}")
-        self._agent = UCTAgent(game, playouts, seed)
 
     def _unfinished(self, states: np.ndarray) -> np.ndarray:
         return self._agent.search(states).values * (1.0 - 2.0 * states["mover"])

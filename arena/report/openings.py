@@ -9,7 +9,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import Agent, UCTAgent, make_agent
 from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.evaluation import play_match
 from ludarium.training.evaluation.kernels import match as match_templates
@@ -18,9 +18,8 @@ from ludarium.training.evaluation.statistics import Z_95
 from .enumeration import enumerate_positions
 from .estimates import Estimate, expit, logit, rounded, share
 from .evaluators import (
+    AgentValues,
     Evaluator,
-    PlayoutValues,
-    SearchedValues,
     exact_evaluator,
     exact_values,
     network_agent,
@@ -187,13 +186,14 @@ def _searcher(study: Study, game: Game) -> Evaluator:
             game, with_settings(study.agent, simulations=settings.opening_simulations)
         )
         assert deeper is not None
-        return SearchedValues(deeper)
-    return PlayoutValues(game, settings.opening_playouts, study.seed(60))
+        return AgentValues(deeper, f"searches of {deeper.name}")
+    playouts = UCTAgent(game, settings.opening_playouts, study.seed(60))
+    return AgentValues(playouts, playouts.name)
 
 
 def _searched(study: Study, searcher: Evaluator, after: np.ndarray) -> np.ndarray:
     """Player 0's chances, float64[first moves, searches]."""
-    repeats = _REPEATS if isinstance(searcher, PlayoutValues) else 1
+    repeats = _REPEATS if searcher.plays_out else 1
     study.task.begin("first moves", repeats)
     columns = []
     for _ in range(repeats):

@@ -10,7 +10,7 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import load_header
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import Agent, UCTAgent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.agents.settings import split_settings
 from ludarium.training.evaluation import Games, play_match
@@ -18,9 +18,8 @@ from ludarium.training.networks import learnt_options
 
 from .enumeration import Enumeration, enumerate_positions
 from .evaluators import (
+    AgentValues,
     Evaluator,
-    NetworkValues,
-    PlayoutValues,
     exact_evaluator,
     network_agent,
 )
@@ -196,9 +195,11 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
     positions = enumerate_positions(game, settings.positions)
     exact = exact_evaluator(game, positions)
     network = None if agent is None else network_agent(game, agent)
-    estimator: Evaluator = PlayoutValues(game, settings.value_playouts, settings.seed)
     if network is not None:
-        estimator = NetworkValues(network)
+        estimator = AgentValues(network.without_search(), f"the network of {network.name}")
+    else:
+        playouts = UCTAgent(game, settings.value_playouts, settings.seed)
+        estimator = AgentValues(playouts, playouts.name)
     study = Study(
         game=game,
         settings=settings,

@@ -26,7 +26,6 @@ from ludarium.models import build_network
 from ludarium.training.agents import RandomAgent, UCTAgent, make_agent
 from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.agents.thinking import ThinkingAgent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.tasks import Told
@@ -262,13 +261,14 @@ def test_the_picture_of_a_game(network_agent):
 
 
 def test_a_tree_is_kept_from_move_to_move_and_forgotten_at_the_end(monkeypatch):
-    agent = ThinkingAgent(GAME, build_network(network_shape(GAME), 4, 1), 0.02, backend="eager")
+    network = build_network(network_shape(GAME), 4, 1)
+    agent = NetworkAgent(GAME, network, seconds=0.02, backend="eager")
     kept: list[int] = []
     think = agent._choose
 
-    def choose(search: Any, lots: Any) -> int:
-        kept.append(int(search.simulations))
-        return think(search, lots)
+    def choose(found: Any) -> Any:
+        kept.extend(found.visits.sum(axis=1))
+        return think(found)
 
     monkeypatch.setattr(agent, "_choose", choose)
     handles: dict[int, GameInPlay] = {}
@@ -283,12 +283,12 @@ def test_a_tree_is_kept_from_move_to_move_and_forgotten_at_the_end(monkeypatch):
     assert len(kept) >= 8
     assert handles
     assert all(each.memory is None for each in handles.values())
-    assert agent._in_play == 0
+    assert agent._trees._in_play == 0
 
 
 def test_memory_is_shared_by_the_games_in_play():
     network = build_network(network_shape(GAME), 4, 1)
-    agent = ThinkingAgent(GAME, network, 0.001, backend="eager", memory=8_000_000)
+    agent = NetworkAgent(GAME, network, seconds=0.001, backend="eager", memory=8_000_000)
     states = np.repeat(GAME.start(0).states, 4)
     games = [GameInPlay(GAME, number, 0, 0, states, []) for number in range(4)]
     agent.begin(games)

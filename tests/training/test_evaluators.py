@@ -11,7 +11,6 @@ import pytest
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.models import Evaluation, Evaluator
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.agents.thinking import ThinkingAgent
 from ludarium.training.alphazero.self_play import Group
 from ludarium.training.search import Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
@@ -47,7 +46,7 @@ def in_agent(evaluate: Evaluator) -> None:
 
 
 def in_thinking_agent(evaluate: Evaluator) -> None:
-    ThinkingAgent(GAME, evaluate, 0.001)
+    NetworkAgent(GAME, evaluate, seconds=0.001)
 
 
 WRONG: dict[str, tuple[Callable[[Evaluation], Any], str]] = {

@@ -234,6 +234,7 @@ def test_a_class_without_a_choice_is_named(game: Game) -> None:
 def test_a_game_is_given_by_name_too() -> None:
     assert make_agent("random", "corso").game == make_game("corso")
     assert as_agent(first_legal, "corso").game == make_game("corso")
+    assert play_match("corso", "random", "random", 2, seed=1).game == make_game("corso")
     with pytest.raises(ValueError, match="no game"):
         make_agent("random", "corsi")
     with pytest.raises(ValueError, match="game is 5; accepted: the name of a game, or a Game"):

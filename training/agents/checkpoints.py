@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_stored_game
@@ -20,11 +20,16 @@ from ludarium.models import CheckpointHeader, load_header
 
 from ..networks import fits, fitted, learnt_options
 from .agent import Agent, AgentFactory, Seed
-from .settings import read_duration, read_number, read_real, read_settings
+from .settings import duration_text, read_duration, read_number, read_real, read_settings
+
+if TYPE_CHECKING:
+    from ludarium.models import Evaluator, PolicyValueNetwork
+
+    from .network import NetworkAgent
 
 DEFAULT_SIMULATIONS = 64
 
-#: Settings in the name of an agent with a network; see `network.network_agent`.
+#: Settings in the name of an agent with a network; see `network.NetworkAgent`.
 _NETWORK_SETTINGS: dict[str, Callable[[str], Any]] = {
     "simulations": read_number,
     "time": read_duration,
@@ -38,23 +43,59 @@ _SUFFIX = ".safetensors"
 _LATEST = f"agent{_SUFFIX}"  # in a run's folder
 
 
-@dataclass(frozen=True)
-class TrainedAgent(AgentFactory):
-    """Makes the agent of a checkpoint.
+@dataclass(frozen=True, kw_only=True)
+class NetworkFactory(AgentFactory):
+    """Makes an agent with a network; see `NetworkAgent`.
 
     Attributes:
         simulations: for each move; ``None`` where the name does not say.
-        temperature: of the choice of a move, see `NetworkAgent`.
+        temperature: of the choice of a move.
         time: seconds for each move, in place of simulations.
-        score: share of the final score in the value, see `NetworkAgent`.
-        bound: of the choice of a move with a time, see `ThinkingAgent`.
+        score: share of the final score in the value.
+        bound: of the choice of a move with a time.
     """
 
-    simulations: int | None
-    temperature: float = field(default=0.0, kw_only=True)
-    time: float | None = field(default=None, kw_only=True)
-    score: float = field(default=0.0, kw_only=True)
-    bound: float | None = field(default=None, kw_only=True)
+    simulations: int | None = None
+    temperature: float = 0.0
+    time: float | None = None
+    score: float = 0.0
+    bound: float | None = None
+
+    def with_simulations(self, simulations: int | None) -> Self:
+        """See `AgentFactory.with_simulations`."""
+        return replace(self, simulations=simulations) if self.simulations is None else self
+
+    def make_of(
+        self, game: Game, network: PolicyValueNetwork | Evaluator, label: str, seed: Seed
+    ) -> NetworkAgent:
+        """The agent, which tables call ``label`` with the settings."""
+        from .network import NetworkAgent
+
+        simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
+        told: dict[str, Any] = {
+            "time": None if self.time is None else duration_text(self.time),
+            "temperature": f"{self.temperature:g}" if self.temperature else None,
+            "score": f"{self.score:g}" if self.score else None,
+            "bound": None if self.bound is None else f"{self.bound:g}",
+        }
+        settings = "&".join(f"{key}={text}" for key, text in told.items() if text is not None)
+        name = f"{label}:{simulations}" if self.time is None else label
+        return NetworkAgent(
+            game,
+            network,
+            simulations,
+            name + ("?" + settings if settings else ""),
+            seed,
+            temperature=self.temperature,
+            score=self.score,
+            seconds=self.time,
+            bound=self.bound,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedAgent(NetworkFactory):
+    """Makes the agent of a checkpoint."""
 
     @property
     @abstractmethod
@@ -79,36 +120,19 @@ class TrainedAgent(AgentFactory):
             raise ValueError(f"{path}: {error}") from None
         return make_stored_game(trained.game, trained.options, **options) if options else game
 
-    def with_simulations(self, simulations: int | None) -> TrainedAgent:
-        """See `AgentFactory.with_simulations`."""
-        return replace(self, simulations=simulations) if self.simulations is None else self
-
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""
         from ludarium.models import load_checkpoint
-
-        from .network import network_agent
 
         checkpoint = load_checkpoint(self.checkpoint_path(game.options))
         checkpoint = fitted(checkpoint, game, self.label)
         if self.score:
             check_score(game, self.score)
             _check_learnt_score(checkpoint, self.label)
-        simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
-        return network_agent(
-            game,
-            checkpoint.network,
-            self.label,
-            seed,
-            simulations,
-            self.temperature,
-            self.time,
-            score=self.score,
-            bound=self.bound,
-        )
+        return self.make_of(game, checkpoint.network, self.label, seed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ShippedAgent(TrainedAgent):
     """Makes the shipped agent of a game.
 
@@ -134,7 +158,7 @@ class ShippedAgent(TrainedAgent):
         return path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CheckpointAgent(TrainedAgent):
     """Makes the agent of a file or of a run.
 
@@ -159,7 +183,7 @@ def read_network_settings(
     simulations: str | None = None,
     others: Mapping[str, Callable[[str], Any]] | None = None,
 ) -> dict[str, Any]:
-    """The settings of an agent with a network; ``simulations`` is ``None`` where not given.
+    """The settings of an agent with a network that are given; see `NetworkFactory`.
 
     Args:
         settings: texts by key.
@@ -173,14 +197,7 @@ def read_network_settings(
     given = read_settings(settings, known, simulations, "simulations")
     if "time" in given and "simulations" in given:
         raise ValueError("give simulations or a time for each move, not both")
-    return {"simulations": None, **given}
-
-
-def network_name(label: str, simulations: int, temperature: float, score: float = 0.0) -> str:
-    """How tables name an agent with a network."""
-    settings = {"temperature": temperature, "score": score}
-    texts = [f"{key}={value:g}" for key, value in settings.items() if value]
-    return f"{label}:{simulations}" + ("?" + "&".join(texts) if texts else "")
+    return given
 
 
 def check_score(game: Game, share: float) -> None:

@@ -274,7 +274,7 @@ def _read_path(name: str, settings: Mapping[str, str]) -> AgentFactory | None:
 def _read_exported(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
     if not argument:
         raise ValueError("onnx needs a file: onnx:FILE")
-    return ExportedAgent(Path(argument), **read_network_settings(settings, None))
+    return ExportedAgent(path=Path(argument), **read_network_settings(settings))
 
 
 def _warn_of_hidden_files(spec: str, word: str) -> None:

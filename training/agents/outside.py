@@ -10,10 +10,10 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,12 +24,14 @@ from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import as_game
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked
-from ludarium.models.turn import in_board_frame
 
 from ..networks import turn_of
 from .agent import Agent, AgentFactory, Seed
-from .checkpoints import DEFAULT_SIMULATIONS, read_network_settings
-from .settings import read_flag
+from .checkpoints import NetworkFactory, read_network_settings
+from .settings import duration_text, read_flag
+
+if TYPE_CHECKING:
+    from ludarium.models import PolicyValueNetwork
 
 #: A function that plays: from a position, where a player is to move, to the number of a legal
 #: action, or to its text.
@@ -76,21 +78,15 @@ class PolicyAgent(Agent):
         return int(number.reshape(()))
 
 
-@dataclass(frozen=True)
-class ExportedAgent(AgentFactory):
+@dataclass(frozen=True, kw_only=True)
+class ExportedAgent(NetworkFactory):
     """Makes the agent of a file that `ludarium.models.export` wrote.
 
     Attributes:
         path: of the file.
-        simulations: for each move; ``None`` where the name does not say.
-        temperature: of the choice of a move, see `NetworkAgent`.
-        time: seconds for each move, in place of simulations.
     """
 
     path: Path
-    simulations: int | None = None
-    temperature: float = 0.0
-    time: float | None = None
 
     def choose_game(self, options: dict[str, Any]) -> Game:
         """The game that it was trained for; see `AgentFactory.choose_game`."""
@@ -100,23 +96,9 @@ class ExportedAgent(AgentFactory):
         metadata = load_exported(self.path).metadata
         return make_stored_game(metadata["game"], metadata["options"], **options)
 
-    def with_simulations(self, simulations: int | None) -> ExportedAgent:
-        """See `AgentFactory.with_simulations`."""
-        return replace(self, simulations=simulations) if self.simulations is None else self
-
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""
-        from .network import network_agent
-
-        return network_agent(
-            game,
-            self._evaluator(game),
-            f"onnx:{self.path.name}",
-            seed,
-            DEFAULT_SIMULATIONS if self.simulations is None else self.simulations,
-            self.temperature,
-            self.time,
-        )
+        return self.make_of(game, self._evaluator(game), f"onnx:{self.path.name}", seed)
 
     def _evaluator(self, game: Game) -> Evaluator:
         from ludarium.envs.engine.description import describe_game
@@ -193,7 +175,18 @@ def as_agent(
     label = name or _label(player)
     module = _as_module(player)
     if module is not None:
-        return _module_agent(module, game, seed, label, simulations, temperature, canonical, time)
+        from .network import NetworkAgent
+
+        is_search = bool(simulations) or time is not None
+        return NetworkAgent(
+            game,
+            _of_module(module, game, label, is_search, canonical),
+            simulations or 0,
+            label if time is None else f"{label}?time={duration_text(time)}",
+            seed,
+            temperature=temperature,
+            seconds=time,
+        )
     if simulations is not None or temperature or canonical or time is not None:
         raise ValueError(f"{label} is no torch module, so it takes no settings")
     if not callable(player):
@@ -264,30 +257,17 @@ def _makes_agents(player: Any) -> bool:
     return names[:2] == ["game", "seed"]
 
 
-def _module_agent(
-    module: Any,
-    game: Game,
-    seed: Seed,
-    name: str,
-    simulations: int | None,
-    temperature: float,
-    canonical: bool,
-    time: float | None,
-) -> Agent:
-    from ludarium.models.network import PolicyValueNetwork
+def _of_module(
+    module: Any, game: Game, name: str, is_search: bool, canonical: bool
+) -> PolicyValueNetwork | Evaluator:
+    """What an agent asks of a torch module, in the board's own frame."""
+    from ludarium.models import PolicyValueNetwork
 
-    from .network import NetworkAgent
-    from .thinking import ThinkingAgent
-
-    evaluate: Any = module
-    if not isinstance(module, PolicyValueNetwork):
-        is_search = bool(simulations) or time is not None
-        evaluate = module_evaluator(module, game, name, needs_values=is_search)
-        if canonical:
-            evaluate = in_board_frame(evaluate, turn_of(game))
-    if time is not None:
-        return ThinkingAgent(game, evaluate, time, name, seed, temperature)
-    return NetworkAgent(game, evaluate, simulations or 0, name, seed, temperature=temperature)
+    if isinstance(module, PolicyValueNetwork):
+        return module
+    evaluate = module_evaluator(module, game, name, needs_values=is_search)
+    turn = turn_of(game) if canonical else None
+    return evaluate if turn is None else lambda observations: turn.ask(evaluate, observations)
 
 
 def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> Evaluator:

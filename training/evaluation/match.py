@@ -11,6 +11,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import UNWATCHED, StoppedError, Task
 from ludarium.envs.engine.rule import ONGOING
+from ludarium.envs.registry import as_game
 
 from ..agents import Agent, GameInPlay, Player, as_agent
 from .games import Games, columns
@@ -19,7 +20,7 @@ from .openings import Openings, draw_openings
 
 
 def play_match(
-    game: Game,
+    game: Game | str,
     first: Player,
     second: Player,
     games: int,
@@ -35,7 +36,7 @@ def play_match(
     `draw_openings`). Both agents are restarted with seeds of their own, drawn from ``seed``.
 
     Args:
-        game: the rules.
+        game: the rules, or a game's name.
         first, second: agents, or what `as_agent` makes into one: a name, a function from a
             position to an action, a torch module.
         games: number of games, even.
@@ -52,6 +53,7 @@ def play_match(
     """
     if games < 2 or games % 2:
         raise ValueError(f"games is a positive even number (two per opening), not {games!r}")
+    game = as_game(game, {})
     agents = as_agent(first, game), as_agent(second, game)
     seeds = np.random.SeedSequence(seed).spawn(3)
     for agent, child in zip(agents, seeds[1:], strict=True):

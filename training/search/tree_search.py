@@ -198,8 +198,12 @@ class TreeSearch:
         if not self._nodes[0]["evaluated"]:
             self._open(is_new=False)
 
-    def finding(self) -> Finding:
-        """What was found so far; may be called while another thread is in `think`."""
+    def finding(self, bound: float = 0.0) -> Finding:
+        """What was found so far; may be called while another thread is in `think`.
+
+        Args:
+            bound: of the choice of the action, see `best_action`.
+        """
         with self._turn:
             root = self._nodes[0]
             first, end = self._edge_range(0)
@@ -214,7 +218,7 @@ class TreeSearch:
             draws = np.where(exact, below["lower"] == 0, sums[0, children] / np.maximum(visits, 1))
             draw = float(root["lower"] == 0) if self.is_exact else sums[0, 0] / root["visits"]
             found = Finding.of(
-                np.array([self.ranked()[0]], np.int64),
+                np.array([self.best_action(bound)], np.int64),
                 np.zeros((1, self.game.num_actions), np.float32),
                 values=np.array([self._kernels.value(self._search(), self._settings)], np.float32),
                 draws=np.array([draw], np.float32),

@@ -1,0 +1,138 @@
+"""`Trees`: tree searches of several positions at a time, and of games from move to move."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.engine.rule import ONGOING
+from ludarium.envs.engine.threads import available_cores, take_turns
+from ludarium.models import Evaluator
+from ludarium.training.search import Budget, Finding, SearchSettings, TreeSearch
+from ludarium.training.search.tree_search import Batch, new_batches
+
+_MEMORY = 2**30  # bytes of the trees of all games in play
+
+
+@dataclass
+class _Thought:
+    """What is kept of a game.
+
+    Attributes:
+        search: with the tree of the last decision.
+        plies: actions of the game that the tree's root has behind it.
+    """
+
+    search: TreeSearch
+    plies: int
+
+
+class Trees:
+    """Searches each position by a `TreeSearch`, for a budget of its own.
+
+    One position gets all cores; of more, as many as there are cores are searched at a time.
+
+    Args:
+        game: the rules.
+        evaluate: the network, which may be called from several threads at a time.
+        settings: of the searches.
+        bound: see `TreeSearch.best_action`.
+        memory: bytes that the trees of all games in play may take together. A tree that has its
+            share of it does not grow any more.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        evaluate: Evaluator,
+        settings: SearchSettings,
+        bound: float = 0.0,
+        memory: int = _MEMORY,
+    ) -> None:
+        self.game = game
+        self._evaluate = evaluate
+        self._settings = settings
+        self._bound = bound
+        self._memory = memory
+        self._in_play = 0
+        cores = available_cores()
+        self._desks = [new_batches(game, cores) for _ in range(cores)]
+        self._compile()
+
+    def find(self, states: np.ndarray, budget: Budget) -> Finding:
+        """Search positions, structured array [N], from scratch."""
+        places = np.flatnonzero(states["outcome"] == ONGOING)
+
+        def search_in(number: int, desk: list[Batch]) -> TreeSearch:
+            place = places[number]
+            return self._fresh(states[place : place + 1], desk, len(places))
+
+        found = self._think(len(places), search_in, budget)
+        return Finding.scattered(len(states), self.game.num_actions, places, found)
+
+    def find_in(self, games: Sequence[GameInPlay], states: np.ndarray, budget: Budget) -> Finding:
+        """Search the positions of games; each game's tree is kept for its next position."""
+
+        def search_in(number: int, desk: list[Batch]) -> TreeSearch:
+            each = games[number]
+            thought: _Thought | None = each.memory
+            if thought is None:
+                in_play = max(self._in_play, len(games))
+                search = self._fresh(states[number : number + 1], desk, in_play)
+                each.memory = _Thought(search, len(each.actions))
+                return search
+            thought.search.batches = desk
+            for action in each.actions[thought.plies :]:
+                thought.search.play(action)
+            thought.plies = len(each.actions)
+            return thought.search
+
+        found = self._think(len(games), search_in, budget)
+        return Finding.scattered(len(games), self.game.num_actions, np.arange(len(games)), found)
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        """Share out the memory among these games too."""
+        self._in_play += len(games)
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        """Forget the trees of these games."""
+        self._in_play -= len(games)
+        for each in games:
+            each.memory = None
+
+    def _compile(self) -> None:
+        """Have all compiled before the first search, whose time it would take."""
+        search = self._fresh(self.game.start(0).states, self._desks[0], 1)
+        search.think(Budget(simulations=1))
+        search.play(search.best_action())
+
+    def _fresh(self, state: np.ndarray, desk: list[Batch], games: int) -> TreeSearch:
+        memory = self._memory // max(1, games)
+        return TreeSearch(self.game, state, self._evaluate, self._settings, desk, memory)
+
+    def _think(
+        self, count: int, search_in: Callable[[int, list[Batch]], TreeSearch], budget: Budget
+    ) -> list[Finding]:
+        """Search so many positions; what it takes to begin counts as time of the search."""
+        found: dict[int, Finding] = {}
+
+        def task(thread: int, number: int) -> None:
+            started = time.perf_counter()
+            desk = self._desks[thread]
+            search = search_in(number, desk if count == 1 else desk[:1])
+            left = budget.seconds
+            if left is not None:
+                left = max(0.0, left - (time.perf_counter() - started))
+            search.think(replace(budget, seconds=left))
+            found[number] = search.finding(self._bound)
+
+        if count == 1:
+            task(0, 0)  # here, so that the search has the other threads
+        elif count:
+            take_turns(task, count, len(self._desks))
+        return [found[number] for number in range(count)]
