@@ -9,18 +9,21 @@ learns.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, GameInPlay, Seed
 from ludarium.training.search import TreeSearch
 
 from .knobs import knobs_at
 from .ladder import RANDOM_STRENGTH, Ladder
 from .level import LevelAgent
+
+if TYPE_CHECKING:
+    from ludarium.models.inference import Network
 
 _GRID = 10.0  # Elo points
 _MARGIN = 600.0  # Elo points beyond the ladder's ends that an opponent may have
@@ -89,7 +92,7 @@ class AdaptiveAgent(Agent):
     def __init__(
         self,
         game: Game,
-        network: PolicyValueNetwork,
+        network: Network,
         ladder: Ladder,
         start: float | None = None,
         name: str = "level:auto",

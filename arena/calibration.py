@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
-from ludarium.models import Checkpoint
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import (
     Match,
@@ -29,11 +29,13 @@ from ludarium.training.evaluation import (
     fit_ratings,
     play_match,
 )
-from ludarium.training.networks import fitted
 
 from .knobs import knobs_at, strongest
 from .ladder import RANDOM_STRENGTH, Ladder, Level, Meeting
 from .level import LevelAgent
+
+if TYPE_CHECKING:
+    from ludarium.models.inference import Network
 
 #: Score of each level against the one below that is aimed at.
 TARGET_SCORE = 0.65
@@ -86,7 +88,7 @@ class _Bench:
 
 def calibrate(
     game: Game,
-    checkpoint: Checkpoint,
+    network: Network,
     digest: str,
     simulations: int = 256,
     games: int = 200,
@@ -98,8 +100,8 @@ def calibrate(
 
     Args:
         game: the rules.
-        checkpoint: of the network that plays.
-        digest: SHA-256 of its file.
+        network: that plays.
+        digest: SHA-256 of its checkpoint.
         simulations: of the strongest level, for each move.
         games: of each match that measures a step, an even number; others have half as many.
         levels: how many, at even steps over the whole range; default: as many as steps of
@@ -108,15 +110,13 @@ def calibrate(
         task: is told of each match.
 
     Raises:
-        ValueError: an argument is out of range, the checkpoint does not fit the game, or the levels
-            come out in the wrong order.
+        ValueError: an argument is out of range, or the levels come out in the wrong order.
     """
     top = strongest(simulations)
     if games < 4 or games % 4:
         raise ValueError(f"games of a match are a multiple of 4, not {games!r}")
     if levels is not None and not 2 <= levels <= 50:
         raise ValueError(f"levels are 2 to 50, not {levels!r}")
-    network = fitted(checkpoint, game, "the agent").network
     started = perf_counter()
     most = knobs_at(top, simulations)
     bench = _Bench(
@@ -155,7 +155,7 @@ def calibrate(
 
 def check_steps(
     game: Game,
-    checkpoint: Checkpoint,
+    network: Network,
     ladder: Ladder,
     games: int = 200,
     seed: int = 2,
@@ -167,7 +167,7 @@ def check_steps(
     nearer to the target than those of new games.
 
     Args:
-        game, checkpoint: that the ladder is of.
+        game, network: that the ladder is of.
         ladder: its levels.
         games: of each match, an even number.
         seed: of all games, another than the ladder's.
@@ -176,7 +176,7 @@ def check_steps(
     upper, lower = (
         LevelAgent(
             game,
-            checkpoint.network,
+            network,
             knobs_at(RANDOM_STRENGTH, ladder.simulations),
             name,
             most_simulations=ladder.simulations,

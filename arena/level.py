@@ -7,17 +7,21 @@ beyond a bound does not happen. `Knobs` say how likely and how large.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import Agent, Seed
 from ludarium.training.networks import cache_size, evaluator_of, shared_by_threads
 from ludarium.training.search import Finding, Search, SearchSettings, TreeSearch
 
 from .knobs import Knobs
+
+if TYPE_CHECKING:
+    from ludarium.models.inference import Network
 
 _BATCH = 128
 _NODES_AT_ONCE = 1 << 22  # tree nodes times actions of all positions searched together
@@ -49,7 +53,7 @@ class LevelAgent(Agent):
     def __init__(
         self,
         game: Game,
-        network: PolicyValueNetwork,
+        network: Network,
         knobs: Knobs,
         name: str = "level",
         seed: Seed = None,

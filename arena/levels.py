@@ -18,7 +18,7 @@ from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
 from ludarium.training.agents.checkpoints import ShippedAgent, find_checkpoint, shipped_agents
 from ludarium.training.agents.settings import read_real, read_settings
-from ludarium.training.networks import fitted
+from ludarium.training.networks import stored_network
 
 from .ladder import WORDS, Ladder, digest_of, find_ladder, load_ladder
 
@@ -69,13 +69,11 @@ class LevelFactory(AgentFactory):
                 f"level:{self.level}?ladder=FILE&agent=CHECKPOINT, or measure this one's with "
                 "`ludarium levels`"
             )
-        from ludarium.models import load_checkpoint  # torch, only when an agent is made
-
         from .adaptive import AdaptiveAgent
         from .level import LevelAgent
 
         name = f"level:{self.level}"
-        network = fitted(load_checkpoint(path), game, name).network
+        network = stored_network(path, game, name)
         if number is None:
             return AdaptiveAgent(game, network, ladder, self.elo, name, seed)
         knobs = ladder.levels[number - 1].knobs

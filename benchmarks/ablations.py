@@ -80,7 +80,7 @@ VARIANTS: dict[str, list[str]] = {
     "network 384x3": ["network={channels: 384, blocks: 3}"],  # this one and the next two:
     "network 512x3": ["network={channels: 512, blocks: 3}"],  # perceptrons, for Obelisk
     "network 512x4": ["network={channels: 512, blocks: 4}"],
-    "network in float32": ["backend=onnx"],
+    "network in float32": ["backend=compiled"],
     "no weight averaging": ["learner.ema_decay=0"],
 }
 #: Variants that begin with another network: for which part of their time, and with which settings.

@@ -1,97 +1,180 @@
-"""How large and fast the networks of each size are.
+"""How fast the shipped networks are in each backend, and what eight bits change.
 
-    python benchmarks/networks.py                        # two minutes
+    python benchmarks/networks.py                        # three minutes
     python benchmarks/networks.py --games osiron onyx
+    python benchmarks/networks.py --sizes                # of the named sizes, with fresh weights
 
-The named sizes of each game's network: parameters, and positions/s on one core by ONNX Runtime,
-batches of 128, in float32 and with the trunk in eight-bit integers.
+Positions/s on one core, Python's call included, in batches of 1, 8, 64 and 512. The backends take
+turns, and the best times count, as other work on the machine comes and goes. Where ONNX Runtime is
+installed it runs the same layers, for comparison. The last columns compare the answers with those
+of PyTorch on 1,024 positions of random games: half the sum of the differences of the probabilities
+(total variation), the mean difference of the values, and how often the favourite is the same.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from common import Row, new_parser, print_table
 
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.game import Game
-from ludarium.models import InferenceEngine, PolicyValueNetwork, build_network
-from ludarium.models.network import SIZES, network_size
-from ludarium.training.networks import network_shape
+from ludarium.envs.engine.threads import one_core
+from ludarium.models import Evaluation, Evaluator, InferenceEngine, build_network, load_checkpoint
+from ludarium.models.network import SIZES, PolicyValueNetwork, layers_of, network_size
+from ludarium.models.onnx_graph import INPUT, onnx_of
+from ludarium.training.agents.checkpoints import shipped_agent
+from ludarium.training.networks import fitted, network_shape
 from ludarium.training.random_positions import random_observations
 
-#: Options that differ from a game's defaults: those of the agents that come along.
-OPTIONS: dict[str, dict[str, Any]] = {
-    "onyx": {"size": 6},
-    "obsidio": {"size": 7},
+BATCHES = (1, 8, 64, 512)
+#: Options that differ from a game's defaults: those of the agents that come along, and the largest
+#: boards of their families.
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "corso": [{}, {"size": 9}],
+    "onyx": [{"size": 6}, {"size": 12}],
+    "obsidio": [{"size": 7}, {"size": 11}],
 }
-BACKENDS = ("onnx", "onnx-int8")
-BATCH = 128  # of inference
+_SECONDS = 0.03  # of one turn of a backend
+_EXAMPLES = 512
+_COMPARED = 1024
+
+
+class Case(NamedTuple):
+    """A network that is measured.
+
+    Attributes:
+        name: of the game with its options.
+        network: how the network is called.
+        game: that it plays.
+        module: the network.
+    """
+
+    name: str
+    network: str
+    game: Game
+    module: PolicyValueNetwork
 
 
 def main() -> None:
     parser = new_parser(__doc__, list(GAMES))
-    parser.add_argument("--timing", type=float, default=2.0, help="seconds for each network")
+    parser.add_argument("--sizes", action="store_true", help="the named sizes, not what is shipped")
+    parser.add_argument("--turns", type=int, default=5, help="of each backend and batch")
     given = parser.parse_args()
     if given.quick:
-        given.games, given.timing = ["corso"], 0.02
+        given.games, given.turns = ["corso"], 1
     torch.set_num_threads(1)
-    print_table((row for name in given.games for row in size_rows(name, given.timing)), given.json)
+    cases = named_sizes(given.games) if given.sizes else shipped(given.games)
+    with one_core():
+        rows = (row for case in cases for row in rows_of(case, given.turns))
+        print_table(rows, given.json)
 
 
-def size_rows(name: str, timing: float) -> list[Row]:
-    """Parameters and speeds of the named sizes of one game's network."""
-    options = OPTIONS.get(name, {})
-    game = make_game(name, **options)
-    shape = network_shape(game)
-    sizes = {size: network_size(shape, size) for size in SIZES[len(shape.observation)]}
-    networks = [build_network(shape, *size) for size in sizes.values()]
-    return [
-        {
-            "game": " ".join([name, *(f"{key} {value}" for key, value in options.items())]),
-            "size": f"{size}, {channels} x {blocks}",
-            "parameters": sum(parameter.numel() for parameter in network.parameters()),
-            "positions/s, float32": of_network["onnx"],
-            "positions/s, int8": of_network["onnx-int8"],
+def shipped(games: list[str]) -> Iterator[Case]:
+    """The shipped agents."""
+    for name in games:
+        for options in OPTIONS.get(name, [{}]):
+            game = make_game(name, **options)
+            path = shipped_agent(name, game.options)
+            assert path is not None, f"there is no shipped agent of {game}"
+            checkpoint = load_checkpoint(path)
+            module = fitted(checkpoint, game, name).network
+            yield Case(_called(name, options), str(checkpoint.architecture), game, module.eval())
+
+
+def named_sizes(games: list[str]) -> Iterator[Case]:
+    """The named sizes of the games' networks, with fresh weights."""
+    for name in games:
+        options = OPTIONS.get(name, [{}])[0]
+        game = make_game(name, **options)
+        shape = network_shape(game)
+        for size in SIZES[len(shape.observation)]:
+            channels, blocks = network_size(shape, size)
+            module = build_network(shape, channels, blocks).eval()
+            yield Case(_called(name, options), f"{size}, {channels} x {blocks}", game, module)
+
+
+def _called(name: str, options: dict[str, Any]) -> str:
+    return " ".join([name, *(f"{key} {value}" for key, value in options.items())])
+
+
+def rows_of(case: Case, turns: int) -> Iterator[Row]:
+    """A row for each backend."""
+    examples = random_observations(case.game, _EXAMPLES, seed=3)
+    observations = random_observations(case.game, _COMPARED, seed=4)
+    backends = evaluators(case.module, examples)
+    expected = backends["eager"](observations)
+    best = dict.fromkeys(((name, batch) for name in backends for batch in BATCHES), np.inf)
+    for batch in BATCHES:
+        some = observations[:batch].copy()
+        for _ in range(turns):
+            for name, evaluate in backends.items():
+                best[name, batch] = min(best[name, batch], _seconds_each(evaluate, some))
+    for name, evaluate in backends.items():
+        yield {
+            "game": case.name,
+            "network": case.network,
+            "backend": name,
+            **{f"batch {batch}": 1 / best[name, batch] for batch in BATCHES},
+            **_difference(evaluate(observations), expected),
         }
-        for (size, (channels, blocks)), network, of_network in zip(
-            sizes.items(), networks, speeds(game, timing, networks), strict=True
-        )
-    ]
 
 
-def speeds(
-    game: Game, timing: float, networks: Sequence[PolicyValueNetwork]
-) -> list[dict[str, float]]:
-    """Positions/s on one core of each network in each backend, ``timing`` seconds for a network.
-
-    They take turns, and the best times count, as other work on the machine comes and goes.
-    """
-    examples = random_observations(game, 512, seed=1)
-    batch = examples[:BATCH]
-    engines = {
-        (number, backend): InferenceEngine(
-            network, game.observation_shape, BATCH, backend, examples=examples
-        )
-        for number, network in enumerate(networks)
-        for backend in BACKENDS
+def evaluators(module: PolicyValueNetwork, examples: np.ndarray) -> dict[str, Evaluator]:
+    """The network in each backend of one core."""
+    shape = examples.shape[1:]
+    found: dict[str, Evaluator] = {
+        backend: InferenceEngine(module, shape, max(BATCHES), backend, examples=examples)
+        for backend in ("eager", "compiled", "compiled-int8")
     }
-    best = dict.fromkeys(engines, float("inf"))
-    for engine in engines.values():
-        engine(batch)
-    deadline = time.perf_counter() + timing * len(networks)
-    while time.perf_counter() < deadline:
-        for key, engine in engines.items():
-            started = time.perf_counter()
-            engine(batch)
-            best[key] = min(best[key], time.perf_counter() - started)
-    return [
-        {backend: BATCH / best[number, backend] for backend in BACKENDS}
-        for number in range(len(networks))
-    ]
+    if find_spec("onnxruntime"):
+        found["ONNX Runtime"] = by_onnx_runtime(module)
+    return found
+
+
+def by_onnx_runtime(module: PolicyValueNetwork) -> Evaluator:
+    """The same layers in ONNX Runtime, in float32 on one core."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    model = onnx_of(layers_of(module)).SerializeToString()
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+    def evaluate(observations: np.ndarray) -> Evaluation:
+        logits, wdl, _, score = session.run(None, {INPUT: observations})
+        return Evaluation(logits, wdl, score)
+
+    return evaluate
+
+
+def _seconds_each(evaluate: Evaluator, observations: np.ndarray) -> float:
+    """Seconds of processor time for a position."""
+    evaluate(observations)
+    started, calls = time.process_time(), 0
+    while time.process_time() - started < _SECONDS:
+        evaluate(observations)
+        calls += 1
+    return (time.process_time() - started) / calls / len(observations)
+
+
+def _difference(found: Evaluation, expected: Evaluation) -> Row:
+    mine, theirs = (_softmax(each.logits) for each in (found, expected))
+    return {
+        "total variation": float(np.abs(mine - theirs).sum(1).mean() / 2),
+        "of the value": float(np.abs(found.values - expected.values).mean()),
+        "same favourite": float((mine.argmax(1) == theirs.argmax(1)).mean()),
+    }
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    powers = np.exp(logits.astype(np.float64) - logits.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
 config = apply_settings(load_config("{game}/default"), [
-    "budget={{iterations: 1}}", "bootstrap.positions=0", "backend=onnx", "device=cpu",
+    "budget={{iterations: 1}}", "bootstrap.positions=0", "backend=compiled", "device=cpu",
     "self_play={{games: 16, positions: 256, simulations: 8, workers: 1}}",
     "learner.batch=64", "network={{channels: 16, blocks: 1}}", "evaluation.every=0",
 ])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ludarium.arena.ladder import (
     WORDS,
@@ -22,6 +22,7 @@ from ludarium.envs.registry import GAMES, find_game
 from ludarium.training.agents.checkpoints import ShippedAgent, TrainedAgent
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.evaluation.statistics import elo_difference
+from ludarium.training.networks import stored_network
 from ludarium.training.table import text_table
 
 from .common import add_json, add_options, read_options
@@ -29,9 +30,6 @@ from .matches import add_games
 from .progress import progress
 from .resources import add_seed, output_file, read_count
 from .result import Result, warn
-
-if TYPE_CHECKING:
-    from ludarium.models import Checkpoint
 
 _DESCRIPTION = f"""\
 Measure a ladder of opponents from a trained agent, each of which scores about 65 % against the one
@@ -141,7 +139,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
     with progress() as task:
         ladder = calibrate(
             game,
-            _checkpoint(path, game),
+            stored_network(path, game, str(path)),
             digest_of(path),
             given.simulations,
             given.games,
@@ -163,15 +161,8 @@ def _check(game: Game, path: Path, ladder: Ladder, given: argparse.Namespace) ->
     from ludarium.arena.calibration import check_steps
 
     with progress() as task:
-        checkpoint = _checkpoint(path, game)
-        return check_steps(game, checkpoint, ladder, given.games, given.seed, task)
-
-
-def _checkpoint(path: Path, game: Game) -> Checkpoint:
-    from ludarium.models import load_checkpoint
-    from ludarium.training.networks import fitted
-
-    return fitted(load_checkpoint(path), game, str(path))
+        network = stored_network(path, game, str(path))
+        return check_steps(game, network, ladder, given.games, given.seed, task)
 
 
 def ladder_as_json(ladder: Ladder, checked: Sequence[Meeting] | None = None) -> dict[str, Any]:

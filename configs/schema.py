@@ -41,7 +41,7 @@ Schedule = (
 )
 
 
-Backend = Literal["auto", "eager", "onnx", "graph-fp16", "onnx-int8"]
+Backend = Literal["auto", "eager", "compiled", "graph-fp16", "compiled-int8"]
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -367,7 +367,8 @@ class TrainingConfig(Section, frozen=True):
 class AlphaZeroConfig(TrainingConfig, frozen=True):
     """Configuration of a run of `ludarium.training.alphazero`.
 
-    ``backend``: what runs the network in self-play; ``auto`` takes the fastest that works.
+    ``backend``: what runs the network in self-play; ``auto`` takes ``graph-fp16`` on a GPU, else
+    ``compiled-int8``, and ``eager`` for a network of one's own.
     ``variants``: sets of the game's options that one network learns together; none: those of
     ``options`` alone. With variants, the agent is evaluated with ``options``.
     """

@@ -19,13 +19,6 @@ from .network import Output, PolicyValueNetwork, build_network
 from .shape import Architecture, NetworkShape
 
 
-class _SharedByCopies(dict):
-    """A dict that copies of its owner share instead of copying."""
-
-    def __deepcopy__(self, memo: dict) -> _SharedByCopies:
-        return self
-
-
 class OwnNetwork(PolicyValueNetwork):
     """Wraps a user's network so that it returns an `Output`.
 
@@ -38,7 +31,6 @@ class OwnNetwork(PolicyValueNetwork):
         super().__init__()
         self.name = name
         self.module = module
-        self.onnx_graphs = _SharedByCopies()
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, *shape.observation]."""

@@ -8,7 +8,6 @@ description gives and their bytes are present. A checksum of description and wei
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -32,9 +31,9 @@ from .header import (
 )
 from .network import PolicyValueNetwork
 from .shape import NetworkShape
+from .weights import CHECKSUM, checksum_of
 
 SUFFIX = ".safetensors"
-_CHECKSUM = "sha256"  # in the description
 
 _DTYPES = {
     "F64": torch.float64,
@@ -92,18 +91,16 @@ def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
         for name, value in checkpoint.network.state_dict().items()
     }
     description = json.loads(json.dumps(description, allow_nan=False))  # as it will be read
-    description[_CHECKSUM] = _checksum(description, weights)
+    description[CHECKSUM] = _checksum(description, weights)
     return save(weights, metadata={KEY: json.dumps(description)})
 
 
 def _checksum(description: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
-    """SHA-256 of the rest of the description and of all weights, in hexadecimal."""
-    rest = {key: value for key, value in description.items() if key != _CHECKSUM}
-    checksum = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
-    for name in sorted(weights):
-        checksum.update(name.encode())
-        checksum.update(weights[name].reshape(-1).view(torch.uint8).numpy().tobytes())
-    return checksum.hexdigest()
+    raw = (
+        (name, weights[name].reshape(-1).view(torch.uint8).numpy().tobytes())
+        for name in sorted(weights)
+    )
+    return checksum_of(description, raw)
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
@@ -121,7 +118,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         found = {name: _type_of(file.get_slice(name)) for name in names}
         _check_tensors(found, state_types(header.shape, header.architecture))
         weights = {name: file.get_tensor(name) for name in names}
-        if _checksum(description, weights) != description.get(_CHECKSUM):
+        if _checksum(description, weights) != description.get(CHECKSUM):
             raise ValueError("it is damaged: description and weights do not fit their checksum")
         network = make_network(header.shape, header.architecture)
         network.load_state_dict(weights)

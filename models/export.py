@@ -22,10 +22,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .backends import INPUT, evaluating_model, evaluation_of
+from .backends import evaluation_of
 from .checkpoint import Checkpoint
 from .evaluation import Evaluation
-from .network import Evaluating, Output
+from .network import BoardNetwork, Evaluating, Output, VectorNetwork, layers_of
+from .onnx_graph import INPUT, OUTPUTS, onnx_by_torch, onnx_of
 from .turn import Turn
 
 #: Suffix of the files.
@@ -109,7 +110,7 @@ def export_checkpoint(
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial{path.suffix}")
     try:
-        _write(module, observations.shape[1:], checkpoint, description, partial)
+        _write(module, checkpoint, description, partial)
         differences = _differences(module, load_exported(partial), observations)
         worst = max(differences, key=lambda name: differences[name])
         if not differences[worst] <= TOLERANCE:
@@ -244,21 +245,23 @@ def _require_onnx() -> Any:
         return import_module("onnxruntime")
     except ModuleNotFoundError as error:
         raise ImportError(
-            f'ONNX files need more packages ({error}): pip install "ludarium[train]"'
+            f'ONNX files need more packages ({error}): pip install "ludarium[export]"'
         ) from error
 
 
 def _write(
-    module: Evaluating,
-    shape: tuple[int, ...],
-    checkpoint: Checkpoint,
-    description: Mapping[str, Any],
-    path: Path,
+    module: Evaluating, checkpoint: Checkpoint, description: Mapping[str, Any], path: Path
 ) -> None:
     _require_onnx()
     import onnx
 
-    model = evaluating_model(module, shape)
+    network, shape = checkpoint.network, checkpoint.shape.observation
+    if isinstance(network, BoardNetwork | VectorNetwork):
+        model = onnx_of(layers_of(network), description["canonical_turn"], module.has_score)
+    else:
+        with torch.inference_mode():
+            outputs = module(torch.zeros(1, *shape))
+        model = onnx_by_torch(module, shape, OUTPUTS[: len(outputs)])
     metadata = metadata_of(checkpoint, description, [output.name for output in model.graph.output])
     onnx.helper.set_model_props(model, {_METADATA_KEY: json.dumps(metadata)})
     onnx.save(model, path)

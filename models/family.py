@@ -22,11 +22,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .layers import action_order, member_weights
 from .network import (
     Block,
     BoardNetwork,
     Output,
-    PlacedPolicy,
     PolicyValueNetwork,
     VectorNetwork,
     build_network,
@@ -144,23 +144,13 @@ class FamilyNetwork(PolicyValueNetwork):
         Raises:
             ValueError: a game of this shape, or with so many features, is not of this family.
         """
-        check_member(self.shape, shape)
-        if len(features) != self.options.in_features:
-            raise ValueError(
-                f"the network takes {self.options.in_features} features of options, "
-                f"not {len(features)}"
-            )
-        weights = dict(self.network.state_dict())
-        bias = self.options(torch.tensor(features).float().to(self.options.weight.device))
-        if isinstance(self.network, PooledNetwork):
-            weights["stem.0.weight"] = weights["stem.0.weight"][:, : shape.observation[0]]
-            weights["stem.0.bias"] = bias
-            planes, _ = policy_planes(shape)
-            for name in ("policy.planes.weight", "policy.planes.bias"):
-                weights[name] = weights[name][:planes]
-        else:
-            weights["stem.bias"] = weights["stem.bias"] + bias
-        with torch.device(bias.device):
+        device = self.options.weight.device
+        own = {name: value.cpu().numpy() for name, value in self.state_dict().items()}
+        weights = {
+            name: torch.from_numpy(np.array(array))
+            for name, array in member_weights(own, self.shape, shape, features).items()
+        }
+        with torch.device(device):
             network = _member_network(shape, *self.sizes)
         network.load_state_dict(weights)
         return network.train(self.training).requires_grad_(False)
@@ -181,7 +171,7 @@ def _action_order(family: NetworkShape, member: NetworkShape) -> np.ndarray:
     """Where each action of a member has its logit in the family's policy; int64 [A]."""
     _, height, width = member.observation
     planes, _ = policy_planes(family)
-    return PlacedPolicy.order_of(np.array(member.action_places), height * width, planes)
+    return action_order(np.array(member.action_places), height * width, planes)
 
 
 def _through(block: Block, xs: list[Tensor]) -> list[Tensor]:

@@ -1,34 +1,58 @@
-"""Inference: evaluates observations in a fast backend."""
+"""Inference: evaluates observations in one of several backends.
+
+- ``eager``: by PyTorch as written, with channels last, on a processor or a GPU;
+- ``compiled``: on the processor in float32, by kernels of this package, see `kernels`;
+- ``graph-fp16``: on a GPU, in half precision, captured as a CUDA graph (see `cuda_graphs`);
+- ``compiled-int8``: as ``compiled``, the products of the trunk in eight-bit integers.
+
+The compiled backends need no torch. They are for the networks of this package; one of the user's
+own runs in ``eager``, and on a GPU in ``graph-fp16``.
+"""
 
 from __future__ import annotations
 
 import copy
-import warnings
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import torch
 
-from .backends import (
-    BACKENDS,
-    FIXED_SIZE,
-    Backend,
-    prepare,
-    usable_backends,
-)
+from ludarium.envs.engine.threads import available_cores, split
+
 from .evaluation import Evaluation, Evaluator
-from .network import PolicyValueNetwork
+from .kernels import CompiledNetwork, ranges_of
+from .layers import BoardLayers, Layers, VectorLayers
 from .turn import Turn
 
+if TYPE_CHECKING:
+    from .network import PolicyValueNetwork
+
+    Network = PolicyValueNetwork | Layers
+
+Backend = str
+BACKENDS: tuple[Backend, ...] = ("eager", "compiled", "graph-fp16", "compiled-int8")
+#: Backends that are prepared for one batch size; the others accept any batch size.
+FIXED_SIZE: tuple[Backend, ...] = ("graph-fp16",)
+#: Backends whose output for an observation does not depend on the rest of the batch, bit for bit.
+BATCH_INVARIANT: tuple[Backend, ...] = ("compiled", "compiled-int8")
+
 _TRIED = 8  # observations to check the outputs after an update
-_WRONG = 0.2  # larger errors of a value are faults, not rounding
+_FEWEST = 8  # observations for which a further core is worth its start
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Context that sets torch's threads for this thread and threads that first use torch in it."""
+    """Context that sets torch's threads for this thread and threads that first use torch in it.
+
+    Where torch is not imported there are none to set.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -37,9 +61,17 @@ def torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def is_network(candidate: object) -> bool:
+    """Whether this is a network for an `InferenceEngine`, as layers or of torch."""
+    if isinstance(candidate, BoardLayers | VectorLayers):
+        return True
+    of_torch = sys.modules.get("ludarium.models.network")
+    return of_torch is not None and isinstance(candidate, of_torch.PolicyValueNetwork)
+
+
 @dataclass(frozen=True)
 class Deviation:
-    """Mean difference between a backend's outputs and those of PyTorch (``eager``).
+    """Mean difference between a backend's outputs and the network's in float32.
 
     Attributes:
         policy: Kullback-Leibler divergence of the policies over all actions, in nats.
@@ -54,20 +86,20 @@ class InferenceEngine:
     """A network that evaluates numpy observations in a fast backend.
 
     Args:
-        network: its weights are copied; call `update` after they change.
+        network: as layers, or of torch; its weights are copied; call `update` after they change.
         observation_shape: of one observation.
         batch: largest batch; more observations are split into several batches.
-        backend: one of `BACKENDS`, or ``"auto"`` for the last of them that is usable here. ``auto``
-            skips, with a warning, backends that fail on this machine or whose outputs differ from
-            PyTorch's.
+        backend: one of `BACKENDS`, or ``"auto"``: on a GPU ``graph-fp16``; else, for networks of
+            this package, ``compiled-int8`` with ``examples`` and ``compiled`` without, and
+            ``eager`` for others.
         device: torch device.
         examples: float32 [n, *observation_shape], some hundred typical observations, as the network
-            itself sees them. The backend ``onnx-int8`` needs them for calibration; without them
-            ``auto`` skips it.
+            itself sees them, from which ``compiled-int8`` takes the ranges of its numbers.
         turn: of the game, if it has one: the engine takes observations in the board's own frame.
 
-    Calling it is safe from several threads at once, with full batches; each call uses as many
-    cores as torch was set to when the engine was made (ONNX backends), or is in the calling thread.
+    Calling it is safe from several threads at once, with full batches. The compiled backends share
+    a large batch among the cores that are free; the others run in the calling thread, and as torch
+    is set.
 
     Raises:
         ValueError: an unknown backend, or one that does not work here; or the network's answers
@@ -76,29 +108,29 @@ class InferenceEngine:
 
     def __init__(
         self,
-        network: PolicyValueNetwork,
+        network: Network,
         observation_shape: tuple[int, ...],
         batch: int,
         backend: Backend = "auto",
-        device: str | torch.device = "cpu",
+        device: Any = "cpu",
         examples: np.ndarray | None = None,
         turn: Turn | None = None,
     ) -> None:
         if backend not in ("auto", *BACKENDS):
             raise ValueError(f"backend is {backend!r}; accepted: auto, {', '.join(BACKENDS)}")
-        if backend == "onnx-int8" and examples is None:
-            raise ValueError("the backend onnx-int8 needs examples of observations")
         self.batch = batch
-        self.device = torch.device(device)
-        self._threads = torch.get_num_threads()
+        self.device = device
+        self.backend = backend
+        self._cores = available_cores()
         self._observation_shape = observation_shape
         self._examples = examples
         self._turn = turn
-        self._network = copy.deepcopy(network).to(self.device)
-        self.backend = backend if backend != "auto" else self._first_that_works()
+        if backend == "auto":
+            self.backend = self._usual_backend(network)
+        self._check_usable(network)
         self.update(network, examples)
 
-    def update(self, network: PolicyValueNetwork, examples: np.ndarray | None = None) -> None:
+    def update(self, network: Network, examples: np.ndarray | None = None) -> None:
         """Load the weights of ``network``; newer ``examples`` replace the old ones.
 
         Args:
@@ -108,23 +140,67 @@ class InferenceEngine:
         Raises:
             ValueError: the network's answers are not finite.
         """
-        self._network = copy.deepcopy(network).to(self.device)
         if examples is not None:
             self._examples = examples
-        self._evaluators: dict[tuple[int, int], Evaluator] = {}
+        self._network = copy.deepcopy(network)
+        self._evaluators: dict[tuple[Backend, int], Evaluator] = {}
         tried = self._observations(min(_TRIED, self.batch))
-        _check_finite(self._prepared("eager", len(tried), self._threads)(tried), "eager")
-        _check_finite(self(tried), self.backend)
+        exact = self._exact_backend()
+        _check_finite(self._evaluator_for(exact, len(tried))(tried), exact)
+        _check_finite(self._evaluate(tried), self.backend)
 
     def deviation(self, observations: np.ndarray) -> Deviation:
-        """Mean difference from PyTorch's outputs on float32 [n, *shape], as the network sees it."""
-        eager = prepare(self._network, "eager", observations, self.device, self._threads)
-        exact, mine = eager(observations), self._evaluate(observations, self._threads)
-        policy, my_policy = (
-            torch.from_numpy(each.logits).double().log_softmax(1) for each in (exact, mine)
-        )
-        divergence = (policy.exp() * (policy - my_policy)).sum(1).clamp(min=0)  # up to rounding
+        """Mean difference from float32 on float32 [n, *shape], as the network sees it.
+
+        It is from PyTorch's outputs, where the network is of torch.
+        """
+        exact = self._evaluator_for(self._exact_backend(), self.batch)(observations)
+        mine = self._evaluate(observations)
+        policy, of_mine = (_log_probabilities(each.logits) for each in (exact, mine))
+        divergence = (np.exp(policy) * (policy - of_mine)).sum(1).clip(min=0)  # up to rounding
         return Deviation(float(divergence.mean()), float(np.abs(exact.values - mine.values).mean()))
+
+    def __call__(self, observations: np.ndarray) -> Evaluation:
+        """Evaluate float32[n, *observation_shape]."""
+        if self._turn is None:
+            return self._evaluate(observations)
+        return self._turn.ask(self._evaluate, observations)
+
+    def _usual_backend(self, network: Network) -> Backend:
+        if str(self.device) != "cpu":
+            return "graph-fp16"
+        if not _has_layers(network):
+            return "eager"
+        return "compiled" if self._examples is None else "compiled-int8"
+
+    def _check_usable(self, network: Network) -> None:
+        """Raise ``ValueError`` if the backend does not work for this network on this device."""
+        device, backend = str(self.device), self.backend
+        if backend == "graph-fp16" and not device.startswith("cuda"):
+            raise ValueError(
+                f"the backend {backend!r} runs on a GPU, not on {device}; take another backend"
+            )
+        if backend in BATCH_INVARIANT and device != "cpu":
+            raise ValueError(
+                f"the backend {backend!r} runs on the processor, not on {device}: give device: "
+                "cpu, or take another one"
+            )
+        if backend in BATCH_INVARIANT and not _has_layers(network):
+            name = getattr(network, "name", type(network).__name__)
+            raise ValueError(
+                f"the backend {backend!r} is for the networks of ludarium, not for {name}; "
+                "take eager"
+            )
+        if backend not in BATCH_INVARIANT and isinstance(network, BoardLayers | VectorLayers):
+            raise ValueError(
+                f"the backend {backend!r} is for networks of torch, not for layers; take compiled"
+            )
+        if backend == "compiled-int8" and self._examples is None:
+            raise ValueError(f"the backend {backend} needs examples of observations")
+
+    def _exact_backend(self) -> Backend:
+        is_layers = isinstance(self._network, BoardLayers | VectorLayers)
+        return "compiled" if is_layers else "eager"
 
     def _observations(self, size: int) -> np.ndarray:
         """``count`` observations for checks: examples, or zeros and ones."""
@@ -133,63 +209,57 @@ class InferenceEngine:
         random = np.random.default_rng(0)
         return random.integers(0, 2, (size, *self._observation_shape)).astype(np.float32)
 
-    def _prepared(self, backend: Backend, size: int, threads: int) -> Evaluator:
-        examples = self._examples
-        if backend != "onnx-int8" or examples is None:
-            examples = np.zeros((size, *self._observation_shape), np.float32)
-        return prepare(self._network, backend, examples, self.device, threads)
-
-    def _evaluator_for(self, size: int, threads: int) -> Evaluator:
-        """The network prepared for batches of ``size``."""
-        key = size, threads
+    def _evaluator_for(self, backend: Backend, size: int) -> Evaluator:
+        """The network prepared in a backend, for batches of ``size`` where that matters."""
+        key = backend, size if backend in FIXED_SIZE else 0
         if key not in self._evaluators:
-            self._evaluators[key] = self._prepared(self.backend, size, threads)
+            self._evaluators[key] = self._prepared(backend, size)
         return self._evaluators[key]
 
-    def _first_that_works(self) -> Backend:
-        """The last of the `usable_backends` whose values agree with PyTorch's; warns of others."""
-        backends = usable_backends(self._network, self.device, self._examples is not None)
-        tried = self._observations(self.batch)
-        expected = self._prepared("eager", self.batch, self._threads)(tried)
-        _check_finite(expected, "eager")
-        for backend in reversed(backends[1:]):
-            try:
-                found = self._prepared(backend, self.batch, self._threads)(tried)
-                error = float(np.abs(found.values - expected.values).max())
-            except Exception as failure:  # an unsuitable library may raise anything
-                problem = str(failure)[:300]
-            else:
-                if error < _WRONG:  # false for NaN
-                    return backend
-                problem = f"values are wrong by {error:.2g}"
-            warnings.warn(
-                f"inference goes on without the backend {backend}: {problem}", stacklevel=3
-            )
-        return "eager"
+    def _prepared(self, backend: Backend, size: int) -> Evaluator:
+        if backend in BATCH_INVARIANT:
+            layers = _layers_of(self._network)
+            if backend == "compiled":
+                return self._shared(CompiledNetwork(layers))
+            assert self._examples is not None, "checked before"
+            return self._shared(CompiledNetwork(layers, ranges_of(layers, self._examples)))
+        from . import backends
 
-    def __call__(self, observations: np.ndarray) -> Evaluation:
-        """Evaluate float32[n, *observation_shape]."""
-        return self._turned(observations, self._threads)
+        network = cast("PolicyValueNetwork", self._network)
+        if backend == "eager":
+            return backends.eager(network, self.device)
+        return backends.captured(network, (size, *self._observation_shape), self.device)
 
-    def in_one_thread(self, observations: np.ndarray) -> Evaluation:
-        """The same on one core (ONNX backends), for calls from a thread for each core."""
-        return self._turned(observations, 1)
+    def _shared(self, network: CompiledNetwork) -> Evaluator:
+        """The network on all cores that are free."""
 
-    def _turned(self, observations: np.ndarray, threads: int) -> Evaluation:
-        if self._turn is None:
-            return self._evaluate(observations, threads)
-        return self._turn.ask(lambda seen: self._evaluate(seen, threads), observations)
+        def evaluate(observations: np.ndarray) -> Evaluation:
+            count = len(observations)
+            cores = min(self._cores, count // _FEWEST)
+            if cores < 2:
+                return network(observations)
+            answer = Evaluation.empty(count, network.shape.num_actions)
 
-    def _evaluate(self, observations: np.ndarray, threads: int) -> Evaluation:
+            def share(begin: int, end: int) -> None:
+                of_share = network(observations[begin:end])
+                for whole, part in zip(answer, of_share, strict=True):
+                    whole[begin:end] = part
+
+            split(share, count, cores)
+            return answer
+
+        return evaluate
+
+    def _evaluate(self, observations: np.ndarray) -> Evaluation:
         count = len(observations)
         if count > self.batch:
             parts = [
-                self._evaluate(observations[start : start + self.batch], threads)
+                self._evaluate(observations[start : start + self.batch])
                 for start in range(0, count, self.batch)
             ]
             return Evaluation(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         if self.backend not in FIXED_SIZE:
-            return self._evaluator_for(self.batch, threads)(observations)
+            return self._evaluator_for(self.backend, self.batch)(observations)
         size = self.batch
         while size // 2 >= max(count, 1):
             size //= 2
@@ -197,8 +267,32 @@ class InferenceEngine:
             filled = np.zeros((size, *self._observation_shape), np.float32)
             filled[:count] = observations
             observations = filled
-        answer = self._evaluator_for(size, threads)(observations)
+        answer = self._evaluator_for(self.backend, size)(observations)
         return Evaluation(*(array[:count] for array in answer))
+
+
+def _has_layers(network: Network) -> bool:
+    """Whether the network is one of this package."""
+    if isinstance(network, BoardLayers | VectorLayers):
+        return True
+    from .network import BoardNetwork, VectorNetwork
+
+    return isinstance(network, BoardNetwork | VectorNetwork)
+
+
+def _layers_of(network: Network) -> Layers:
+    if isinstance(network, BoardLayers | VectorLayers):
+        return network
+    from .network import BoardNetwork, VectorNetwork, layers_of
+
+    assert isinstance(network, BoardNetwork | VectorNetwork), "checked before"
+    return layers_of(network)
+
+
+def _log_probabilities(logits: np.ndarray) -> np.ndarray:
+    logits = logits.astype(np.float64)
+    logits = logits - logits.max(1, keepdims=True)
+    return logits - np.log(np.exp(logits).sum(1, keepdims=True))
 
 
 def _check_finite(evaluation: Evaluation, backend: Backend) -> None:

@@ -8,13 +8,14 @@ early. Heads: policy logits, win/draw/loss logits, and the final score.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .layers import Layers, action_order, layers
 from .shape import NetworkShape
 
 
@@ -106,15 +107,9 @@ class PlacedPolicy(nn.Module):
         without = places < 0
         self.planes = nn.Conv2d(hidden, planes, 1)
         self.others = nn.Linear(pooled, int(without.sum())) if without.any() else None
-        order = self.order_of(places, cells, planes)
+        order = action_order(places, cells, planes)
         self.register_buffer("order", torch.from_numpy(order), persistent=False)
         self.in_order = np.array_equal(order, np.arange(planes * cells + without.sum()))
-
-    @staticmethod
-    def order_of(places: np.ndarray, cells: int, planes: int) -> np.ndarray:
-        """Where each action's logit is: on the planes, or after them in turn; int64 [A]."""
-        without = places < 0
-        return np.where(without, planes * cells + without.cumsum() - 1, places).astype(np.int64)
 
     def forward(self, cells: Tensor, pooled: Tensor, order: Tensor | None = None) -> Tensor:
         """[B, hidden, H, W] and [B, 2 C] -> [B, A]; ``order`` is of another board's actions."""
@@ -127,13 +122,7 @@ class PlacedPolicy(nn.Module):
 
 
 class PolicyValueNetwork(nn.Module):
-    """Base of the networks.
-
-    Attributes:
-        onnx_graphs: what `ludarium.models.onnx_graph.onnx_model` keeps; None: nothing to keep.
-    """
-
-    onnx_graphs: dict[Any, Any] | None = None
+    """Base of the networks."""
 
     def forward(self, observation: Tensor) -> Output:
         """Evaluate float observations [B, *shape.observation]."""
@@ -166,6 +155,7 @@ class BoardNetwork(PolicyValueNetwork):
     """Convolutional trunk for observations (planes, height, width).
 
     Attributes:
+        shape: that it was made for.
         channels: of the trunk.
         pooled: whether the value's head sees pooled features only.
         stem, blocks: the trunk; all other modules are of the heads.
@@ -176,6 +166,7 @@ class BoardNetwork(PolicyValueNetwork):
     ) -> None:
         super().__init__()
         planes, height, width = shape.observation
+        self.shape = shape
         self.channels, self.pooled = channels, pooled
         self.stem = _Convolution(planes, channels, nn.ReLU())
         self.blocks = nn.Sequential(
@@ -225,11 +216,13 @@ class VectorNetwork(PolicyValueNetwork):
     """Residual multi-layer perceptron for observations (features,).
 
     Attributes:
+        shape: that it was made for.
         stem, blocks: the trunk; all other modules are of the heads.
     """
 
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
         super().__init__()
+        self.shape = shape
         (features,) = shape.observation
         self.stem = nn.Linear(features, channels)
         self.blocks = nn.ModuleList(
@@ -256,6 +249,12 @@ class VectorNetwork(PolicyValueNetwork):
             x = x + block(x)
         x = F.relu(self.norm(x))
         return Output(self.policy(x), self.outcome(x), torch.tanh(self.score(x)).flatten())
+
+
+def layers_of(network: BoardNetwork | VectorNetwork) -> Layers:
+    """The network as data; arrays share the memory of its weights, where these are as they are."""
+    weights = {name: value.detach().cpu().numpy() for name, value in network.state_dict().items()}
+    return layers(weights, network.shape)
 
 
 #: Channels and blocks of the named sizes, by the number of axes that an observation has:

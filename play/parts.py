@@ -31,7 +31,7 @@ BUILT = Path(__file__).with_name("built")
 #: Where exact values are, which are loaded, and kept in the browser, only once somebody analyses.
 EXACT = "exact/"
 
-_EXPORTERS = ("export.py", "onnx_graph.py")  # what the content of a network depends on
+_EXPORTERS = ("export.py", "layers.py", "onnx_graph.py")  # what the content of a network depends on
 _POSITIONS = 1024  # on which an exported network is compared
 
 Say = Callable[[str], None]

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,13 +22,18 @@ from ludarium.models import (
     Evaluator,
     NetworkShape,
     Turn,
+    load_header,
 )
+from ludarium.models.inference import BATCH_INVARIANT, InferenceEngine, is_network
+from ludarium.models.layers import layers, member_weights
 from ludarium.models.options import option_features
 from ludarium.models.shape import check_member, policy_planes
+from ludarium.models.weights import load_weights
 
 if TYPE_CHECKING:
     from ludarium.configs.schema import Network as NetworkConfig
-    from ludarium.models import Checkpoint, InferenceEngine, PolicyValueNetwork
+    from ludarium.models import Checkpoint, PolicyValueNetwork
+    from ludarium.models.inference import Network
 
 _CACHE_MEGABYTES = 16.0
 
@@ -112,29 +118,25 @@ def turn_of(game: Game) -> Turn | None:
 
 def inference_engine(
     game: Game,
-    network: PolicyValueNetwork,
+    network: Network,
     batch: int,
     backend: str = "auto",
     device: str = "cpu",
     examples: np.ndarray | None = None,
 ) -> InferenceEngine:
     """The network of a game as an evaluator in the board's own frame; see `InferenceEngine`."""
-    from ludarium.models import InferenceEngine
-
     return InferenceEngine(
         network, game.observation_shape, batch, backend, device, examples, turn_of(game)
     )
 
 
 def evaluator_of(
-    game: Game, network: PolicyValueNetwork | Evaluator, batch: int, backend: str = "auto"
+    game: Game, network: Network | Evaluator, batch: int, backend: str = "auto"
 ) -> Evaluator:
     """The network of a game in a backend, for at most ``batch`` at once; a function as it is."""
-    from ludarium.models import PolicyValueNetwork
-
-    if isinstance(network, PolicyValueNetwork):
-        return inference_engine(game, network, batch, backend)
-    return network
+    if is_network(network):
+        return inference_engine(game, cast("Network", network), batch, backend)
+    return cast("Evaluator", network)
 
 
 def shared_by_threads(evaluate: Evaluator) -> Evaluator:
@@ -142,10 +144,8 @@ def shared_by_threads(evaluate: Evaluator) -> Evaluator:
 
     A function of the user's own may not be thread-safe, so one call waits for the other.
     """
-    from ludarium.models import InferenceEngine
-
     if isinstance(evaluate, InferenceEngine):
-        return evaluate.in_one_thread
+        return evaluate
     lock = threading.Lock()
 
     @wraps(evaluate, assigned=["__name__"], updated=[])
@@ -161,11 +161,35 @@ def cache_size(evaluate: Evaluator) -> float:
 
     So there is none unless an answer is the same, bit for bit, in whatever batch it is given.
     """
-    from ludarium.models import InferenceEngine
-    from ludarium.models.backends import BATCH_INVARIANT
-
     is_engine = isinstance(evaluate, InferenceEngine)
     return _CACHE_MEGABYTES if is_engine and evaluate.backend in BATCH_INVARIANT else 0.0
+
+
+def stored_network(path: Path, game: Game, name: str) -> Network:
+    """The network of a checkpoint, for a game.
+
+    Args:
+        path: of the file.
+        game: to play; of a network for many boards it is this one's.
+        name: of the checkpoint, for messages.
+
+    Returns:
+        Its layers, for which torch is not needed; of someone's own network the torch module.
+
+    Raises:
+        FileNotFoundError, ValueError: see `load_weights` and `check_fits`.
+    """
+    if load_header(path).architecture.module is not None:
+        from ludarium.models import load_checkpoint
+
+        return fitted(load_checkpoint(path), game, name).network
+    stored = load_weights(path)
+    check_fits(stored, game, name)
+    weights, shape = stored.weights, network_shape(game)
+    if stored.variants:
+        features = option_features(stored.variants, game.options)
+        weights = member_weights(weights, stored.shape, shape, features)
+    return layers(weights, shape)
 
 
 def member_network(

@@ -184,8 +184,16 @@ def _is_compiled(value: Any) -> bool:
     return isinstance(value, Dispatcher) or hasattr(value, "ludarium_template")
 
 
+def subject_of(function: Any) -> str:
+    """The game that a kernel is of, or ``networks``; empty for functions of other packages."""
+    game, is_of_game, _ = function.__qualname__.partition("_rules_")
+    if is_of_game:
+        return game.rsplit("_", 1)[-1]
+    return "networks" if function.__qualname__.startswith("networks_") else ""
+
+
 class _Announcer(event.Listener):
-    """Prints once per process and game that compilation takes some time."""
+    """Prints once per process and subject that compilation takes some time."""
 
     def __init__(self) -> None:
         self.announced: set[str] = set()
@@ -194,15 +202,11 @@ class _Announcer(event.Listener):
         dispatcher = event.data["dispatcher"]
         if codegen.is_callee(dispatcher):
             return  # part of a kernel, which was announced, or not compiled for this machine
-        function = dispatcher.py_func
-        marker = "_rules_"
-        if marker not in function.__qualname__:
-            return
-        game = function.__qualname__.split(marker)[0].rsplit("_", 1)[-1]
-        if game not in self.announced:
-            self.announced.add(game)
+        subject = subject_of(dispatcher.py_func)
+        if subject and subject not in self.announced:
+            self.announced.add(subject)
             print(
-                f"ludarium: compiling {game} for this machine (once, up to half a minute)",
+                f"ludarium: compiling {subject} for this machine (once, up to half a minute)",
                 file=sys.stderr,
                 flush=True,
             )

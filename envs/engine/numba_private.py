@@ -57,8 +57,17 @@ populate_array = required("numba.np.arrayobj.populate_array")
 normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
 RuntimeLinker = required("numba.core.codegen.RuntimeLinker", "PREFIX")
 
-# How processors are asked to fetch memory ahead.
-cgutils = required("numba.core.cgutils", "get_or_insert_function", "unpack_tuple")
+# How functions that write LLVM's instructions do so.
+cgutils = required(
+    "numba.core.cgutils",
+    *("alloca_once", "alloca_once_value", "get_or_insert_function", "unpack_tuple"),
+)
+
+# How networks get a type for vectors, and learn which processor they are compiled for.
+AbstractTemplate = required("numba.core.typing.templates.AbstractTemplate")
+infer_global = required("numba.core.typing.templates.infer_global")
+signature = required("numba.core.typing.templates.signature")
+cpu_target = required("numba.core.registry.cpu_target", "target_context")
 
 
 def _mangling_args(record: Any) -> tuple[str, tuple[str]]:

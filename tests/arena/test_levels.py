@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -166,7 +165,7 @@ def test_without_temperature_the_best_move_is_played() -> None:
 def test_positions_get_the_same_moves_one_by_one_and_together(
     game: Game, network: PolicyValueNetwork
 ) -> None:
-    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3, backend="onnx")
+    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3, backend="compiled")
     states = open_states(game, 40)
     together = agent.actions(states)
     agent.restart(3)
@@ -206,8 +205,8 @@ def test_the_strongest_level_plays_as_the_trained_agent(
     game: Game, network: PolicyValueNetwork
 ) -> None:
     states = open_states(game, 30)
-    level = LevelAgent(game, network, knobs_at(strongest(32), 32), backend="onnx")
-    whole = NetworkAgent(game, network, 32, backend="onnx")
+    level = LevelAgent(game, network, knobs_at(strongest(32), 32), backend="compiled")
+    whole = NetworkAgent(game, network, 32, backend="compiled")
     assert level.actions(states).tolist() == whole.actions(states).tolist()
 
 
@@ -373,22 +372,17 @@ def test_as_many_levels_as_asked_for_fill_the_range() -> None:
     assert np.diff(elo).max() < 1.4 * np.diff(elo).min()  # 4 % of the score are 55 points here
 
 
-def test_a_calibration_is_repeated_by_its_seed(
-    game: Game, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoint) -> None:
     # All zeros: the network says the same on every machine, however that rounds sums, and so the
     # games, too few to be sure of the order of the levels, are those of this seed everywhere.
     network = deepcopy(checkpoint.network)
     for weights in network.parameters():
         weights.detach().zero_()
-    checkpoint = replace(checkpoint, network=network)
-    # The fastest backend is not the same in every run, and with it not every game.
-    monkeypatch.setattr(calibration, "LevelAgent", partial(LevelAgent, backend="eager"))
     told = Told()
     first, second = (
         calibrate(
             game,
-            checkpoint,
+            network,
             "0" * 64,
             simulations=16,
             games=40,
@@ -408,7 +402,7 @@ def test_a_calibration_is_repeated_by_its_seed(
 def test_bad_arguments_of_a_calibration_are_refused(game: Game, checkpoint: Checkpoint) -> None:
     for wrong in ({"games": 3}, {"levels": 1}, {"simulations": 2}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            calibrate(game, checkpoint, "0" * 64, **wrong)  # type: ignore[arg-type]
+            calibrate(game, checkpoint.network, "0" * 64, **wrong)  # type: ignore[arg-type]
 
 
 # Adapting.

@@ -156,5 +156,5 @@ def test_without_the_extra_packages_the_remedy_is_named(monkeypatch, capsys, tmp
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert main(["export", "corso"]) == 2
-    assert 'pip install "ludarium[train]"' in capsys.readouterr().err
+    assert 'pip install "ludarium[export]"' in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

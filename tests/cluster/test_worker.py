@@ -42,7 +42,7 @@ def new_player(number=0, backend="eager", **identified):
     return SelfPlayer(job, part_of(config, 2, 1), "cpu", number), config, weights
 
 
-@pytest.mark.parametrize("backend", ["eager", "onnx", "onnx-int8"])
+@pytest.mark.parametrize("backend", ["eager", "compiled", "compiled-int8"])
 def test_an_actor_plays_chunks_with_the_weights_that_come_with_them(backend):
     player, config, (first, second) = new_player(backend=backend)
     settings = search_settings(config, 0.0)

@@ -182,6 +182,6 @@ def test_without_the_extra_packages_the_remedy_is_named(missing, tmp_path, monke
     monkeypatch.setitem(sys.modules, missing, None)
     path = tmp_path / "network.onnx"
     given = random_observations(BOARD, 3)
-    with pytest.raises(ImportError, match=r'pip install "ludarium\[train\]"'):
+    with pytest.raises(ImportError, match=r'pip install "ludarium\[export\]"'):
         export_checkpoint(checkpoint_of(BOARD), description_of(BOARD), path, given)
     assert list(tmp_path.iterdir()) == []

@@ -36,7 +36,6 @@ TINY = {
     "alphazero": [
         "self_play={games: 4, positions: 32, workers: 1, simulations: 4, max_considered: 4}",
         "learner={batch: 16}",
-        "backend=onnx",
     ],
     "ppo": ["rollout={games: 4, steps: 8}", "learner={batch: 16}"],
 }
@@ -266,16 +265,16 @@ def test_a_network_without_a_score_says_so():
     network = make_network(SHAPE, chosen)
     check_network(network, SHAPE, chosen)
     observations = np.ones((3, *SHAPE.observation), np.float32)
-    for backend in ("eager", "onnx"):
-        found = InferenceEngine(network, SHAPE.observation, 4, backend)(observations)
-        assert np.isnan(found.score).all()
-        assert np.isfinite(found.wdl).all()
+    found = InferenceEngine(network, SHAPE.observation, 4)(observations)
+    assert np.isnan(found.score).all()
+    assert np.isfinite(found.wdl).all()
 
 
-def test_integers_are_refused_for_a_network_that_has_no_known_trunk():
+def test_kernels_are_refused_for_a_network_whose_layers_are_not_known():
     network = checkpoint_of().network
     observations = np.zeros((4, *SHAPE.observation), np.float32)
-    with pytest.raises(ValueError, match="'onnx-int8' is for the networks of ludarium"):
-        InferenceEngine(network, SHAPE.observation, 4, "onnx-int8", examples=observations)
+    for backend in ("compiled", "compiled-int8"):
+        with pytest.raises(ValueError, match=f"'{backend}' is for the networks of ludarium"):
+            InferenceEngine(network, SHAPE.observation, 4, backend, examples=observations)
     engine = InferenceEngine(network, SHAPE.observation, 4, examples=observations)
-    assert engine.backend in ("eager", "onnx")
+    assert engine.backend == "eager"

@@ -511,8 +511,8 @@ def test_bad_anchors_are_refused_before_the_first_iteration(tmp_path):
 
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):
-    trainer = trained(tmp_path, "backend=onnx-int8", "evaluation.every=1", iterations=2)
-    assert trainer.algorithm.actors.backend == "onnx-int8"
+    trainer = trained(tmp_path, "backend=compiled-int8", "evaluation.every=1", iterations=2)
+    assert trainer.algorithm.actors.backend == "compiled-int8"
     lines = [json.loads(line) for line in trainer.folder.metrics.read_text().splitlines()]
     assert len(lines) == 2
     assert all(0 < line["value_deviation"] < 0.1 for line in lines)

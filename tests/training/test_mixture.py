@@ -18,7 +18,7 @@ from tests.tiny_runs import ALPHAZERO, TinyRuns
 VARIANTS = "variants=[{options: {size: [2, 4]}, share: 3}, {options: {size: 3}}]"
 RUNS = TinyRuns(
     "corso/demo",
-    (*ALPHAZERO, "device=cpu", "backend=onnx", "network={channels: 8, blocks: 2}", VARIANTS),
+    (*ALPHAZERO, "device=cpu", "backend=compiled", "network={channels: 8, blocks: 2}", VARIANTS),
 )
 tiny_config, trained = RUNS.config, RUNS.trained
 

@@ -1,7 +1,6 @@
 """Trained agents in checkpoint files: which file a name means, and whether it fits a game.
 
-Torch, which is slow to import, is needed only where an agent is made: what a file plays, its header
-says.
+What a file plays, its header says; the weights are read only where an agent is made.
 """
 
 from __future__ import annotations
@@ -18,12 +17,13 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.models import CheckpointHeader, load_header
 
-from ..networks import fits, fitted, learnt_options
+from ..networks import fits, learnt_options, stored_network
 from .agent import Agent, AgentFactory, Seed
 from .settings import duration_text, read_duration, read_number, read_real, read_settings
 
 if TYPE_CHECKING:
-    from ludarium.models import Evaluator, PolicyValueNetwork
+    from ludarium.models import Evaluator
+    from ludarium.models.inference import Network
 
     from .network import NetworkAgent
 
@@ -66,7 +66,7 @@ class NetworkFactory(AgentFactory):
         return replace(self, simulations=simulations) if self.simulations is None else self
 
     def make_of(
-        self, game: Game, network: PolicyValueNetwork | Evaluator, label: str, seed: Seed
+        self, game: Game, network: Network | Evaluator, label: str, seed: Seed
     ) -> NetworkAgent:
         """The agent, which tables call ``label`` with the settings."""
         from .network import NetworkAgent
@@ -122,14 +122,12 @@ class TrainedAgent(NetworkFactory):
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""
-        from ludarium.models import load_checkpoint
-
-        checkpoint = load_checkpoint(self.checkpoint_path(game.options))
-        checkpoint = fitted(checkpoint, game, self.label)
+        path = self.checkpoint_path(game.options)
+        network = stored_network(path, game, self.label)
         if self.score:
             check_score(game, self.score)
-            _check_learnt_score(checkpoint, self.label)
-        return self.make_of(game, checkpoint.network, self.label, seed)
+            _check_learnt_score(load_header(path), self.label)
+        return self.make_of(game, network, self.label, seed)
 
 
 @dataclass(frozen=True, kw_only=True)

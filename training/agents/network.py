@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked
-from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.networks import cache_size, evaluator_of, shared_by_threads
 from ludarium.training.search import Budget, Finding, Search, SearchSettings, TreeSearch
 from ludarium.training.search.tree_search import SETTINGS
@@ -22,6 +22,9 @@ from .agent import Agent, GameInPlay, Seed
 from .checkpoints import DEFAULT_SIMULATIONS, check_score
 from .settings import check_duration, check_simulations
 from .trees import Trees
+
+if TYPE_CHECKING:
+    from ludarium.models.inference import Network
 
 #: Standard errors of the lower bounds of values by which an action is chosen after a time.
 BOUND = 3.0
@@ -39,7 +42,8 @@ class NetworkAgent(Agent):
 
     Args:
         game: the rules.
-        network: with its weights; or a function that evaluates observations.
+        network: as layers or of torch, with its weights; or a function that evaluates
+            observations.
         simulations: per move; 0 plays the most probable action of the policy, without search.
         name: how tables name it.
         seed: of the choice of a move. Without ``temperature`` and time it always plays the same.
@@ -65,7 +69,7 @@ class NetworkAgent(Agent):
     def __init__(
         self,
         game: Game,
-        network: PolicyValueNetwork | Evaluator,
+        network: Network | Evaluator,
         simulations: int = DEFAULT_SIMULATIONS,
         name: str = "network",
         seed: Seed = None,

@@ -180,7 +180,7 @@ class AlphaZero:
     @property
     def backend(self) -> str:
         """That of self-play, but float32 in place of int8."""
-        return "onnx" if self.actors.backend == "onnx-int8" else self.actors.backend
+        return "compiled" if self.actors.backend == "compiled-int8" else self.actors.backend
 
     @property
     def resources(self) -> str:

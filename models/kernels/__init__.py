@@ -1,0 +1,122 @@
+"""Networks compiled by the same compiler as rules and search; they need no other library.
+
+    network = CompiledNetwork(layers(weights, shape))
+    evaluation = network(observations)
+
+`block` is the inner loop, `vector` what numba lacks for the rest, `parts` the layers, `evaluate`
+the networks, `packing` the weights as these read them, `target` what the processor decides. Sizes
+are known only at run time: a machine compiles each of the kernels once for all games, boards and
+networks, and keeps it on disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+
+import numpy as np
+
+from ludarium.envs.engine import code_cache, codegen, numba_private
+from ludarium.models.evaluation import Evaluation
+from ludarium.models.layers import BoardLayers, Layers
+from ludarium.models.shape import NetworkShape
+
+from . import block, evaluate, packing, parts, target, vector
+from .packing import pack, with_memory_of_its_own
+
+__all__ = ["CompiledNetwork", "ranges_of"]
+
+
+class CompiledNetwork:
+    """A network that evaluates observations in compiled code, in the thread that calls it.
+
+    An answer does not depend on the rest of the batch, bit for bit. Several threads may call at
+    once.
+
+    Args:
+        layers: of the network.
+        ranges: of what the trunk's layers read, see `ranges_of`: the products of the trunk are then
+            of eight-bit integers; None: all is float32.
+    """
+
+    def __init__(self, layers: Layers, ranges: np.ndarray | None = None) -> None:
+        self.shape = layers.shape
+        self._packed = pack(layers, ranges)
+        self._evaluate = _kernel_for(layers)
+        self._memory = threading.local()
+
+    def __call__(self, observations: np.ndarray) -> Evaluation:
+        """Evaluate float32 [n, *shape.observation].
+
+        Raises:
+            ValueError: the observations are of another shape.
+        """
+        flat = _flat(observations, self.shape)
+        if not hasattr(self._memory, "packed"):
+            self._memory.packed = with_memory_of_its_own(self._packed)
+        answer = Evaluation.empty(len(observations), self.shape.num_actions)
+        self._evaluate(self._memory.packed, flat, *answer)
+        return answer
+
+
+def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
+    """The least and the greatest number that each layer of the trunk reads, in float32.
+
+    Ranges hold all that was seen: to cut off even one number in 10,000 makes the answers worse.
+
+    Args:
+        layers: of a network.
+        observations: float32 [n, *shape.observation], some hundred typical ones.
+
+    Returns:
+        float32 [layers, 2].
+    """
+    packed = pack(layers)
+    packed = packed._replace(ranges=np.zeros(2 * len(packed.trunk), np.float32))
+    answer = Evaluation.empty(len(observations), layers.shape.num_actions)
+    _kernel_for(layers)(packed, _flat(observations, layers.shape), *answer)
+    return packed.ranges.reshape(-1, 2)
+
+
+def _flat(observations: np.ndarray, shape: NetworkShape) -> np.ndarray:
+    if observations.shape[1:] != shape.observation:
+        raise ValueError(
+            f"the network takes observations [n, {', '.join(map(str, shape.observation))}], not "
+            f"{list(observations.shape)}"
+        )
+    array = np.ascontiguousarray(observations, np.float32)
+    return array.reshape(len(array), math.prod(shape.observation))
+
+
+def _kernel_for(layers: Layers) -> Callable:
+    return _kernel("boards" if isinstance(layers, BoardLayers) else "vectors")
+
+
+@cache
+def _kernel(name: str) -> Callable:
+    """An entry point of `evaluate` for Python, kept on disk."""
+    template = getattr(evaluate, f"evaluate_{name}")
+    template = getattr(template, "py_func", template)
+    sources = _digest()
+    function = FunctionType(
+        template.__code__, vars(evaluate), template.__name__, template.__defaults__
+    )
+    function.__module__ = evaluate.__name__
+    function.__qualname__ = f"networks_{name}_{sources}"  # announced so
+    return codegen.kernel(function, f"network-{name}", sources)
+
+
+@cache
+def _digest() -> str:
+    """Digest of all that the kernels are made of, but for the processor, which the cache adds."""
+    digest = hashlib.sha256()
+    modules = (block, evaluate, packing, parts, target, vector, code_cache, codegen, numba_private)
+    for module in modules:
+        digest.update(Path(str(module.__file__)).read_bytes())
+    digest.update(repr(target.HOST).encode())
+    return digest.hexdigest()[:12]

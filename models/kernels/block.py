@@ -1,0 +1,454 @@
+"""The one inner loop of all networks: products of a block of activations with a block of weights.
+
+Everything that takes time in a network is a sum of products of activations and weights. A block is
+a few cells of a row of the board, or a few positions, times a few vectors of outputs: as many sums
+as a processor has registers for. Each step loads the weights of one input for these outputs once,
+and each cell's activation once for all outputs.
+
+The lanes of a vector are outputs, so the products of one output are added in the same order on
+every processor and in blocks of every size. The kind of number is that of the arrays: float32; or
+activations in eight bits, whose products with int8 weights are added in int32, two or four
+neighbouring inputs at a time (see `Target`).
+
+Weights come packed: a block of outputs after another, each [tap][input / per][output][per], where
+``per`` inputs are multiplied at a time; see `packing.packed`.
+
+numba has no vectors. So these functions write LLVM's instructions for them; with
+``NUMBA_DISABLE_JIT=1`` they are plain numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+from ludarium.envs.engine.numba_private import cgutils, config
+
+from .target import PER, Target, target_of
+
+#: Most cells of a row that a block has. A row is cut into parts that differ by at most one.
+MOST_CELLS = 6
+#: Blocks of outputs that are computed at once for a single position.
+STREAMS = 4
+
+# The parts of a row at its ends: there the neighbours to the left or to the right are missing.
+LEFT_END = 1
+RIGHT_END = 2
+#: (cells, ends) of each part that the rows of any board are cut into.
+PARTS = [
+    *((cells, LEFT_END | RIGHT_END) for cells in range(1, 7)),
+    *((cells, LEFT_END) for cells in (4, 5, 6)),
+    *((cells, RIGHT_END) for cells in (3, 4, 5, 6)),
+    *((cells, 0) for cells in (4, 5, 6)),
+]
+
+_I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+_F32 = ir.FloatType()
+
+
+class _Block(NamedTuple):
+    """A block of a fixed size.
+
+    Attributes:
+        cells: of a row, or positions.
+        outputs: `Target.step`, or `Target.narrow`.
+        taps: 3 for the convolution's columns, 1 for a dense layer.
+        ends: see `PARTS`.
+        streams: blocks of weights that are read at once.
+    """
+
+    cells: int
+    outputs: int
+    taps: int
+    ends: int = 0
+    streams: int = 1
+
+    def read(self, tap: int) -> Iterator[tuple[int, int]]:
+        """Cells that have a neighbour at a tap: (cell, the neighbour's distance from cell 0)."""
+        for cell in range(self.cells):
+            seen = cell + tap - self.taps // 2
+            is_off = (seen < 0 and self.ends & LEFT_END) or (
+                seen >= self.cells and self.ends & RIGHT_END
+            )
+            if not is_off:
+                yield cell, seen
+
+
+class _Operands(NamedTuple):
+    """What the instructions of a block read and write.
+
+    Attributes:
+        kind: numba's name of the activations' type.
+        activations, weights, sums: addresses of cell 0's first input, of the first row's weights,
+            and of the sums, [cell][output].
+        stride, pitch: from one cell to the next, and from one row to the next.
+        rows, inputs: how many there are.
+        stream: from one block of weights to the next.
+    """
+
+    kind: str
+    activations: Any
+    weights: Any
+    sums: Any
+    stride: Any
+    pitch: Any
+    rows: Any
+    inputs: Any
+    stream: Any
+
+
+def _write(builder: ir.IRBuilder, target: Target, block: _Block, given: _Operands) -> None:
+    """Write the instructions that multiply a block and store its sums."""
+    lanes, per = target.lanes, PER[given.kind]
+    of_stream = block.outputs // lanes
+    vectors = of_stream * block.streams
+    number = _F32 if given.kind == "float32" else _I32
+    vector = ir.VectorType(number, lanes)
+    sums = []
+    for _ in range(block.cells * vectors):
+        sums.append(cgutils.alloca_once(builder, vector))
+        builder.store(ir.Constant(vector, [number(0)] * lanes), sums[-1])
+    weights_of_a_step = _I64(block.outputs * per)
+    place = cgutils.alloca_once_value(builder, _I64(0))
+    with _loop(builder, given.rows, _I64(1)) as row:
+        first = builder.mul(row, given.pitch)
+        for tap in range(block.taps):
+            read = list(block.read(tap))
+            if not read:  # the weights of a column that no cell of this row has
+                steps = builder.mul(builder.udiv(given.inputs, _I64(per)), weights_of_a_step)
+                builder.store(builder.add(builder.load(place), steps), place)
+                continue
+            starts = [
+                builder.gep(
+                    given.activations,
+                    [builder.add(first, builder.mul(given.stride, _I64(seen)))],
+                    inbounds=False,
+                )
+                for _, seen in read
+            ]
+            with _loop(builder, given.inputs, _I64(per)) as number_of_input:
+                at = builder.load(place)
+                loaded = [
+                    _weights(builder, given, at, stream, vector_of_it, vector)
+                    for stream in range(block.streams)
+                    for vector_of_it in range(of_stream)
+                ]
+                builder.store(builder.add(at, weights_of_a_step), place)
+                for (cell, _), start in zip(read, starts, strict=True):
+                    activation = _spread(
+                        builder, builder.gep(start, [number_of_input]), number, lanes
+                    )
+                    for k, weight in enumerate(loaded):
+                        kept = sums[cell * vectors + k]
+                        builder.store(
+                            _added(builder, given.kind, builder.load(kept), activation, weight),
+                            kept,
+                        )
+    for k, kept in enumerate(sums):
+        at = builder.gep(given.sums, [_I64(k * lanes)])
+        builder.store(builder.load(kept), builder.bitcast(at, vector.as_pointer()), align=4)
+
+
+def _weights(
+    builder: ir.IRBuilder,
+    given: _Operands,
+    at: Any,
+    stream: int,
+    number: int,
+    vector: ir.VectorType,
+) -> Any:
+    """A vector of a stream's weights, as many inputs to a lane as are multiplied at a time."""
+    at = builder.add(at, builder.mul(given.stream, _I64(stream)))
+    at = builder.add(at, _I64(number * vector.count * PER[given.kind]))
+    address = builder.gep(given.weights, [at])
+    if given.kind != "int16":
+        return builder.load(builder.bitcast(address, vector.as_pointer()), align=1)
+    pairs = 2 * vector.count
+    small = builder.load(builder.bitcast(address, ir.VectorType(_I8, pairs).as_pointer()), align=1)
+    return builder.sext(small, ir.VectorType(_I16, pairs))
+
+
+def _spread(builder: ir.IRBuilder, address: Any, number: ir.Type, lanes: int) -> Any:
+    """Four bytes of activations, the same in all lanes."""
+    loaded = builder.load(builder.bitcast(address, number.as_pointer()), align=1)
+    nothing = ir.Constant(ir.VectorType(number, lanes), ir.Undefined)
+    one = builder.insert_element(nothing, loaded, _I32(0))
+    return builder.shuffle_vector(
+        one, nothing, ir.Constant(ir.VectorType(_I32, lanes), [0] * lanes)
+    )
+
+
+def _added(builder: ir.IRBuilder, kind: str, total: Any, activation: Any, weight: Any) -> Any:
+    """A vector of sums with one more product, or with two or four."""
+    vector = total.type
+    lanes = vector.count
+    if kind == "float32":
+        name, arguments = f"llvm.fmuladd.v{lanes}f32", [activation, weight, total]
+    elif kind == "uint8":
+        name, arguments = f"llvm.x86.avx512.vpdpbusd.{32 * lanes}", [total, activation, weight]
+    elif kind == "int8":
+        name = "llvm.aarch64.neon.sdot.v4i32.v16i8"
+        sixteen = ir.VectorType(_I8, 16)
+        arguments = [total, *(builder.bitcast(each, sixteen) for each in (activation, weight))]
+    else:
+        return builder.add(total, _pairs(builder, activation, weight))
+    function_type = ir.FunctionType(vector, [each.type for each in arguments])
+    function = cgutils.get_or_insert_function(builder.module, function_type, name)
+    return builder.call(function, arguments)
+
+
+def _pairs(builder: ir.IRBuilder, activation: Any, weight: Any) -> Any:
+    """The sums of two products of int16 each; a form in which LLVM sees pmaddwd and its like."""
+    lanes = activation.type.count
+    wide = ir.VectorType(_I32, 2 * lanes)
+    factors = builder.bitcast(activation, weight.type)
+    products = builder.mul(builder.sext(factors, wide), builder.sext(weight, wide))
+    of_lane = ir.VectorType(_I32, lanes)
+    even, odd = (
+        builder.shuffle_vector(
+            products,
+            ir.Constant(wide, ir.Undefined),
+            ir.Constant(of_lane, list(range(start, 2 * lanes, 2))),
+        )
+        for start in (0, 1)
+    )
+    return builder.add(even, odd)
+
+
+@contextmanager
+def _loop(builder: ir.IRBuilder, end: Any, step: Any) -> Iterator[Any]:
+    """A loop from 0, at least once; yields the number."""
+    before = builder.block
+    body, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
+    builder.branch(body)
+    builder.position_at_end(body)
+    number = builder.phi(end.type)
+    number.add_incoming(end.type(0), before)
+    yield number
+    following = builder.add(number, step, flags=["nsw", "nuw"])
+    number.add_incoming(following, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, end), body, after)
+    builder.position_at_end(after)
+
+
+def _address(context: Any, builder: ir.IRBuilder, kind: Any, array: Any, index: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.gep(data, [index])
+
+
+def _check_arrays(activations: Any, weights: Any, sums: Any) -> None:
+    arrays = (activations, weights, sums)
+    if not all(isinstance(each, types.Array) and each.ndim == 1 for each in arrays):
+        raise TypingError("a block takes one-dimensional arrays")
+    kinds = tuple(str(each.dtype) for each in arrays)
+    if kinds[0] not in PER or kinds[1:] != (
+        ("float32", "float32") if kinds[0] == "float32" else ("int8", "int32")
+    ):
+        raise TypingError(f"there is no block of activations, weights and sums {kinds}")
+
+
+@intrinsic
+def _multiply_part(
+    typing_context: Any,
+    outputs: Any,
+    cells: Any,
+    ends: Any,
+    activations: Any,
+    first: Any,
+    stride: Any,
+    pitch: Any,
+    rows: Any,
+    inputs: Any,
+    weights: Any,
+    first_weight: Any,
+    sums: Any,
+    first_sum: Any,
+) -> Any:
+    _check_arrays(activations, weights, sums)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        outputs, cells, ends, activations, first, stride, pitch, rows, inputs = arguments[:9]
+        weights, first_weight, sums, first_sum = arguments[9:]
+        given = _Operands(
+            kind=str(kinds[3].dtype),
+            activations=_address(context, builder, kinds[3], activations, first),
+            weights=_address(context, builder, kinds[9], weights, first_weight),
+            sums=_address(context, builder, kinds[11], sums, first_sum),
+            stride=stride,
+            pitch=pitch,
+            rows=rows,
+            inputs=inputs,
+            stream=_I64(0),
+        )
+        target = target_of(context.codegen())
+        blocks = {
+            _number(of_block, part, ends_of_it): _Block(part, of_block, 3, ends_of_it)
+            for of_block in {target.step, target.narrow}
+            for part, ends_of_it in PARTS
+        }
+        chosen = _chosen(builder, outputs, cells, ends)
+        _write_one_of(builder, chosen, target, blocks, given)
+        return context.get_dummy_value()
+
+    whole = types.intp
+    return (
+        types.void(
+            *(whole, whole, whole, activations, whole, whole, whole, whole, whole),
+            *(weights, whole, sums, whole),
+        ),
+        generate,
+    )
+
+
+@intrinsic
+def _multiply_rows(
+    typing_context: Any,
+    outputs: Any,
+    rows: Any,
+    streams: Any,
+    activations: Any,
+    first: Any,
+    stride: Any,
+    inputs: Any,
+    weights: Any,
+    first_weight: Any,
+    sums: Any,
+) -> Any:
+    _check_arrays(activations, weights, sums)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        outputs, rows, streams, activations, first, stride, inputs = arguments[:7]
+        weights, first_weight, sums = arguments[7:]
+        target = target_of(context.codegen())
+        given = _Operands(
+            kind=str(kinds[3].dtype),
+            activations=_address(context, builder, kinds[3], activations, first),
+            weights=_address(context, builder, kinds[7], weights, first_weight),
+            sums=_address(context, builder, kinds[9], sums, _I64(0)),
+            stride=stride,
+            pitch=_I64(0),
+            rows=_I64(1),
+            inputs=inputs,
+            stream=builder.mul(inputs, _I64(target.step)),
+        )
+        blocks = {
+            _number(of_block, cells, of_streams): _Block(cells, of_block, 1, 0, of_streams)
+            for of_block in {target.step, target.narrow}
+            for cells, of_streams in ((target.rows, 1), (1, STREAMS), (1, 1))
+        }
+        chosen = _chosen(builder, outputs, rows, streams)
+        _write_one_of(builder, chosen, target, blocks, given)
+        return context.get_dummy_value()
+
+    whole = types.intp
+    return (
+        types.void(*(whole, whole, whole, activations, whole, whole, whole, weights, whole, sums)),
+        generate,
+    )
+
+
+def _number(outputs: int, cells: int, other: int) -> int:
+    """What a block is chosen by."""
+    return 256 * outputs + 16 * cells + other
+
+
+def _chosen(builder: ir.IRBuilder, outputs: Any, cells: Any, other: Any) -> Any:
+    """The same of numbers that are known when the code runs."""
+    of_outputs = builder.mul(outputs, _I64(256))
+    return builder.add(builder.add(of_outputs, builder.mul(cells, _I64(16))), other)
+
+
+def _write_one_of(
+    builder: ir.IRBuilder,
+    chosen: Any,
+    target: Target,
+    blocks: dict[int, _Block],
+    given: _Operands,
+) -> None:
+    """Write all blocks, and a jump to the one whose number is ``chosen``."""
+    after = builder.append_basic_block("multiplied")
+    unknown = builder.append_basic_block("no_such_block")
+    switch = builder.switch(chosen, unknown)
+    for number, block in sorted(blocks.items()):
+        case = builder.append_basic_block(f"block_{number}")
+        switch.add_case(_I64(number), case)
+        builder.position_at_end(case)
+        _write(builder, target, block, given)
+        builder.branch(after)
+    builder.position_at_end(unknown)
+    builder.unreachable()
+    builder.position_at_end(after)
+
+
+# The same in numpy.
+
+
+def _multiply(
+    block: _Block,
+    activations: np.ndarray,
+    first: int,
+    stride: int,
+    pitch: int,
+    rows: int,
+    inputs: int,
+    weights: np.ndarray,
+    first_weight: int,
+    sums: np.ndarray,
+    first_sum: int,
+) -> None:
+    step = block.outputs
+    per = PER[str(activations.dtype)]
+    size = block.taps * inputs * step
+    total = np.zeros((block.cells, block.streams, step), sums.dtype)
+    for stream in range(block.streams):
+        start = first_weight + stream * inputs * step
+        packed = weights[start : start + rows * size]
+        of_taps = packed.reshape(rows, block.taps, inputs // per, step, per).astype(sums.dtype)
+        for row in range(rows):
+            for tap in range(block.taps):
+                matrix = of_taps[row, tap].transpose(1, 0, 2).reshape(step, inputs)
+                for cell, seen in block.read(tap):
+                    at = first + row * pitch + seen * stride
+                    total[cell, stream] += matrix @ activations[at : at + inputs].astype(sums.dtype)
+    sums[first_sum : first_sum + total.size] = total.reshape(-1)
+
+
+def _multiply_part_plainly(outputs: int, cells: int, ends: int, *others: Any) -> None:
+    _multiply(_Block(cells, outputs, 3, ends), *others)
+
+
+def _multiply_rows_plainly(
+    outputs: int,
+    rows: int,
+    streams: int,
+    activations: np.ndarray,
+    first: int,
+    stride: int,
+    inputs: int,
+    weights: np.ndarray,
+    first_weight: int,
+    sums: np.ndarray,
+) -> None:
+    block = _Block(rows, outputs, 1, 0, streams)
+    _multiply(block, activations, first, stride, 0, 1, inputs, weights, first_weight, sums, 0)
+
+
+#: ``multiply_part(outputs, cells, ends, activations, first, stride, pitch, rows, inputs, weights,
+#: first_weight, sums, first_sum)``: a convolution's sums for a part of a row, one of `PARTS`, and
+#: for a block of outputs, from ``rows`` rows of the board, those that it has of the three;
+#: activations and weights begin at the first of them. ``sums`` get [cell][output].
+multiply_part: Callable = _multiply_part_plainly if config.DISABLE_JIT else _multiply_part
+
+#: ``multiply_rows(outputs, rows, streams, activations, first, stride, inputs, weights,
+#: first_weight, sums)``: a dense layer's sums for `Target.rows` rows and a block of outputs, or for
+#: a single row and 1 or `STREAMS` blocks. ``sums`` get [row][output].
+multiply_rows: Callable = _multiply_rows_plainly if config.DISABLE_JIT else _multiply_rows

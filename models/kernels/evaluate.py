@@ -1,0 +1,183 @@
+"""Whole networks: the kernels that Python calls, and that searches call as a part of theirs.
+
+Each takes a `packing.PackedNetwork`, which holds the weights and memory to compute in. The kind of
+number that the trunk is computed in follows from the types of its arrays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ludarium.envs.engine.codegen import part
+
+from .parts import (
+    ROWS,
+    add_bias,
+    convolve,
+    convolve_sparse,
+    dense,
+    narrow,
+    normalise,
+    pool,
+    widen,
+    write_outcome,
+)
+
+# The layers of `PackedNetwork.heads`, of a board's network ...
+CELLS, POLICY, OTHERS, VALUE, OUTCOME, POOLED_BIASES = range(6)
+# ... and of a perceptron.
+HEADS = 0
+
+_NONE = np.float32(-np.inf)  # no floor
+_ZERO = np.float32(0)  # that of a ReLU
+
+
+@part
+def head(net, rows, x, stride, number, floor, out, at):
+    """One dense layer of the heads, of ``rows`` rows of ``x`` to rows of ``out``."""
+    layer = net.heads[number]
+    dense(
+        *(rows, x, 0, stride, net.head_weights, net.head_bias, net.ones, layer, net.head_sums),
+        *(False, floor, out, at, layer.outputs),
+    )
+
+
+@part
+def read_by_layer(net, number, values, count):
+    """Write values as the activations that a layer of the trunk reads, ``net.q``."""
+    if len(net.ranges) > 0:
+        widen(net.ranges, number, values, count)
+    narrow(values, count, net.trunk[number], net.q)
+
+
+@part
+def trunk_of_board(net, observation):
+    """The trunk's features [cells, channels] of an observation [planes * cells], in ``net.x``."""
+    size = net.sizes[0]
+    height, width, channels = size.height, size.width, size.channels
+    cells, count = height * width, height * width * channels
+    x, y, q, layers = net.x, net.y, net.q, net.trunk
+    convolve_sparse(observation, height, width, size.planes, channels, net.stem, net.stem_bias, x)
+    for block in range(size.blocks):
+        first, second = layers[2 * block], layers[2 * block + 1]
+        read_by_layer(net, 2 * block, x, count)
+        convolve(
+            *(q, height, width, channels, net.weights, net.table, net.scale, first),
+            *(net.sums, False, y),
+        )
+        bias = net.heads[POOLED_BIASES + block]
+        if bias.outputs > 0:
+            pool(y, 0, channels, cells, channels, net.pooled, 0)
+            head(net, 1, net.pooled, 0, POOLED_BIASES + block, _NONE, net.bias, 0)
+            add_bias(y, net.bias, cells, channels)
+        read_by_layer(net, 2 * block + 1, y, count)
+        convolve(
+            *(q, height, width, channels, net.weights, net.table, net.scale, second),
+            *(net.sums, True, x),
+        )
+
+
+@part
+def heads_of_board(net, logits, wdl, scores, n):
+    """The answer to position ``n``, of the trunk's features."""
+    size = net.sizes[0]
+    cells, channels, hidden = size.height * size.width, size.channels, size.hidden
+    pool(net.x, 0, channels, cells, channels, net.pooled, 0)
+    head(net, cells, net.x, channels, CELLS, _ZERO, net.cells, 0)
+    of_cell = net.heads[CELLS].outputs  # ``hidden`` of the policy, ``hidden`` of the value, padding
+    if size.is_placed:
+        head(net, cells, net.cells, of_cell, POLICY, _NONE, net.policy, 0)
+        if net.heads[OTHERS].outputs > 0:
+            after = cells * net.heads[POLICY].outputs
+            head(net, 1, net.pooled, 0, OTHERS, _NONE, net.policy, after)
+    else:
+        for cell in range(cells):
+            for k in range(hidden):
+                net.features[cell * hidden + k] = net.cells[cell * of_cell + k]
+        head(net, 1, net.features, 0, POLICY, _NONE, net.policy, 0)
+    for action in range(len(net.order)):
+        logits[n, action] = net.policy[net.order[action]]
+    for k in range(2 * channels):
+        net.features[k] = net.pooled[k]
+    if size.pools_value:
+        pool(net.cells, 0, of_cell, cells, of_cell, net.pooled, 0)
+        for k in range(hidden):
+            net.features[2 * channels + k] = net.pooled[hidden + k]
+            net.features[2 * channels + hidden + k] = net.pooled[of_cell + hidden + k]
+    else:
+        for cell in range(cells):
+            for k in range(hidden):
+                net.features[2 * channels + cell * hidden + k] = net.cells[
+                    cell * of_cell + hidden + k
+                ]
+    head(net, 1, net.features, 0, VALUE, _ZERO, net.hidden, 0)
+    head(net, 1, net.hidden, 0, OUTCOME, _NONE, net.outcome, 0)
+    write_outcome(net.outcome, 0, wdl, scores, n)
+
+
+@part
+def evaluate_boards(net, observations, logits, wdl, scores):
+    """Evaluate observations [n, planes * cells]; write logits [n, A], wdl [n, 3], scores [n]."""
+    for n in range(len(observations)):
+        trunk_of_board(net, observations[n])
+        heads_of_board(net, logits, wdl, scores, n)
+
+
+@part
+def feed(net, rows, values, number, of_each, skips, floor, out):
+    """One dense layer of a perceptron's trunk, of rows of ``values`` to rows of ``out``.
+
+    ``of_each`` is how far apart the rows of ``values`` are.
+    """
+    layer = net.trunk[number]
+    read_by_layer(net, number, values, rows * of_each)
+    dense(
+        *(rows, net.q, 0, of_each, net.weights, net.table, net.scale, layer, net.sums),
+        *(skips, floor, out, 0, layer.outputs),
+    )
+
+
+@part
+def evaluate_some_vectors(net, observations, start, rows, logits, wdl, scores):
+    """Evaluate the ``rows`` observations from ``start`` on, 1 or `ROWS`."""
+    size = net.sizes[0]
+    channels, planes = size.channels, net.trunk[0].inputs
+    x, y = net.x, net.y
+    for row in range(rows):
+        for k in range(size.planes):
+            net.features[row * planes + k] = observations[start + row, k]
+    feed(net, rows, net.features, 0, planes, False, _NONE, x)
+    of_norm = 2 * channels
+    for block in range(size.blocks + 1):
+        is_last = block == size.blocks
+        floor = _ZERO if is_last else _NONE
+        for row in range(rows):
+            at = row * channels
+            normalise(
+                *(x, at, channels, size.channels_used, net.norms, block * of_norm),
+                *(net.lanes, floor, y, at),
+            )
+        if not is_last:
+            feed(net, rows, y, 2 * block + 1, channels, False, _ZERO, net.hidden)
+            feed(net, rows, net.hidden, 2 * block + 2, channels, True, _NONE, x)
+    head(net, rows, y, channels, HEADS, _NONE, net.policy, 0)
+    of_each = net.heads[HEADS].outputs
+    actions = len(net.order)
+    for row in range(rows):
+        at = row * of_each
+        for action in range(actions):
+            logits[start + row, action] = net.policy[at + action]
+        write_outcome(net.policy, at + actions, wdl, scores, start + row)
+
+
+@part
+def evaluate_vectors(net, observations, logits, wdl, scores):
+    """Evaluate observations [n, features]; write logits [n, A], wdl [n, 3], scores [n].
+
+    Weights are read once for `ROWS` positions: they are too many for the fast caches.
+    """
+    n = 0
+    while n < len(observations):
+        rows = ROWS if n + ROWS <= len(observations) else 1
+        evaluate_some_vectors(net, observations, n, rows, logits, wdl, scores)
+        n += rows

@@ -1,0 +1,278 @@
+"""Layers of a network, made of blocks: dense layers, convolutions, pooling, normalisation.
+
+Activations are rows of ``channels`` numbers, one for each cell of a board or for each position;
+channels are padded to a multiple of a block's outputs, and what is padded is 0. Sizes are known
+only when these functions run, so the same machine code serves all networks.
+
+Arrays are one-dimensional. ``layer`` is a record of `packing.LAYER`, which says where in the arrays
+``weights``, ``table`` and ``scale`` its numbers begin: an output is its sum plus ``table``, times
+``scale``. In float32 the table is the bias, and the scale 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ludarium.envs.engine.codegen import part
+
+from .block import LEFT_END, MOST_CELLS, RIGHT_END, STREAMS, multiply_part, multiply_rows
+from .target import HOST
+from .vector import (
+    LANES,
+    as_floats,
+    larger,
+    load,
+    smaller,
+    spread,
+    store,
+    store_activations,
+)
+
+STEP = HOST.step
+ROWS = HOST.rows
+_EPSILON = np.float32(1e-5)  # of torch's normalisation
+
+
+@part
+def finish(sums, begin, rows, width, table, t, scale, s, skips, floor, out, at, stride):
+    """Make outputs of sums [rows, width], from ``begin`` on, in rows of ``out``, ``stride`` apart.
+
+    ``table`` from ``t`` on and ``scale`` from ``s`` on are of the outputs. With ``skips`` they are
+    added to what ``out`` holds. Outputs are at least ``floor``.
+    """
+    least = spread(floor)
+    for lane in range(0, width, LANES):
+        of_table, of_scale = load(table, t + lane), load(scale, s + lane)
+        for row in range(rows):
+            place = at + row * stride + lane
+            value = as_floats(load(sums, begin + row * width + lane) + of_table) * of_scale
+            if skips:
+                value = value + load(out, place)
+            store(out, place, larger(value, least))
+
+
+@part
+def narrow(values, count, layer, out):
+    """Write values as the activations that a layer reads; in float32 they stay as they are."""
+    inverse, zero = spread(layer.inverse), spread(layer.zero)
+    least, most = spread(layer.least), spread(layer.most)
+    for k in range(0, count, LANES):
+        value = load(values, k) * inverse + zero
+        store_activations(out, k, smaller(larger(value, least), most))
+
+
+@part
+def widen(ranges, number, values, count):
+    """Widen the range ``ranges[2 * number]`` to the number after it so that it holds the values."""
+    for k in range(count):
+        ranges[2 * number] = min(ranges[2 * number], values[k])
+        ranges[2 * number + 1] = max(ranges[2 * number + 1], values[k])
+
+
+@part
+def add_bias(values, bias, cells, channels):
+    """Add a bias to each channel of values [cells, channels]."""
+    for channel in range(0, channels, LANES):
+        added = load(bias, channel)
+        for at in range(channel, cells * channels, channels):
+            store(values, at, load(values, at) + added)
+
+
+@part
+def block_at(o, outputs):
+    """How many outputs the block has that begins with output ``o``."""
+    return STEP if o + STEP <= outputs else LANES
+
+
+@part
+def dense(rows, x, first, stride, weights, table, scale, layer, sums, skips, floor, out, at, apart):
+    """A dense layer of ``rows`` rows of ``x``, ``stride`` apart, to rows of ``out``."""
+    inputs, outputs = layer.inputs, layer.outputs
+    row = 0
+    while row < rows:
+        together = ROWS if row + ROWS <= rows else 1
+        o = 0
+        while o < outputs:
+            of_block = block_at(o, outputs)
+            streams = STREAMS if together == 1 and o + STREAMS * STEP <= outputs else 1
+            multiply_rows(
+                *(of_block, together, streams, x, first + row * stride, stride, inputs),
+                *(weights, layer.weights + o * inputs, sums),
+            )
+            finish(
+                *(sums, 0, together, streams * of_block, table, layer.table + o),
+                *(scale, layer.scale + o, skips, floor, out, at + row * apart + o, apart),
+            )
+            o += streams * of_block
+        row += together
+
+
+@part
+def multiply_row(y, x, height, width, channels, layer, weights, o, of_block, sums):
+    """The sums [width, of_block] of a convolution for a row of the board, outputs from ``o`` on."""
+    inputs = layer.inputs
+    first_row, last_row = max(0, y - 1), min(height, y + 2)
+    place = layer.weights + 9 * o * inputs + 3 * (first_row - y + 1) * inputs * of_block
+    parts = (width + MOST_CELLS - 1) // MOST_CELLS
+    shortest = width // parts
+    longer = width - shortest * parts  # parts that have one cell more
+    column = 0
+    for number in range(parts):
+        cells = shortest + (1 if number < longer else 0)
+        ends = (LEFT_END if number == 0 else 0) + (RIGHT_END if number == parts - 1 else 0)
+        multiply_part(
+            *(of_block, cells, ends, x, (first_row * width + column) * channels, channels),
+            *(width * channels, last_row - first_row, inputs),
+            *(weights, place, sums, column * of_block),
+        )
+        column += cells
+
+
+@part
+def convolve(x, height, width, channels, weights, table, scale, layer, sums, skips, out):
+    """A convolution with a ReLU, of ``x`` [height, width, channels] to ``out``.
+
+    Off the board an activation is what stands for 0, or nothing at all if that is 0. So the table
+    is of 4 kinds of rows and 4 of columns: 1 is added where there is nothing before, 2 where there
+    is nothing after.
+    """
+    o = 0
+    while o < channels:
+        of_block = block_at(o, channels)
+        for y in range(height):
+            multiply_row(y, x, height, width, channels, layer, weights, o, of_block, sums)
+            kind = (1 if y == 0 else 0) + (2 if y == height - 1 else 0)
+            of_row = layer.table + 4 * kind * channels + o
+            at = y * width * channels + o
+            begin = 0
+            for column_kind, cells in ((1, 1), (0, width - 2), (2, 1)):
+                if width == 1:
+                    column_kind, cells = 3, 1 - begin
+                finish(
+                    *(
+                        sums,
+                        begin * of_block,
+                        cells,
+                        of_block,
+                        table,
+                        of_row + column_kind * channels,
+                    ),
+                    *(scale, layer.scale + o),
+                    *(skips, np.float32(0), out, at + begin * channels, channels),
+                )
+                begin += cells
+        o += of_block
+
+
+@part
+def fill_rows(row, rows, channels, out):
+    """Write the same row everywhere."""
+    for channel in range(0, channels, LANES):
+        values = load(row, channel)
+        for k in range(rows):
+            store(out, k * channels + channel, values)
+
+
+@part
+def add_scaled(factor, weights, place, channels, out, at):
+    """Add a row of weights, times a factor, to a row."""
+    factors = spread(factor)
+    for k in range(0, channels, LANES):
+        store(out, at + k, load(out, at + k) + factors * load(weights, place + k))
+
+
+@part
+def rectify(values, count):
+    """ReLU."""
+    zero = spread(np.float32(0))
+    for k in range(0, count, LANES):
+        store(values, k, larger(load(values, k), zero))
+
+
+@part
+def convolve_sparse(observation, height, width, planes, channels, weights, bias, out):
+    """The stem, a convolution of planes that are 0 almost everywhere, with a ReLU.
+
+    ``observation`` is [planes, height, width], ``weights`` [planes, 3, 3, channels]. Each input
+    that is not 0 is added to its up to nine cells.
+    """
+    fill_rows(bias, height * width, channels, out)
+    for plane in range(planes):
+        for y in range(height):
+            for x in range(width):
+                value = observation[(plane * height + y) * width + x]
+                if value == 0:
+                    continue
+                for row in range(max(0, y - 1), min(height, y + 2)):
+                    for column in range(max(0, x - 1), min(width, x + 2)):
+                        tap = 3 * (y - row + 1) + x - column + 1
+                        add_scaled(
+                            *(value, weights, (9 * plane + tap) * channels, channels),
+                            *(out, (row * width + column) * channels),
+                        )
+    rectify(out, height * width * channels)
+
+
+@part
+def pool(x, first, stride, cells, channels, out, at):
+    """Means and then maxima over the board, of rows of ``x``, to ``out`` from ``at`` on."""
+    share = spread(np.float32(1.0 / cells))
+    for channel in range(0, channels, LANES):
+        total = most = load(x, first + channel)
+        for cell in range(1, cells):
+            value = load(x, first + cell * stride + channel)
+            total, most = total + value, larger(value, most)
+        store(out, at + channel, total * share)
+        store(out, at + channels + channel, most)
+
+
+@part
+def normalise(x, first, channels, count, weights, norm, lanes, floor, out, at):
+    """Layer normalisation of ``count`` of the ``channels`` of a row; those padded become 0.
+
+    ``weights`` have gains [channels] from ``norm`` on, then biases [channels]. ``lanes`` is memory
+    for a vector.
+    """
+    share = np.float32(1.0 / count)
+    mean = total_of_row(x, first, count, np.float32(0), False, lanes) * share
+    variance = total_of_row(x, first, count, mean, True, lanes) * share
+    means, least = spread(mean), spread(floor)
+    factor = spread(np.float32(1.0 / math.sqrt(variance + _EPSILON)))
+    for k in range(0, channels, LANES):
+        value = (load(x, first + k) - means) * factor * load(weights, norm + k)
+        store(out, at + k, larger(value + load(weights, norm + channels + k), least))
+
+
+@part
+def total_of_row(x, first, count, mean, squares, lanes):
+    """The sum of a row's numbers, or of the ``squares`` of their differences from the mean."""
+    means, total = spread(mean), spread(np.float32(0))
+    whole = count // LANES * LANES
+    for k in range(0, whole, LANES):
+        difference = load(x, first + k) - means
+        total = total + (difference * difference if squares else difference)
+    store(lanes, 0, total)
+    half = LANES // 2
+    while half > 0:
+        for lane in range(half):
+            lanes[lane] += lanes[half + lane]
+        half //= 2
+    for k in range(whole, count):
+        difference = x[first + k] - mean
+        lanes[0] += difference * difference if squares else difference
+    return lanes[0]
+
+
+@part
+def write_outcome(heads, first, wdl, scores, n):
+    """Write win, draw, loss and score of position ``n`` from the logits at ``heads[first]``."""
+    best = max(heads[first], heads[first + 1], heads[first + 2])
+    total = np.float32(0)
+    for k in range(3):
+        wdl[n, k] = np.float32(math.exp(heads[first + k] - best))
+        total += wdl[n, k]
+    for k in range(3):
+        wdl[n, k] /= total
+    scores[n] = np.float32(math.tanh(heads[first + 3]))

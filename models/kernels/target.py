@@ -1,0 +1,72 @@
+"""What of a processor decides how networks are computed on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ludarium.envs.engine.numba_private import cpu_target
+
+
+@dataclass(frozen=True)
+class Target:
+    """The blocks that fit a processor's registers, and its products of small integers.
+
+    Attributes:
+        lanes: float32 numbers, or int32 sums, in a vector.
+        vectors: of outputs that a block has.
+        rows: positions that a block of a dense layer has, where there are as many.
+        eight_bit: dtype of the activations in eight bits. uint8 and int8: four products are added
+            into a sum at a time, by an instruction made for it; with int16 it is two, which every
+            processor has.
+    """
+
+    lanes: int
+    vectors: int
+    rows: int
+    eight_bit: np.dtype
+
+    @property
+    def step(self) -> int:
+        """Outputs that a block has."""
+        return self.lanes * self.vectors
+
+    @property
+    def narrow(self) -> int:
+        """Outputs of the last block of a layer where fewer are left; all are padded to it."""
+        return min(16, self.step)
+
+    def activations(self, eight_bit: bool) -> np.dtype:
+        """Dtype of what the trunk's products read."""
+        return self.eight_bit if eight_bit else np.dtype(np.float32)
+
+
+#: Inputs whose products are added into a sum at a time, by the dtype of the activations.
+PER = {"float32": 1, "int16": 2, "uint8": 4, "int8": 4}
+
+#: What stands for zero in activations of eight bits, and the smallest and the largest number.
+RANGES = {"uint8": (0, 255), "int16": (0, 255), "int8": (-128, 127)}
+
+
+def target_of(codegen: Any) -> Target:
+    """The target of numba's code generator: the processor for which it compiles.
+
+    All of it follows from what numba, too, tells apart in its cache: the kind of processor, and
+    its features. So compiled code that is kept on disk is never that of other blocks.
+    """
+    triple, _, features = codegen.magic_tuple()
+    has = {feature[1:] for feature in features.split(",") if feature.startswith("+")}
+    if triple.startswith(("aarch64", "arm64")):
+        return Target(4, 4, 4, np.dtype(np.int8 if "dotprod" in has else np.int16))
+    if "avx512bw" in has:
+        quads = {"avx512vnni", "avx512vl"} <= has
+        return Target(16, 2, 8, np.dtype(np.uint8 if quads else np.int16))
+    if {"avx2", "fma"} <= has:
+        return Target(8, 2, 4, np.dtype(np.uint8 if "avxvnni" in has else np.int16))
+    return Target(4, 2, 4, np.dtype(np.int16))
+
+
+#: That of this machine.
+HOST = target_of(cpu_target.target_context.codegen())

@@ -1,0 +1,187 @@
+"""Vectors for what lies between a network's products: a type that numba does not have.
+
+A vector has `LANES` numbers, float32 or int32; ``+``, ``-`` and ``*`` are of its lanes. LLVM splits
+it where registers are shorter. With ``NUMBA_DISABLE_JIT=1`` vectors are numpy's arrays.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from ludarium.envs.engine.numba_private import AbstractTemplate, config, infer_global, signature
+
+from .target import HOST, RANGES
+
+LANES = HOST.narrow
+
+_I32 = ir.IntType(32)
+
+
+class Vector(types.Type):
+    """numba's type of a vector.
+
+    Args:
+        dtype: numba's float32 or int32.
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"Vector({dtype}, {LANES})")
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Vector) -> None:
+        of_lane = ir.FloatType() if kind.dtype == types.float32 else _I32
+        super().__init__(manager, kind, ir.VectorType(of_lane, LANES))
+
+
+_FLOATS = Vector(types.float32)
+
+_OPERATIONS = {
+    operator.add: ("fadd", "add"),
+    operator.sub: ("fsub", "sub"),
+    operator.mul: ("fmul", "mul"),
+}
+
+
+class _Arithmetic(AbstractTemplate):
+    """Types of an operation of two vectors of a kind."""
+
+    def generic(self, args: tuple, kws: dict) -> Any:
+        if len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]:
+            return signature(args[0], *args)
+        return None
+
+
+def _register(operation: Callable, of_floats: str, of_integers: str) -> None:
+    infer_global(operation)(type("_Arithmetic", (_Arithmetic,), {}))
+
+    @lower_builtin(operation, Vector, Vector)
+    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        of_floating_point = signature.return_type.dtype == types.float32
+        return getattr(builder, of_floats if of_floating_point else of_integers)(*arguments)
+
+
+for _operation, _names in _OPERATIONS.items():
+    _register(_operation, *_names)
+
+
+def _address(context: Any, builder: Any, kind: Any, arguments: Any, of: Any) -> Any:
+    """The address, as one of a vector, of an array's entry; these two arguments come first."""
+    array, index, *_ = arguments
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), of.as_pointer())
+
+
+@intrinsic
+def _load(typing_context: Any, array: Any, index: Any) -> Any:
+    result = Vector(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        of = context.get_value_type(result)
+        return builder.load(_address(context, builder, array, arguments, of), align=4)
+
+    return result(array, types.intp), generate
+
+
+@intrinsic
+def _store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values, of = arguments[2], arguments[2].type
+        builder.store(values, _address(context, builder, array, arguments, of), align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vector), generate
+
+
+@intrinsic
+def _store_activations(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+    kind = array.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values = arguments[2]
+        if kind != types.float32:
+            whole = ir.VectorType(_I32, LANES)
+            least, _ = RANGES[str(kind)]
+            moved = builder.add(
+                builder.fptosi(values, whole), ir.Constant(whole, [_I32(least)] * LANES)
+            )
+            values = builder.trunc(moved, ir.VectorType(ir.IntType(kind.bitwidth), LANES))
+        address = _address(context, builder, array, arguments, values.type)
+        builder.store(values, address, align=kind.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vector), generate
+
+
+@intrinsic
+def _spread(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        nothing = ir.Constant(context.get_value_type(_FLOATS), ir.Undefined)
+        one = builder.insert_element(nothing, arguments[0], _I32(0))
+        lanes = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
+        return builder.shuffle_vector(one, nothing, lanes)
+
+    return _FLOATS(types.float32), generate
+
+
+@intrinsic
+def _as_floats(typing_context: Any, vector: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if vector.dtype == types.float32:
+            return arguments[0]
+        return builder.sitofp(arguments[0], context.get_value_type(_FLOATS))
+
+    return _FLOATS(vector), generate
+
+
+def _choice(comparison: str) -> Any:
+    @intrinsic
+    def choose(typing_context: Any, first: Any, second: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            is_first = builder.fcmp_ordered(comparison, *arguments)
+            return builder.select(is_first, *arguments)
+
+        return first(first, second), generate
+
+    return choose
+
+
+_larger, _smaller = _choice(">"), _choice("<")
+
+
+def _store_plainly(array: np.ndarray, index: int, vector: np.ndarray) -> None:
+    array[index : index + LANES] = vector
+
+
+def _store_activations_plainly(array: np.ndarray, index: int, vector: np.ndarray) -> None:
+    if array.dtype != np.float32:
+        vector = vector.astype(np.int32) + RANGES[str(array.dtype)][0]
+    array[index : index + LANES] = vector
+
+
+_PLAIN = bool(config.DISABLE_JIT)
+
+#: ``load(array, index)``: the numbers from an index on.
+load: Callable = (lambda array, at: array[at : at + LANES].copy()) if _PLAIN else _load
+#: ``store(array, index, vector)``
+store: Callable = _store_plainly if _PLAIN else _store
+#: ``store_activations(array, index, vector)``: numbers from 0 to 255 as ``array`` keeps them; any
+#: float32 in an array of those.
+store_activations: Callable = _store_activations_plainly if _PLAIN else _store_activations
+#: ``spread(value)``: a float32 in all lanes.
+spread: Callable = (lambda value: np.full(LANES, value, np.float32)) if _PLAIN else _spread
+#: ``as_floats(vector)``
+as_floats: Callable = (lambda vector: vector.astype(np.float32)) if _PLAIN else _as_floats
+#: ``larger(first, second)``: the larger number of each lane.
+larger: Callable = np.maximum if _PLAIN else _larger
+#: ``smaller(first, second)``: the smaller number of each lane.
+smaller: Callable = np.minimum if _PLAIN else _smaller

@@ -1,0 +1,223 @@
+"""Compiled networks: they answer as torch does, on every board, in both precisions, anywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+
+from ludarium.models import NetworkShape, build_network
+from ludarium.models.family import FamilyNetwork
+from ludarium.models.kernels import CompiledNetwork, ranges_of
+from ludarium.models.kernels.evaluate import evaluate_boards, evaluate_vectors
+from ludarium.models.kernels.packing import pack
+from ludarium.models.kernels.target import HOST
+from ludarium.models.network import layers_of
+
+
+def board(height: int, width: int, planes: int = 3) -> NetworkShape:
+    """Two planes of actions, out of order, and two actions without a place."""
+    places = [*range(2 * height * width - 1, -1, -1), -1, -1]
+    return NetworkShape((planes, height, width), len(places), tuple(places))
+
+
+FLAT = NetworkShape((17,), 30)
+NO_PLACES = NetworkShape((3, 4, 6), 30)
+#: Rows of one part to five, and boards with one row or one column.
+BOARDS = [(1, 1), (1, 5), (4, 1), (2, 2), (5, 6), (3, 7), (6, 9), (2, 13), (3, 19), (2, 25)]
+
+
+def in_use(network):
+    """With statistics and weights as after training, so that no layer is without effect."""
+    for name, value in network.state_dict().items():
+        if name.endswith("running_mean"):
+            value.copy_(0.1 * torch.randn_like(value))
+        elif name.endswith("running_var"):
+            value.copy_(0.5 + torch.rand_like(value))
+        elif value.dim() == 1 and value.is_floating_point():
+            value.add_(0.1 * torch.randn_like(value))
+    return network.eval()
+
+
+def observations_of(shape: NetworkShape, count: int) -> np.ndarray:
+    random = np.random.default_rng(count)
+    observations = (random.random((count, *shape.observation)) < 0.3).astype(np.float32)
+    observations[:, 0] *= 0.25  # not all are 0 or 1
+    return observations
+
+
+def assert_close(found, network, observations, **tolerance):
+    with torch.inference_mode():
+        policy, outcome, score = network(torch.from_numpy(observations))
+    np.testing.assert_allclose(found.logits, policy, **tolerance)
+    np.testing.assert_allclose(found.wdl, outcome.softmax(1), **tolerance)
+    np.testing.assert_allclose(found.score, score, **tolerance)
+
+
+def check_precisions(network, shape):
+    """In float32 as torch; in eight bits near it, but not the same; alone as among others."""
+    observations = observations_of(shape, 19)
+    layers = layers_of(network)
+    exact = CompiledNetwork(layers)
+    assert_close(exact(observations), network, observations, rtol=1e-4, atol=2e-5)
+    ranges = ranges_of(layers, observations)
+    integer = CompiledNetwork(layers, ranges)
+    assert_close(integer(observations), network, observations, rtol=0.1, atol=0.06)
+    if len(ranges):
+        assert np.abs(integer(observations).logits - exact(observations).logits).max() > 1e-5
+    for evaluate in (exact, integer):
+        together = evaluate(observations)
+        for n in range(0, len(observations), 6):
+            for alone, each in zip(evaluate(observations[n : n + 1]), together, strict=True):
+                np.testing.assert_array_equal(alone[0], each[n])
+
+
+@pytest.mark.parametrize("size", BOARDS, ids=lambda size: "x".join(map(str, size)))
+def test_boards_of_every_size_are_evaluated_as_by_torch(size):
+    shape = board(*size)
+    check_precisions(in_use(build_network(shape, 16, 2)), shape)
+
+
+@pytest.mark.parametrize("channels", [1, 7, 24, 32, 48, 64, 80])
+def test_boards_are_evaluated_with_any_number_of_channels(channels):
+    shape = board(4, 5)
+    check_precisions(in_use(build_network(shape, channels, 3)), shape)
+
+
+@pytest.mark.parametrize("channels", [5, 24, 128, 200])
+def test_perceptrons_are_evaluated_as_by_torch(channels):
+    check_precisions(in_use(build_network(FLAT, channels, 2)), FLAT)
+
+
+@pytest.mark.parametrize(
+    "shape", [NO_PLACES, FLAT, board(3, 3)], ids=["no places", "flat", "board"]
+)
+@pytest.mark.parametrize("blocks", [0, 1])
+def test_other_heads_and_small_trunks(shape, blocks):
+    check_precisions(in_use(build_network(shape, 24, blocks)), shape)
+
+
+def test_members_of_a_family_are_evaluated_as_by_torch():
+    family = in_use(FamilyNetwork(board(5, 5, planes=4), 24, 3, features=2))
+    for shape in (board(3, 4), board(7, 7, planes=4)):
+        check_precisions(family.member(shape, [0.5, -1.0]), shape)
+
+
+def test_observations_of_another_shape_are_refused():
+    shape = board(5, 5)
+    evaluate = CompiledNetwork(layers_of(build_network(shape, 8, 1)))
+    assert evaluate(np.zeros((0, 3, 5, 5), np.float32)).logits.shape == (0, 52)
+    for wrong in ((2, 3, 5, 4), (3, 5, 5), (2, 4, 5, 5)):
+        with pytest.raises(ValueError, match=r"takes observations \[n, 3, 5, 5\], not \["):
+            evaluate(np.zeros(wrong, np.float32))
+
+
+def test_several_threads_may_ask_at_once():
+    shape = board(5, 5)
+    evaluate = CompiledNetwork(layers_of(in_use(build_network(shape, 32, 2))))
+    batches = [observations_of(shape, count) for count in (1, 7, 16)]
+    expected = [evaluate(batch).logits for batch in batches]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: evaluate(batches[n]).logits, [0, 1, 2] * 30))
+    for n, logits in enumerate(found):
+        np.testing.assert_array_equal(logits, expected[n % 3])
+
+
+@pytest.mark.parametrize("shape", [board(6, 7), FLAT], ids=["board", "flat"])
+def test_two_products_at_a_time_give_the_same_bits_as_four(shape):
+    layers = layers_of(in_use(build_network(shape, 40, 2)))
+    observations = observations_of(shape, 19)
+    ranges = ranges_of(layers, observations)
+    expected = CompiledNetwork(layers, ranges)(observations)
+    packed = pack(layers, ranges, dataclasses.replace(HOST, eight_bit=np.dtype(np.int16)))
+    found = type(expected).empty(19, shape.num_actions)
+    evaluate = evaluate_boards if len(shape.observation) == 3 else evaluate_vectors
+    evaluate(packed, observations.reshape(19, -1), *found)
+    for mine, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+def test_ranges_are_what_the_layers_read():
+    shape = board(4, 4)
+    network = in_use(build_network(shape, 8, 2))
+    observations = observations_of(shape, 64)
+    read = []
+    for block in network.blocks:
+        for part in (block.first, block.second):
+            part.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0]))
+    with torch.inference_mode():
+        network(torch.from_numpy(observations))
+    ranges = ranges_of(layers_of(network), observations)
+    np.testing.assert_allclose(ranges[:, 0], [min(0, x.min()) for x in read], atol=1e-5)
+    np.testing.assert_allclose(ranges[:, 1], [x.max() for x in read], atol=1e-5)
+    assert ranges[3, 0] < 0  # after a pooled bias
+
+
+@pytest.mark.parametrize("shape", [board(4, 4), FLAT], ids=["board", "flat"])
+def test_a_layer_that_reads_nothing_keeps_its_bias_in_eight_bits(shape):
+    network = in_use(build_network(shape, 16, 1))
+    with torch.no_grad():
+        if len(shape.observation) == 3:
+            network.stem[1].bias.fill_(-100)
+        else:
+            network.blocks[0][1].bias.fill_(-100)
+    observations = observations_of(shape, 16)
+    layers = layers_of(network)
+    integer = CompiledNetwork(layers, ranges_of(layers, observations))
+    assert_close(integer(observations), network, observations, rtol=0.02, atol=0.02)
+
+
+_SCRIPT = """
+import sys
+import numpy as np
+import torch
+from tests.models.test_kernels import FLAT, board, in_use, observations_of
+from ludarium.models import build_network
+from ludarium.models.kernels import CompiledNetwork, ranges_of
+from ludarium.models.network import layers_of
+
+found = []
+for shape in (board(3, 7), FLAT):
+    torch.manual_seed(0)
+    layers = layers_of(in_use(build_network(shape, 24, 2)))
+    observations = observations_of(shape, 9)
+    for ranges in (None, ranges_of(layers, observations)):
+        found += CompiledNetwork(layers, ranges)(observations)
+np.savez(sys.argv[1], *found)
+"""
+
+_OTHERS = {
+    "uncompiled": {"NUMBA_DISABLE_JIT": "1"},
+    "AVX2": {
+        "NUMBA_CPU_NAME": "haswell",
+        "NUMBA_CPU_FEATURES": "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+sse4.2,+ssse3",
+    },
+    "SSE4": {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""},
+}
+
+
+def answers_elsewhere(path, **environment):
+    """What a process with these settings of numba answers, float32 and eight bits in turn."""
+    subprocess.run(
+        [sys.executable, "-c", _SCRIPT, str(path)], env=os.environ | environment, check=True
+    )
+    with np.load(path) as found:
+        return list(found.values())
+
+
+@pytest.mark.parametrize("kind", _OTHERS)
+def test_other_processors_and_plain_python_give_the_same_answers(kind, tmp_path):
+    if kind != "uncompiled" and platform.machine().lower() not in ("x86_64", "amd64"):
+        pytest.skip("needs an x86-64 processor")
+    here = answers_elsewhere(tmp_path / "here.npz")
+    there = answers_elsewhere(tmp_path / "there.npz", **_OTHERS[kind])
+    for mine, other in zip(here, there, strict=True):
+        np.testing.assert_allclose(mine, other, atol=2e-3)  # rounded otherwise, rarely
+        assert np.abs(mine - other).mean() < 2e-5
