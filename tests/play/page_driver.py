@@ -148,7 +148,15 @@ class PageDriver:
 
     @property
     def fragment(self) -> str:
-        return self.page.evaluate("location.hash")
+        """The address's, once it has followed the game: it does so a few times a second."""
+        self.page.wait_for_timeout(500)
+        fragment: str = self.page.evaluate("location.hash")
+        return fragment
+
+    @property
+    def label(self) -> str:
+        """What the board tells of its position in words; each ply has another."""
+        return self.page.locator("#board").get_attribute("aria-label") or ""
 
     @property
     def moves(self) -> list[str]:
@@ -214,18 +222,18 @@ class PageDriver:
 
         Where several actions have the same place, it is the first that the page then offers.
         """
-        before = self.fragment
+        before = self.label
         marks = self._marks.count()
         if target < marks:
             self._press_mark(target)
-            if self.is_touch and self.holds and self.fragment == before:
+            if self.is_touch and self.holds and self.label == before:
                 self._press_mark(target)  # the first touch only shows where it comes to rest
             choice = self.page.locator("#board .choice button")
-            if self.fragment == before and choice.count():
+            if self.label == before and choice.count():
                 self.press(choice.first)
         else:
             self.press(self._buttons.nth(target - marks))
-        self.wait_for(f"location.hash !== {json.dumps(before)}")
+        self.wait_for(f"document.querySelector('#board').ariaLabel !== {json.dumps(before)}")
 
     def _press_mark(self, target: int) -> None:
         """Press where a mark is: the board takes it, and draws its marks anew often."""

@@ -131,7 +131,7 @@ def test_a_held_arrow_key_leaves_board_moves_and_address_at_one_ply(driver: Page
     for _ in range(140):
         driver.page.keyboard.press("ArrowLeft")
     assert driver.page.locator(".move.here .number").inner_text() == "10"
-    assert "After 10." in (driver.page.locator("#board").get_attribute("aria-label") or "")
+    assert "After 10." in driver.label
     driver.wait_for("location.hash.endsWith('&p=10')")
 
 
