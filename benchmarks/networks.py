@@ -119,6 +119,7 @@ def rows_of(case: Case, turns: int) -> Iterator[Row]:
         yield {
             "game": case.name,
             "network": case.network,
+            "parameters": sum(each.numel() for each in case.module.parameters()),
             "backend": name,
             **{f"batch {batch}": 1 / best[name, batch] for batch in BATCHES},
             **_difference(evaluate(observations), expected),
