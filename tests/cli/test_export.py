@@ -116,6 +116,7 @@ def test_a_run_is_exported_beside_its_checkpoint(tmp_path, capsys):
     assert list(result["differences"]) == ["policy_logits", "outcome", "value", "score"]
     assert max(result["differences"].values()) <= result["tolerance"] == TOLERANCE
     output = tmp_path / "elsewhere" / "corso.onnx"
+    output.parent.mkdir()
     assert main(["export", str(tmp_path), "--output", str(output)]) == 0
     assert "greatest difference from the network on 1,024 random" in capsys.readouterr().out
     assert load_exported(output).metadata["game"] == "corso"

@@ -212,7 +212,7 @@ def test_a_class_with_play_alone_plays_matches_and_single_positions(game: Game) 
         return int(position.legal_actions[-1])
 
     mine, expected = (play_match(game, each, "random", 10, 1) for each in (Player, last_legal))
-    assert [each.actions for each in mine.played] == [each.actions for each in expected.played]
+    np.testing.assert_array_equal(mine.actions, expected.actions)
     position = game.start(0)
     position.play(8)
     agent = Player(game)
