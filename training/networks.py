@@ -161,8 +161,9 @@ def cache_size(evaluate: Evaluator) -> float:
 
     So there is none unless an answer is the same, bit for bit, in whatever batch it is given.
     """
-    is_engine = isinstance(evaluate, InferenceEngine)
-    return _CACHE_MEGABYTES if is_engine and evaluate.backend in BATCH_INVARIANT else 0.0
+    if isinstance(evaluate, InferenceEngine) and evaluate.backend in BATCH_INVARIANT:
+        return _CACHE_MEGABYTES
+    return 0.0
 
 
 def stored_network(path: Path, game: Game, name: str) -> Network:

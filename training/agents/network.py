@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class NetworkAgent(Agent):
         batch = int(np.clip(room, 1, _BATCH))
         self._evaluator = evaluator_of(game, network, batch, backend)
         self._shared_evaluator = shared_by_threads(self._evaluator)
-        points = {"score": score, "max_score": max(1, game.max_score)}
+        points: dict[str, Any] = {"score": score, "max_score": max(1, game.max_score)}
         self._search: Search | None = None
         self._trees: Trees | None = None
         if seconds is not None:
