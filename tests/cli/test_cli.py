@@ -306,7 +306,6 @@ def test_an_agent_against_itself_is_refused_by_all_commands(capsys):
         ["tournament", "random", "greedy", "--game=corso", "--plot", "nowhere/elo.svg"],
         ["accuracy", "corso", "--save", "nowhere/test.jsonl"],
         ["analyse", "corso", "--record", "game.json", "--picture", "nowhere/game.svg"],
-        ["export", "corso", "--output", "nowhere/corso.onnx"],
     ],
 )
 def test_a_file_in_a_folder_that_is_not_there_is_refused_before_any_work(
