@@ -177,7 +177,7 @@ def test_a_terminal_that_cannot_be_written_stops_nothing(tmp_path):
 
     reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, Full())
     reporter.begin("self-play", 100)
-    reporter.reach(50)
+    reporter.advance(50)
     reporter.say("a word")
     reporter.iteration(METRICS)
     reporter.close()
