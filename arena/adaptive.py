@@ -138,7 +138,8 @@ class AdaptiveAgent(Agent):
     def finish(self, games: Sequence[GameInPlay]) -> None:
         """Learn from the results."""
         for game in games:
-            self.estimate.learn(game.memory, (1 - game.reward) / 2)
+            if game.reward is not None:  # an abandoned game tells nothing
+                self.estimate.learn(game.memory, (1 - game.reward) / 2)
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """Moves at the strength that a new game would have; see `Agent.actions`."""

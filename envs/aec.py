@@ -8,24 +8,26 @@ without the wrappers, which cost several times what the game does.
 
 from __future__ import annotations
 
+import copy
 import operator
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 
 from .board.picture import Window, pixels
 from .engine.game import Game
 from .engine.messages import quoted
 from .engine.position import Position
-from .engine.record import make_record
+from .engine.record import checked_seed, make_record
 from .engine.rule import ONGOING, TRUNCATED
 from .pettingzoo_private import AECIterable, AECIterator, EnvLogger
 
 AGENTS = ("player_0", "player_1")
 _PLAYERS = {"player_0": 0, "player_1": 1}
-_INT8, _FLOAT32 = np.dtype(np.int8), np.dtype(np.float32)
+_INT8 = np.dtype(np.int8)
 _SET_BY_RESET = frozenset(
     {
         "agents",
@@ -34,7 +36,9 @@ _SET_BY_RESET = frozenset(
         "terminations",
         "truncations",
         "infos",
+        "moves",
         "num_agents",
+        "position",
     }
 )
 
@@ -97,7 +101,7 @@ class BoardGameEnv(AECEnv):
 
     def __getattr__(self, name: str) -> Any:
         if name in _SET_BY_RESET:
-            raise AttributeError(f"{name} cannot be accessed before reset")
+            raise AttributeError(f"{name} cannot be accessed before reset: call reset() first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def observation_space(self, agent: str) -> spaces.Space:
@@ -115,10 +119,13 @@ class BoardGameEnv(AECEnv):
             seed: fixes this start, where starts are random, and those of the following
                 resets without a seed.
             options: not used; a game's options are fixed when the environment is made.
+
+        Raises:
+            ValueError: ``seed`` is no seed; nothing is changed.
         """
         if seed is not None:
-            self.start_seed = operator.index(seed)
-            self._seeds = np.random.default_rng(seed)
+            self.start_seed = checked_seed(seed)
+            self._seeds = np.random.default_rng(self.start_seed)
         else:
             if self._seeds is None:
                 self._seeds = np.random.default_rng()
@@ -126,8 +133,8 @@ class BoardGameEnv(AECEnv):
                 self.start_seed = int(self._seeds.integers(2**63))
         if self._position is None:
             self._position = self.game.start(self.start_seed)
-        mask, planes = self._new_arrays()
-        self._position.restart(self.start_seed, mask, planes)
+        mask, planes = self._position._new_arrays()
+        self._position._restart(self.start_seed, mask, planes)
         self.moves: list[int] = []
         self.agents = list(AGENTS)
         self.rewards = {"player_0": 0, "player_1": 0}
@@ -137,13 +144,9 @@ class BoardGameEnv(AECEnv):
         self._skip_agent_selection = None
         self._hand_over(mask, planes)
 
-    def _new_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        game = self.game
-        return np.empty(game.num_actions, _INT8), np.empty(game.planes_shape, _FLOAT32)
-
     def _hand_over(self, mask: np.ndarray, planes: np.ndarray) -> None:
         """Set `agent_selection` to the player to move, and both players' masks."""
-        position = self.position
+        position = self._current()
         mover, game = position.mover, self.game
         if self.canonical and position.is_turned():
             assert game.canonical_turn is not None
@@ -164,6 +167,8 @@ class BoardGameEnv(AECEnv):
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, cumulative reward, terminated, truncated, info of ``agent_selection``."""
         agent = self.agent_selection
+        if not self.agents:
+            raise ResetNeeded("the game is over: call reset() first")
         return (
             self.observe(agent) if observe else None,
             self._cumulative_rewards[agent],
@@ -179,7 +184,9 @@ class BoardGameEnv(AECEnv):
         if agent == self._fresh_for:
             self._fresh_for = None
             return self._fresh
-        position = self.position
+        position = self._current()
+        if agent not in _PLAYERS:
+            raise ValueError(f"agent is {quoted(agent)}; accepted: {', '.join(AGENTS)}")
         player = _PLAYERS[agent]
         return {
             "observation": position.observation(player, canonical=self.canonical),
@@ -189,7 +196,13 @@ class BoardGameEnv(AECEnv):
         }
 
     def _refuse_to_observe(self) -> None:
-        raise AttributeError("observe() cannot be called before reset")
+        self._current()
+
+    def _current(self) -> Position:
+        """The position being played."""
+        if self._position is None:
+            raise ResetNeeded("the game has not begun: call reset() first")
+        return self._position
 
     def step(self, action: Any) -> None:
         """Play the action of ``agent_selection``; ``None`` once the game is over.
@@ -198,6 +211,9 @@ class BoardGameEnv(AECEnv):
             ValueError: the action is not legal (the message names it and says why), or is not
                 ``None`` for an agent whose game is over. Nothing is changed.
         """
+        self._current()
+        if not self.agents:
+            raise ResetNeeded("the game is over: call reset() first")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -210,29 +226,32 @@ class BoardGameEnv(AECEnv):
 
     def mask(self) -> np.ndarray:
         """int8[num_actions], the legal actions of the player to move, as a new array."""
-        position = self.position
+        position = self._current()
         if self.canonical and position.is_turned():
             assert self.game.canonical_turn is not None
             return position.mask[self.game.canonical_turn.actions]
-        return position.mask.copy()
+        return position.mask
+
+    def is_action(self, action: Any) -> bool:
+        """Whether ``action`` is an integer from 0 to ``num_actions`` - 1, legal or not."""
+        try:
+            return 0 <= operator.index(action) < self.game.num_actions
+        except TypeError:
+            return False
 
     def _on_board(self, action: Any) -> Any:
         """The board's number of an action in the environment's frame, if it is one."""
-        if not self.canonical:
+        if not self.canonical or not self.is_action(action):
             return action
-        try:
-            number = operator.index(action)
-        except TypeError:
-            return action
-        is_number = 0 <= number < self.game.num_actions
-        return self.position.turned_action(number) if is_number else action
+        return self._current().turned_action(operator.index(action))
 
     #: The turn undoes itself.
     _in_frame = _on_board
 
     def _play(self, action: Any) -> None:
-        mask, planes = self._new_arrays()
-        outcome = self._position.play(action, mask, planes)  # type: ignore[union-attr]
+        position = self._current()
+        mask, planes = position._new_arrays()
+        outcome = position._play(action, mask, planes)
         self.moves.append(int(action))
         if outcome != ONGOING:
             self._finish(outcome)
@@ -242,7 +261,7 @@ class BoardGameEnv(AECEnv):
 
     def _finish(self, outcome: int) -> None:
         capped = outcome == TRUNCATED
-        self.rewards = dict(zip(AGENTS, self.position.rewards, strict=True))
+        self.rewards = dict(zip(AGENTS, self._current().rewards, strict=True))
         self._accumulate_rewards()
         self.terminations = dict.fromkeys(AGENTS, not capped)
         self.truncations = dict.fromkeys(AGENTS, capped)
@@ -252,7 +271,9 @@ class BoardGameEnv(AECEnv):
 
         Raises:
             ValueError: the environment was made without a render mode.
+            gymnasium.error.ResetNeeded: before the first `reset`.
         """
+        self._current()
         if self.render_mode is None:
             raise ValueError(
                 'render() needs a render mode: make the environment with render_mode="ansi", '
@@ -273,15 +294,15 @@ class BoardGameEnv(AECEnv):
     def _picture(self) -> str:
         """The drawing, which also shows what the last action changed."""
         if not self.moves:
-            return self.position.svg()
+            return self._current().svg()
         *earlier, last = self.moves
         before = self.game.start(self.start_seed)
         for action in earlier:
             before.play(action)
-        return self.position.svg(last, before)
+        return self._current().svg(last, before)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window, if there is one; `reset` and `render` may go on."""
         if self._window is not None:
             self._window.close()
 
@@ -289,10 +310,10 @@ class BoardGameEnv(AECEnv):
 
     @property
     def position(self) -> Position:
-        """The position being played, for searches and tools."""
+        """The position being played, for searches and tools; a copy."""
         if self._position is None:
-            raise AttributeError("position cannot be accessed before reset")
-        return self._position
+            raise AttributeError  # which `__getattr__` says in words
+        return self._position.copy()
 
     def action_to_text(self, action: int) -> str:
         """Notation of an action number in the present position.
@@ -300,7 +321,7 @@ class BoardGameEnv(AECEnv):
         Raises:
             ValueError: not an action number.
         """
-        return self.position.action_to_text(self._on_board(action))
+        return self._current().action_to_text(self._on_board(action))
 
     def text_to_action(self, text: str) -> int:
         """Action number of a legal action's text.
@@ -308,50 +329,28 @@ class BoardGameEnv(AECEnv):
         Raises:
             ValueError: the text is malformed or not legal now; the message says which.
         """
-        return self._in_frame(self.position.text_to_action(text))
+        return self._in_frame(self._current().text_to_action(text))
 
     def board_text(self) -> str:
         """The board as lines of text."""
-        return self.position.board_text()
+        return self._current().board_text()
 
     def state(self) -> np.ndarray:
         """The complete position as one int32 vector: all fields of the rule record."""
-        states = self.position.states
+        states = self._current().states
         names = states.dtype.names or ()
         return np.concatenate([np.ravel(states[name]) for name in names]).astype(np.int32)
 
     def clone(self) -> BoardGameEnv:
         """An independent copy of the environment and its game, without the window."""
-        twin = type(self)(self.game, self.render_mode, self.canonical)
-        twin._restore(self)
-        return twin
-
-    def _restore(self, other: BoardGameEnv) -> None:
-        for name, value in vars(other).items():
-            if name in ("agents", "moves", "_fresh_for") or isinstance(value, dict):
-                setattr(self, name, _copied(value))
-        self.start_seed = other.start_seed
-        self._seeds = np.random.default_rng()
-        if other._seeds is not None:
-            self._seeds.bit_generator.state = other._seeds.bit_generator.state
-        if other._position is not None:
-            self._position = other._position.copy()
-            self.agent_selection = other.agent_selection
-            self._skip_agent_selection = other._skip_agent_selection
+        return copy.deepcopy(self)
 
     def to_record(self) -> dict[str, Any]:
         """The game so far as a JSON-ready dict (see ``engine.record``)."""
+        self._current()
         replayed = self.game.start(self.start_seed)
         texts = replayed.play_all(self.moves)
         return make_record(self.game, self.start_seed, texts, replayed)
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, np.ndarray | list):
-        return value.copy()
-    if isinstance(value, dict):
-        return {key: _copied(entry) for key, entry in value.items()}
-    return value
 
 
 class GuardedBoardGameEnv(BoardGameEnv):

@@ -14,14 +14,16 @@ that a Gymnasium ``VectorEnv``, `ludarium.envs.sb3` a Stable-Baselines3 ``VecEnv
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .engine.game import Game
 from .engine.kernels import rows
-from .engine.position import Position
+from .engine.messages import quoted
+from .engine.position import Position, checked_dtype, contents_of
 from .engine.rule import seed_rng
 from .engine.threads import available_cores, split
 from .registry import make_game
@@ -43,7 +45,8 @@ def make(
     """A `BatchEnv` of the game called ``name``.
 
     Raises:
-        ValueError: no such game, option or option value, or see `BatchEnv`.
+        ValueError: no such game or option value, or see `BatchEnv`.
+        TypeError: no such option.
     """
     game = make_game(name, **options)
     return BatchEnv(
@@ -59,28 +62,28 @@ def make(
 class BatchEnv:
     """N games of one kind, stepped in parallel; a finished game restarts within the same step.
 
-    `reset` and `step` write the arrays below in place, so copy what you want to keep.
+    `reset` and `step` write the arrays below in place, so copy what you want to keep. Nothing is
+    read from them: whatever is written into them changes no game.
 
     Attributes:
         observations: float32 or uint8 [N, *game.observation_shape], from the side of each
             game's player to move.
         masks: int8[N, A], 1 for each legal action; there always is one.
-        movers: int8[N], index of the player to move; not contiguous.
+        movers: int8[N], index of the player to move.
         rewards: float32[N, 2], rewards of both players for the last ply: +1 and -1 where it ended
             the game with a win, else zeros.
         terminated: bool[N], whether the last ply ended the game by the rules.
         truncated: bool[N], whether the last ply reached the ply cap.
         actions: int64[N], the actions of the last step.
-        states: structured array [N], the rule records; read-only.
-        game, num_envs, threads, canonical: what the batch was made with.
+        game, threads, canonical: what the batch was made with.
 
     Where a game ended, ``observations``, ``masks`` and ``movers`` belong to the next one.
 
     Args:
         game: rules with their options, from `ludarium.envs.make_game`.
         num_envs: how many games, N.
-        threads: number of threads. Default: one per core, or fewer if the batch is too small to
-            benefit. Results do not depend on it.
+        threads: most threads; default: one per core. A batch that is too small to benefit takes
+            fewer. Results do not depend on it.
         observation_dtype: ``np.float32``, or ``np.uint8`` where the game's observations are
             of zeros and ones.
         seed: seed of each game's random numbers, for random starts and random actions.
@@ -105,22 +108,24 @@ class BatchEnv:
         _require_positive("num_envs", num_envs)
         if threads is not None:
             _require_positive("threads", threads)
-        dtype = _observation_dtype(game, observation_dtype)
+        dtype = checked_dtype(game, observation_dtype)
         self.game = game
-        self.num_envs = num_envs
         self.canonical = bool(canonical)
         entries = num_envs * (int(np.prod(game.planes_shape)) + game.num_actions)
         worthwhile = max(1, entries // _WORTH_A_THREAD)
-        self.threads = min(threads or min(available_cores(), worthwhile), num_envs)
-        self.states = game.new_states(num_envs)
-        self.movers: np.ndarray = self.states["mover"]
+        self.threads = min(threads or available_cores(), worthwhile, num_envs)
+        self._states = game.new_states(num_envs)
+        self._rngs = np.zeros((num_envs, 2), np.int64)
+        self._masks = np.zeros((num_envs, game.num_actions), np.int8)
+        self._chosen = np.zeros(num_envs, np.int64)
+        self._some_over = False  # `play` may have finished some of the games
         self.actions = np.zeros(num_envs, np.int64)
-        self.masks = np.zeros((num_envs, game.num_actions), np.int8)
+        self.masks = np.zeros_like(self._masks)
+        self.movers = np.zeros(num_envs, np.int8)
         self.observations = np.zeros((num_envs, *game.observation_shape), dtype)
         self.rewards = np.zeros((num_envs, 2), np.float32)
         self.terminated = np.zeros(num_envs, np.bool_)
         self.truncated = np.zeros(num_envs, np.bool_)
-        self._rngs = np.zeros((num_envs, 2), np.int64)
         self._batch = self._bound()
         self.reset(np.random.SeedSequence() if seed is None else seed)
 
@@ -128,33 +133,47 @@ class BatchEnv:
         """The arrays as the kernels need them: views of the same memory."""
         return (
             self.game.tables,
-            self.states,
+            self._states,
             rows(self._rngs),
-            rows(self.masks),
+            rows(self._masks),
+            self._chosen,
             rows(self.observations.reshape(self.num_envs, *self.game.planes_shape)),
+            rows(self.masks),
+            self.movers,
             rows(self.rewards),
             self.terminated.view(np.uint8),
             self.truncated.view(np.uint8),
+            self.actions,
             self.canonical,
         )
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to copy or pickle: without the views, which would become separate arrays."""
-        return {name: v for name, v in vars(self).items() if name not in ("_batch", "movers")}
+        return {name: value for name, value in vars(self).items() if name != "_batch"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.states = np.asarray(self.states, self.game.state_dtype)
-        self.movers = self.states["mover"]
+        self._states = np.asarray(self._states, self.game.state_dtype)
         self._batch = self._bound()
 
     def __repr__(self) -> str:
         return f"BatchEnv({self.game!r}, {self.num_envs}, threads={self.threads})"
 
+    @property
+    def num_envs(self) -> int:
+        """How many games."""
+        return len(self._states)
+
+    @property
+    def states(self) -> np.ndarray:
+        """The rule records, structured [N]; a copy."""
+        return self._states.copy()
+
     def reset(self, seed: int | np.random.SeedSequence | None = None) -> None:
         """Restart all games; without a seed the games' random numbers continue."""
         if seed is not None:
             self._rngs[:] = seed_rng(seed, self.num_envs)
+        self._some_over = False
         self._run(self.game.kernels.batch_start)
 
     def step(self, actions: Any) -> None:
@@ -168,26 +187,45 @@ class BatchEnv:
                 message names the game, the action, its text and the reason. Nothing has
                 changed then.
         """
-        actions = np.asarray(actions)
-        self._check(actions)
-        self.actions[:] = actions
-        self._run(self.game.kernels.batch_step, self.actions)
+        kernels, asked = self.game.kernels, np.asarray(actions)
+        played = self._integers("actions", asked, self.num_envs)
+        if self.threads == 1:
+            refused = kernels.batch_step(self._batch, played, 0, self.num_envs)
+        else:
+            refused = kernels.batch_refused(self._batch, played)
+            if refused < 0:
+                self._run(kernels.batch_step, played)
+        if refused >= 0:
+            raise ValueError(self._refusal(refused, asked[refused]))
 
     def step_random(self) -> None:
-        """Play a random legal action in each game: `random_actions` and `step` in one."""
-        self._run(self.game.kernels.batch_step_random, self.actions)
+        """Play a random legal action in each game: `random_actions` and `step` in one.
+
+        Raises:
+            ValueError: a game is over, see `play`.
+        """
+        if self._some_over:
+            over = np.flatnonzero(self._states["outcome"])
+            if len(over):
+                raise ValueError(f"games {quoted(over.tolist())} are over: call restart with them")
+            self._some_over = False
+        self._run(self.game.kernels.batch_step_random)
 
     def random_actions(self, out: np.ndarray | None = None) -> np.ndarray:
         """Draw a legal action of each game uniformly, from the game's own random numbers.
 
         Args:
             out: int64[N] to write them into; without it, a new array.
+
+        Returns:
+            The actions, -1 where the game is over.
         """
         if out is None:
             out = np.empty(self.num_envs, np.int64)
-        elif out.shape != (self.num_envs,) or out.dtype != np.int64:
+        elif out.shape != (self.num_envs,) or out.dtype != np.int64 or not out.flags.carray:
             raise ValueError(
-                f"out must be int64 of shape ({self.num_envs},), not {out.dtype} of {out.shape}"
+                f"out must be int64 of shape ({self.num_envs},), contiguous and writable, "
+                f"not {out.dtype} of {out.shape}"
             )
         self._run(self.game.kernels.batch_choose, out)
         return out
@@ -202,13 +240,16 @@ class BatchEnv:
         Raises:
             ValueError: as for `step`; finished games have no legal action.
         """
-        games, actions = self._numbers("games", games), np.asarray(actions)
+        games, asked = self._numbers("games", games), np.asarray(actions)
+        played = self._integers("actions", asked, len(games)).copy()
         is_asked = np.zeros(self.num_envs, np.bool_)
         is_asked[games] = True
         if np.count_nonzero(is_asked) < len(games):
             raise ValueError("games has a number twice; play one action in each, then the next")
-        self._check(actions, games)
-        self.game.kernels.batch_play(self._batch, games, actions.astype(np.int64))
+        refused = self.game.kernels.batch_play(self._batch, games, played)
+        if refused >= 0:
+            raise ValueError(self._refusal(int(games[refused]), asked[refused]))
+        self._some_over = True
 
     def restart(self, games: Any) -> None:
         """Restart some of the games.
@@ -226,39 +267,48 @@ class BatchEnv:
             players: integers [K], the player (0 or 1) who looks at each.
         """
         games, players = self._numbers("games", games), np.asarray(players)
-        is_fit = players.shape == games.shape and players.dtype.kind in "iu"
+        is_fit = players.shape == games.shape and (players.dtype.kind in "iu" or not len(games))
         if not is_fit or ((players != 0) & (players != 1)).any():
             raise ValueError(f"players must be 0 or 1, one for each of {len(games)} games")
         self.game.kernels.batch_observe(self._batch, games, players.astype(np.int64))
 
     def position(self, index: int) -> Position:
         """A copy of one game's position."""
-        return Position.of_state(self.game, self.states[index])
+        return Position.of_state(self.game, self._states[index])
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """The complete state of the batch, as copies, for `resume`."""
-        return {
-            "states": self.states,
-            "rngs": self._rngs,
-            "masks": self.masks,
-            "observations": self.observations,
-        }
+        """The games and their random numbers, as copies, for `resume`.
 
-    def resume(self, snapshot: dict[str, np.ndarray]) -> None:
-        """Continue from the `snapshot` of a batch of the same kind; none of its games may be over.
+        Returns:
+            ``states`` and ``rngs``, and a ``digest`` of both: compiled rules trust a state, so
+            `resume` takes no other than one that a batch has had.
+        """
+        states, rngs = self.states, self._rngs.copy()
+        return {"states": states, "rngs": rngs, "digest": _digest(states, rngs)}
+
+    def resume(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        """Continue from the `snapshot` of a batch of the same kind; results are cleared.
 
         Raises:
-            ValueError: it is of another game or another number of games.
+            ValueError: it is of another game or another number of games, or it was changed.
+                Nothing has changed then.
         """
-        own = self.snapshot()
-        for name, array in own.items():
-            other = snapshot[name]
-            if other.shape != array.shape or other.dtype != array.dtype:
-                raise ValueError(f"the saved games do not fit {self}: {name} is {other.dtype}")
-        for name, array in own.items():
-            array[...] = snapshot[name]
-        for results in (self.rewards, self.terminated, self.truncated):
-            results[...] = 0
+        try:
+            states, rngs = np.array(snapshot["states"]), np.array(snapshot["rngs"])
+            digest = np.asarray(snapshot["digest"])
+        except (KeyError, TypeError, IndexError):
+            raise ValueError("resume takes what `snapshot` returned") from None
+        for name, own, saved in (("states", self._states, states), ("rngs", self._rngs, rngs)):
+            if saved.shape != own.shape or saved.dtype != own.dtype:
+                raise ValueError(
+                    f"the saved games do not fit {self}: {name} is {quoted(str(saved.dtype))} of "
+                    f"{saved.shape}"
+                )
+        if not np.array_equal(digest, _digest(states, rngs)):
+            raise ValueError("the saved games were changed after `snapshot`, so they are not taken")
+        self._states[...], self._rngs[...] = states, rngs
+        self._some_over = True
+        self._run(self.game.kernels.batch_show)
 
     def _run(self, kernel: Callable, *arguments: np.ndarray) -> None:
         batch = self._batch
@@ -271,21 +321,23 @@ class BatchEnv:
                 self.threads,
             )
 
-    def _check(self, actions: np.ndarray, games: np.ndarray | None = None) -> None:
-        """Raise ``ValueError`` unless the actions are legal, in all games or in ``games``."""
-        masks = self.masks if games is None else self.masks[games]
-        if actions.shape != (len(masks),) or actions.dtype.kind not in "iu":
+    def _refusal(self, index: int, action: Any) -> str:
+        """Why game ``index`` does not take ``action``, which is in the frame of the batch."""
+        position, action = self.position(index), int(action)
+        if self.canonical and 0 <= action < self.game.num_actions:
+            action = position.turned_action(action)
+        remedy = f": call restart([{index}])" if position.is_over else ""
+        return f"game {index}: {position.refusal(action)}{remedy}"
+
+    def _integers(self, name: str, values: np.ndarray, count: int) -> np.ndarray:
+        """``values`` as int64[count] for compiled code; ``ValueError`` if they are not integers."""
+        if values.shape != (count,) or (count and values.dtype.kind not in "iu"):
             raise ValueError(
-                f"actions must be integers of shape ({len(masks)},), "
-                f"not {actions.dtype} of {actions.shape}"
+                f"{name} must be integers of shape ({count},), not {values.dtype} of {values.shape}"
             )
-        place = self.game.kernels.first_illegal(masks, actions.astype(np.int64, copy=False))
-        if place >= 0:
-            index = place if games is None else games[place]
-            position, action = self.position(index), int(actions[place])
-            if self.canonical and 0 <= action < self.game.num_actions:
-                action = position.turned_action(action)
-            raise ValueError(f"game {index}: {position.refusal(action)}")
+        if values.dtype == np.int64 and values.flags.carray:
+            return values
+        return values.astype(np.int64)
 
     def _numbers(self, name: str, games: Any) -> np.ndarray:
         """Game numbers as int64[K]; ``ValueError`` if they are not, or out of range."""
@@ -300,21 +352,12 @@ class BatchEnv:
         return games
 
 
+def _digest(states: np.ndarray, rngs: np.ndarray) -> np.ndarray:
+    """uint8[16] that tells these arrays from others."""
+    content = contents_of(states) + rngs.tobytes()
+    return np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), np.uint8).copy()
+
+
 def _require_positive(name: str, value: Any) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} is {value!r}; accepted: a positive integer")
-
-
-def _observation_dtype(game: Game, dtype: Any) -> np.dtype:
-    try:
-        chosen = np.dtype(dtype)
-    except TypeError:
-        chosen = None
-    if chosen not in (np.float32, np.uint8):
-        raise ValueError(f"observation_dtype is {dtype!r}; accepted: float32, uint8")
-    if chosen == np.uint8 and not game.binary_observation:
-        raise ValueError(
-            f"observation_dtype is uint8, but observations of {game.name} are not all zeros "
-            "and ones; use float32"
-        )
-    return chosen

@@ -39,7 +39,8 @@ def make(
         **options: the game's.
 
     Raises:
-        ValueError: no such game, option, option value or render mode.
+        ValueError: no such game, option value or render mode.
+        TypeError: no such option.
     """
     return GuardedBoardGameEnv(make_game(name, **options), render_mode, canonical)
 
@@ -96,8 +97,8 @@ def install_faces(name: str, version: int) -> str:
     package = sys.modules[__package__]
     if f"{__package__}.{versioned}" not in sys.modules:
         module = ModuleType(f"{__package__}.{versioned}", f"The game {name}, version {version}.")
-        module.env = _face(make, name)  # type: ignore[attr-defined]
-        module.raw_env = _face(make_raw, name)  # type: ignore[attr-defined]
+        for called, maker in (("env", make), ("raw_env", make_raw)):
+            setattr(module, called, _face(maker, name, module.__name__, called))
         sys.modules[module.__name__] = module
         setattr(package, versioned, module)
         _register_ids(name, version)
@@ -129,11 +130,14 @@ def _register_ids(name: str, version: int) -> None:
     )
 
 
-def _face(maker: Any, name: str) -> Any:
+def _face(maker: Any, name: str, module: str, called: str) -> Any:
+    """``maker`` for one game: a function that a pickle finds as ``called`` in ``module``."""
+
     def face(
         *, render_mode: str | None = None, canonical: bool = False, **options: Any
     ) -> BoardGameEnv:
         return maker(name, render_mode=render_mode, canonical=canonical, **options)
 
+    face.__module__, face.__name__, face.__qualname__ = module, called, called
     face.__doc__ = maker.__doc__.replace("the game called ``name``", name)
     return face

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 
 from .batch import BatchEnv
 from .engine.game import Game
+from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from .opponents import (
+    MOST_BEGINNINGS,
     SEATS,
-    BatchPolicy,
-    Chooser,
+    FromArrays,
     Opponents,
     Player,
     PlayerOpponents,
+    Policy,
     check_choice,
-    check_opponent,
-    make_agent,
+    in_batch,
+    make_opponent,
+    no_turn,
+    restarted,
 )
 
 
@@ -47,7 +51,7 @@ class OneSide:
         self,
         game: Game,
         num_envs: int,
-        opponent: str | BatchPolicy | Opponents | Player = "random",
+        opponent: str | Policy | Player | FromArrays | Opponents = "random",
         seat: int | str = "random",
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
@@ -56,8 +60,11 @@ class OneSide:
     ) -> None:
         check_choice("seat", seat, SEATS)
         check_choice("illegal", illegal, ("lose", "raise"))
-        if not isinstance(opponent, Opponents):
-            check_opponent(opponent)
+        if type(opening_plies) is not int or opening_plies < 0:
+            raise ValueError(f"opening_plies is {opening_plies!r}; accepted: 0, 1, 2, ...")
+        is_many = isinstance(opponent, Opponents) and not isinstance(opponent, Player)
+        self._opponent = opponent
+        self._made = opponent if is_many else make_opponent(opponent, game, None)
         self.batch = BatchEnv(
             game, num_envs, threads=1, observation_dtype=observation_dtype, canonical=canonical
         )
@@ -69,9 +76,10 @@ class OneSide:
         self._every = np.arange(num_envs)
         self._seats = seat
         self._raises = illegal == "raise"
-        self._opponent = opponent
         self._opponents: Opponents | None = None
         self._actions: list[list[int]] = []  # of each game, where a `Player` wants to know
+        self._in_play = np.zeros(num_envs, np.bool_)  # the opponent waits for the end
+        self._is_ready = False  # in every game the agent is to move
         self._random = np.random.default_rng()
 
     @property
@@ -86,48 +94,85 @@ class OneSide:
             random: fixes seats, random starts, openings and the opponents from here on;
                 without it, they go on.
         """
+        self.abandon()
         if random is not None or self._opponents is None:
             self._random = random or self._random
             self.batch.reset(int(self._random.integers(2**63)))
-            self._opponents = self._make_opponents()
+            self._opponents = self._ready_opponents()
         self.seats[:] = (self._every + 1) % 2  # `_begin` changes sides
         self._begin(self._every)
+        self._is_ready = True
+
+    def abandon(self) -> None:
+        """Tell the opponents that the games in play do not go on; `reset` begins others."""
+        self._is_ready = False
+        games = np.flatnonzero(self._in_play)
+        self._finish(games, np.full(len(games), np.nan, np.float32))
 
     def play(self, actions: Any) -> None:
         """Play the agent's action in each game, and the opponents' up to its next turn.
 
         Raises:
-            ValueError: the actions are not N integers; or one is not legal and
-                ``illegal="raise"``; or an opponent chose an illegal action.
+            ValueError: the actions are not N integers from 0 to ``num_actions`` - 1; or one is
+                not legal and ``illegal="raise"``: nothing has changed then. Or an opponent chose
+                an illegal action: then only `reset` goes on.
+            gymnasium.error.ResetNeeded: the games have not begun, or an error has stopped them.
         """
         batch, games = self.batch, self._every
-        actions = np.asarray(actions)
-        if self._raises:
-            self._play(games, actions)
-            is_legal = np.ones(len(games), np.bool_)
-        else:
-            if actions.shape != games.shape or actions.dtype.kind not in "iu":
-                raise ValueError(
-                    f"actions must be integers of shape {games.shape}, not {actions.dtype} of "
-                    f"{actions.shape}"
-                )
-            within = (actions >= 0) & (actions < batch.game.num_actions)
-            is_legal = within & (batch.masks[games, np.where(within, actions, 0)] == 1)
-            self._play(games[is_legal], actions[is_legal])
+        self.require_ready()
+        if self.is_over.any():
+            raise ResetNeeded("some of the games are over: call renew() first")
+        asked = np.asarray(actions)
+        actions = batch._integers("actions", asked, len(games))
+        beyond = np.flatnonzero((actions < 0) | (actions >= batch.game.num_actions))
+        if len(beyond):
+            raise ValueError(batch._refusal(int(beyond[0]), asked[beyond[0]]))
+        is_legal = batch._masks[games, actions] == 1
+        if self._raises and not is_legal.all():
+            index = int(np.argmin(is_legal))
+            raise ValueError(batch._refusal(index, asked[index]))
+        self._is_ready = False
+        self._play(games[is_legal], actions[is_legal])
         self._play_opponents(is_legal)
-        self.rewards[:] = np.where(is_legal, batch.rewards[games, self.seats], -1)
-        self.terminated[:] = batch.terminated | ~is_legal
-        self.truncated[:] = batch.truncated & is_legal
+        outcomes = batch._states["outcome"]
+        self.rewards[:] = np.where(is_legal, self._rewards(games), -1)
+        self.truncated[:] = (outcomes == TRUNCATED) & is_legal
+        self.terminated[:] = ((outcomes != ONGOING) | ~is_legal) & ~self.truncated
         over = np.flatnonzero(self.is_over)
-        assert self._opponents is not None
-        self._opponents.finish(over, self.rewards[over])
+        self._finish(over, self.rewards[over])
+        self._is_ready = True
+
+    def require_ready(self) -> None:
+        """Raise ``ResetNeeded`` unless the agent is to move in all unfinished games."""
+        if not self._is_ready:
+            raise ResetNeeded("the games have not begun, or have been stopped: call reset() first")
+
+    def _rewards(self, games: np.ndarray) -> np.ndarray:
+        """float32[K], the agent's rewards by the rules in some of the games."""
+        outcomes, seats = self.batch._states["outcome"][games], self.seats[games]
+        won, lost = outcomes == PLAYER_0_WINS + seats, outcomes == PLAYER_1_WINS - seats
+        return won.astype(np.float32) - lost.astype(np.float32)
+
+    def _finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
+        """Tell the opponents that games are over, once."""
+        self._in_play[games] = False
+        if len(games):
+            assert self._opponents is not None
+            self._opponents.finish(games, rewards)
 
     def renew(self) -> None:
-        """Restart the finished games, each up to the agent's first turn."""
+        """Restart the finished games, each up to the agent's first turn.
+
+        Raises:
+            gymnasium.error.ResetNeeded: the games have not begun, or an error has stopped them.
+        """
+        self.require_ready()
+        self._is_ready = False
         self._begin(np.flatnonzero(self.is_over))
+        self._is_ready = True
 
     def observe_ends(self) -> np.ndarray:
-        """Write the agent's observations of the finished games; return their indices, int64[K]."""
+        """Write the agent's observations of finished games; return their indices, int64[K]."""
         games = np.flatnonzero(self.is_over)
         self.batch.observe(games, self.seats[games])
         return games
@@ -135,9 +180,10 @@ class OneSide:
     def _begin(self, games: np.ndarray) -> None:
         """Start some games; repeat for a game that ends before the agent's first turn."""
         assert self._opponents is not None
-        batch = self.batch
         self.terminated[games] = self.truncated[games] = False
-        while len(games):
+        for _ in range(MOST_BEGINNINGS):
+            if not len(games):
+                return
             self._restart(games)
             if self._seats == "random":
                 self.seats[games] = self._random.integers(2, size=len(games))
@@ -146,9 +192,16 @@ class OneSide:
             else:
                 self.seats[games] = int(self._seats)
             self._play_openings(games)
+            self._in_play[games] = True
             self._opponents.begin(games)
             self._play_opponents(np.ones(len(self._every), np.bool_))
-            games = games[(batch.terminated | batch.truncated)[games]]
+            games = games[self._is_finished(games)]
+            self._finish(games, self._rewards(games))
+        raise no_turn(self._seats)
+
+    def _is_finished(self, games: np.ndarray) -> np.ndarray:
+        """bool[K], whether games are over by the rules."""
+        return self.batch._states["outcome"][games] != ONGOING
 
     def _play_openings(self, games: np.ndarray) -> None:
         if not self.opening_plies or not len(games):
@@ -158,7 +211,7 @@ class OneSide:
         for ply in range(self.opening_plies):
             going = games[lengths > ply]
             self._play(going, batch.random_actions()[going])
-            ended = (batch.terminated | batch.truncated)[games]
+            ended = self._is_finished(games)
             self._restart(games[ended])
             lengths[ended] = 0
 
@@ -166,12 +219,13 @@ class OneSide:
         """Let the opponents play until they are to move nowhere."""
         batch = self.batch
         while True:
-            is_over = batch.terminated | batch.truncated
-            games = np.flatnonzero((batch.movers != self.seats) & ~is_over & goes_on)
+            is_over = self._is_finished(self._every)
+            is_opponents = batch._states["mover"] != self.seats
+            games = np.flatnonzero(is_opponents & ~is_over & goes_on)
             if not len(games):
                 return
             assert self._opponents is not None
-            actions = self._opponents.choose(batch, games)
+            actions = self._opponents.choose(batch, games.copy())
             try:
                 self._play(games, actions)
             except ValueError as refusal:
@@ -183,13 +237,14 @@ class OneSide:
         if not self._actions:
             batch.play(games, actions)
             return
+        before = [batch.position(game) for game in games.tolist()] if batch.canonical else []
+        batch.play(games, actions)
         on_board = [int(action) for action in actions]
         if batch.canonical:
             on_board = [
-                batch.position(int(game)).turned_action(action)
-                for game, action in zip(games, on_board, strict=True)
+                position.turned_action(action)
+                for position, action in zip(before, on_board, strict=True)
             ]
-        batch.play(games, actions)
         for game, action in zip(games, on_board, strict=True):
             self._actions[game].append(action)
 
@@ -197,43 +252,15 @@ class OneSide:
         self.batch.restart(games)
         if self._actions:
             for game in games:
-                self._actions[game].clear()
+                self._actions[game] = []
 
-    def _make_opponents(self) -> Opponents:
-        opponent: Any = self._opponent
-        self._actions = []
-        if isinstance(opponent, str):
-            if opponent == "random":
-                return Chooser(_at_random)
-            opponent = make_agent(opponent, self.batch.game, int(self._random.integers(2**31)))
-            if not isinstance(opponent, Player):
-                return Chooser(partial(_ask, opponent))
-        if isinstance(opponent, Player):
-            self._actions = [[] for _ in self._every]
-            return PlayerOpponents(opponent, self.batch, self.seats, self._actions)
-        if isinstance(opponent, Opponents):
-            return opponent
-        return Chooser(partial(_follow, opponent))
-
-
-# How opponents choose; module-level functions, so that they can be copied and pickled.
-
-
-def _at_random(batch: BatchEnv, games: np.ndarray) -> np.ndarray:
-    return batch.random_actions()[games]
-
-
-def _follow(policy: BatchPolicy, batch: BatchEnv, games: np.ndarray) -> Any:
-    return policy(batch.observations[games], batch.masks[games])
-
-
-def _ask(agent: Any, batch: BatchEnv, games: np.ndarray) -> list[int]:
-    """Ask an agent game by game; returns its actions in the frame of the batch."""
-    positions = [batch.position(int(game)) for game in games]
-    actions = [agent.choose(position) for position in positions]
-    if not batch.canonical:
-        return actions
-    return [each.turned_action(action) for each, action in zip(positions, actions, strict=True)]
+    def _ready_opponents(self) -> Opponents:
+        """The opponents, with random numbers from this object's."""
+        self._made = restarted(self._opponent, self._made, self.batch.game, self._random)
+        if not isinstance(self._made, Player):
+            return in_batch(self._made)
+        self._actions = [[] for _ in self._every]
+        return PlayerOpponents(self._made, self.batch, self.seats, self._actions)
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:

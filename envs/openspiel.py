@@ -107,57 +107,61 @@ class SpielState(pyspiel.State):
     A game that reaches its ply cap ends as a draw: OpenSpiel knows no truncation.
 
     Attributes:
-        position: the `Position`, or None at the chance node before a random start. To be looked
-            at: play with `apply_action`, so that OpenSpiel keeps its history.
+        position: a copy of the `Position`, or None at the chance node before a random start.
     """
 
     def __init__(self, game: SpielGame) -> None:
         super().__init__(game)
         self.canonical = game.canonical
-        self.position: Position | None = None if game.rules.random_start else game.rules.start()
+        self._position: Position | None = None if game.rules.random_start else game.rules.start()
+
+    @property
+    def position(self) -> Position | None:
+        """See the class."""
+        return None if self._position is None else self._position.copy()
 
     def current_player(self) -> int:
         """0 or 1, or ``pyspiel.PlayerId.CHANCE`` or ``TERMINAL``."""
-        if self.position is None:
+        if self._position is None:
             return pyspiel.PlayerId.CHANCE
-        return pyspiel.PlayerId.TERMINAL if self.position.is_over else self.position.mover
+        return pyspiel.PlayerId.TERMINAL if self._position.is_over else self._position.mover
 
     def is_terminal(self) -> bool:
         """Whether the game is over."""
-        return self.position is not None and self.position.is_over
+        return self._position is not None and self._position.is_over
 
     def returns(self) -> list[float]:
         """+1 and -1 when the game is over and was no draw, else zeros."""
-        if self.position is None:
+        if self._position is None:
             return [0.0, 0.0]
-        return [float(reward) for reward in self.position.rewards]
+        return [float(reward) for reward in self._position.rewards]
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """The numbers of the random starts, all equally likely."""
         return [(seed, 1 / RANDOM_STARTS) for seed in range(RANDOM_STARTS)]
 
     def _legal_actions(self, player: int) -> list[int]:
-        assert self.position is not None
-        return sorted(self._in_frame(action) for action in self.position.legal_actions.tolist())
+        assert self._position is not None
+        return sorted(self._in_frame(action) for action in self._position.legal_actions.tolist())
 
     def _apply_action(self, action: int) -> None:
-        if self.position is None:
-            self.position = self.get_game().rules.start(action)
+        if self._position is None:
+            self._position = self.get_game().rules.start(action)
         else:
-            self.position.play(self._in_frame(action))
+            self._position.play(self._in_frame(action))
 
     def _action_to_string(self, player: int, action: int) -> str:
-        if self.position is None:
+        if self._position is None:
             return f"start {action}"
-        return self.position.action_to_text(self._in_frame(action))
+        return self._position.action_to_text(self._in_frame(action))
 
     def _in_frame(self, action: int) -> int:
         """An action's number in the other frame: the board's own, or the game's here."""
-        assert self.position is not None
-        return self.position.turned_action(action) if self.canonical else action
+        assert self._position is not None
+        return self._position.turned_action(action) if self.canonical else action
 
     def __str__(self) -> str:
-        position = self.position
+        position = self._position
         if position is None:
             return "a random start is to be drawn"
         turn = "over" if position.is_over else f"player {position.mover} to move"
@@ -177,7 +181,7 @@ class _Observer:
 
     def set_from(self, state: SpielState, player: int) -> None:
         """Write what ``player`` sees; zeros before a random start is drawn."""
-        position = state.position
+        position = state._position
         self.dict["observation"][:] = (
             0 if position is None else position.observation(player, canonical=self.canonical)
         )

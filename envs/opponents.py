@@ -1,12 +1,23 @@
-"""Opponents of an environment's agent: by name, as a function, or chosen game by game.
+"""Opponents of an environment's agent: one contract for every environment with an agent.
 
-This package can only play at random. An installed package, such as the training package, provides
-agents by name through an entry point.
+An opponent is
+
+- ``"random"``, or the name of an agent that an installed package makes, such as the training
+  package: ``"uct:1000"``, ``"level:3"``, a checkpoint's path;
+- a function from a `Position` to a legal action, its number or its text;
+- an object that is given whole games, see `Player`; agents of the training package are such;
+- `FromArrays`, around a function from observations and masks of many games to their actions.
+
+Environments of many games also take `Opponents`, which differ from game to game. What is none of
+these is refused when the environment is made. This package itself can only play at random.
 """
 
 from __future__ import annotations
 
+import inspect
+import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -14,6 +25,9 @@ import numpy as np
 
 from .engine.game import Game
 from .engine.game_in_play import GameInPlay
+from .engine.messages import quoted
+from .engine.position import Position
+from .engine.rule import ONGOING
 
 if TYPE_CHECKING:
     from .batch import BatchEnv
@@ -24,8 +38,28 @@ OPPONENT_ENTRY_POINTS = "ludarium.opponents"
 
 SEATS = (0, 1, "random", "alternate")
 
-#: A function from the observations and masks of several games to one legal action for each.
-BatchPolicy = Callable[[np.ndarray, np.ndarray], Any]
+#: A game that ends before the agent's first turn begins anew, at most this often in a row.
+MOST_BEGINNINGS = 1000
+
+#: A function that plays: from a position to a legal action's number or text.
+Policy = Callable[[Position], Any]
+
+
+@runtime_checkable
+class Player(Protocol):
+    """An agent that is given whole games, such as those of the training package.
+
+    Where it has an attribute ``game``, it plays that `Game` only.
+    """
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        """Called before its first decision in these games."""
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> Any:
+        """Actions, integers [N], in the positions ``states`` [N] of these games."""
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        """Called once when these games are over, or abandoned; `GameInPlay.reward` says how."""
 
 
 @runtime_checkable
@@ -39,21 +73,30 @@ class Opponents(Protocol):
         """Actions, integers [K], for games int64[K] of ``batch`` where the opponent is to move."""
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-        """Called after these games end; ``rewards`` float32[K] are the agent's."""
+        """Called once after these games end; ``rewards`` float32[K] are the agent's.
+
+        A reward is NaN where the game was abandoned by a reset or by closing the environment.
+        """
 
 
-@runtime_checkable
-class Player(Protocol):
-    """An agent that is given whole games, such as those of the training package."""
+class FromArrays:
+    """An opponent that chooses in many games at once by what the agent would see in its place.
 
-    def begin(self, games: Sequence[GameInPlay]) -> None:
-        """Called before its first decision in these games."""
+    Args:
+        policy: from observations [K, ...] and masks [K, A] of the games where it is to move, in
+            the frame of the environment, to K legal actions.
+    """
 
-    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> Any:
-        """Actions, integers [N], in the positions ``states`` [N] of these games."""
+    def __init__(self, policy: Callable[[np.ndarray, np.ndarray], Any]) -> None:
+        self.policy = policy
 
-    def finish(self, games: Sequence[GameInPlay]) -> None:
-        """Called when these games are over."""
+    def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
+        """Its actions in some of the games of a batch."""
+        return self.policy(batch.observations[games], batch.masks[games])
+
+    def choose_alone(self, observation: np.ndarray, mask: np.ndarray) -> Any:
+        """Its action in one game."""
+        return np.asarray(self.policy(observation[None], mask[None])).reshape(-1)[0]
 
 
 class PlayerOpponents:
@@ -63,7 +106,7 @@ class PlayerOpponents:
         player: the agent.
         batch: the games.
         seats: int64[N], which player the other side is in each; it may change between games.
-        actions: the actions so far in each, in the board's own frame; likewise.
+        actions: the actions so far in each, in the board's own frame; a new list for each game.
     """
 
     def __init__(
@@ -73,25 +116,26 @@ class PlayerOpponents:
         self._batch = batch
         self._seats = seats
         self._actions = actions
-        self._handles: list[GameInPlay | None] = [None] * batch.num_envs
+        self._handles: dict[int, GameInPlay] = {}
 
     def begin(self, games: np.ndarray) -> None:
         """Hand over new games."""
-        for game in games:
+        for game in games.tolist():
             self._handles[game] = GameInPlay(
                 self._batch.game,
-                int(game),
+                game,
                 1 - int(self._seats[game]),
                 0,
-                self._batch.states,
+                self._batch._states,
                 self._actions[game],
             )
         if len(games):
-            self._player.begin(self._of(games))
+            self._player.begin([self._handles[game] for game in games.tolist()])
 
     def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
         """Ask for a move in each game; see `Opponents.choose`."""
-        actions = self._player.play(self._of(games), batch.states[games])
+        handles = [self._handles[game] for game in games.tolist()]
+        actions = self._player.play(handles, batch._states[games])
         if not batch.canonical:
             return actions
         return [
@@ -101,12 +145,11 @@ class PlayerOpponents:
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
         """Tell that games are over."""
-        if len(games):
-            self._player.finish(self._of(games))
-
-    def _of(self, games: np.ndarray) -> list[GameInPlay]:
-        handles = [self._handles[game] for game in games]
-        return [handle for handle in handles if handle is not None]
+        handles = [self._handles.pop(game) for game in games.tolist()]
+        for handle, reward in zip(handles, rewards, strict=True):
+            end_game(handle, is_forfeit=reward == -1)
+        if handles:
+            self._player.finish(handles)
 
 
 class Chooser:
@@ -122,15 +165,118 @@ class Chooser:
         """Nothing to note."""
 
 
-def make_agent(spec: str, game: Game, seed: int) -> Any:
-    """Make the agent called ``spec`` through an installed package.
+def no_turn(seat: int | str) -> ValueError:
+    """The error where games end before the agent can act."""
+    return ValueError(
+        f"{MOST_BEGINNINGS} games in a row ended before the agent's first turn with seat={seat!r}: "
+        "take another seat"
+    )
 
-    It is a `Player`, or has ``choose(position)``.
+
+def end_game(handle: GameInPlay, is_forfeit: bool) -> None:
+    """End a game for a player, before it is told.
+
+    Args:
+        handle: the player's.
+        is_forfeit: a game that is not over by the rules was lost by the other side.
+    """
+    goes_on = handle.position.outcome == ONGOING
+    handle.end(forfeited_by=1 - handle.seat if goes_on and is_forfeit else None)
+
+
+def ask(policy: Policy, position: Position, who: str = "the opponent") -> int:
+    """The number of the action that a function chooses.
+
+    Args:
+        policy: the function.
+        position: where it is to move; it is given a copy.
+        who: its name, for errors.
+
+    Raises:
+        ValueError: it returned neither a number nor the text of a legal action.
+    """
+    answer = policy(position.copy())
+    if isinstance(answer, str):
+        return position.text_to_action(answer)
+    number = np.asarray(answer)
+    if number.size != 1 or number.dtype.kind not in "iu":
+        raise ValueError(
+            f"{who} answered {quoted(answer)}: a player returns the number of a legal action, or "
+            "its text"
+        )
+    return operator.index(number.reshape(())[()])
+
+
+def make_opponent(opponent: Any, game: Game, seed: int | None) -> Any:
+    """What an opponent means, see this module.
+
+    Args:
+        opponent: as it was given.
+        game: the rules that it is to play by.
+        seed: of an agent that is given by name.
+
+    Returns:
+        ``"random"``, a `Player`, a `Policy` or `FromArrays`.
 
     Raises:
         ImportError: no installed package makes agents.
-        ValueError: ``spec`` names no agent.
+        ValueError: it is none of these, or plays another game; or a name means no agent.
     """
+    if isinstance(opponent, FromArrays):
+        return opponent
+    if isinstance(opponent, str) and opponent:
+        if opponent == "random":
+            return opponent
+        agent = _named_agent(opponent, game, seed)
+        return agent if isinstance(agent, Player) else agent.choose
+    is_class = inspect.isclass(opponent)
+    if isinstance(opponent, Player) and not is_class:
+        plays = getattr(opponent, "game", None)
+        if isinstance(plays, Game) and plays != game:
+            raise ValueError(f"the opponent plays {plays}, not {game}")
+        return opponent
+    if callable(opponent) and not is_class and _takes_one(opponent):
+        return opponent
+    raise ValueError(
+        f"opponent is {quoted(opponent)}; accepted: the name of an agent, a function from a "
+        "Position to an action, an agent (begin, play, finish), or FromArrays around a function "
+        "of observations and masks; a network: as_agent(network, game)"
+    )
+
+
+def restarted(opponent: Any, made: Any, game: Game, random: np.random.Generator) -> Any:
+    """What `make_opponent` made of an opponent, with other random numbers if it has a name.
+
+    Args:
+        opponent: as it was given.
+        made: what `make_opponent` returned for it.
+        game: as for `make_opponent`.
+        random: what the seed is drawn from.
+    """
+    if not isinstance(opponent, str) or opponent == "random":
+        return made
+    seed = int(random.integers(2**31))
+    if not hasattr(made, "restart"):
+        return make_opponent(opponent, game, seed)
+    made.restart(seed)
+    return made
+
+
+def _takes_one(function: Any) -> bool:
+    """Whether a function can be called with one argument, as far as it tells."""
+    if any(kind.__module__.startswith("torch.nn") for kind in type(function).__mro__):
+        return False  # a network takes observations, not a position
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # some compiled functions tell no signature
+        return True
+    return True
+
+
+def _named_agent(spec: str, game: Game, seed: int | None) -> Any:
+    """The agent called ``spec``, of an installed package: a `Player`, or with ``choose``."""
     makers = entry_points(group=OPPONENT_ENTRY_POINTS, name="make_agent")
     try:
         maker = next(iter(makers)).load()
@@ -142,6 +288,33 @@ def make_agent(spec: str, game: Game, seed: int) -> Any:
     return maker(spec, game, seed)
 
 
+# How opponents choose in a batch; module-level functions, so that they can be copied and pickled.
+
+
+def _at_random(batch: BatchEnv, games: np.ndarray) -> np.ndarray:
+    return batch.random_actions()[games]
+
+
+def _ask_each(policy: Policy, batch: BatchEnv, games: np.ndarray) -> list[int]:
+    """Ask a function game by game; returns its actions in the frame of the batch."""
+    positions = [batch.position(int(game)) for game in games]
+    actions = [ask(policy, position) for position in positions]
+    if not batch.canonical:
+        return actions
+    return [each.turned_action(action) for each, action in zip(positions, actions, strict=True)]
+
+
+def in_batch(made: Any) -> Opponents:
+    """What `make_opponent` returned, unless it is a `Player`, for the games of a batch."""
+    if isinstance(made, Opponents):
+        return made
+    if isinstance(made, str):
+        return Chooser(_at_random)
+    if isinstance(made, FromArrays):
+        return Chooser(made.choose)
+    return Chooser(partial(_ask_each, made))
+
+
 def check_choice(name: str, value: Any, accepted: tuple) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``accepted``, of the same type."""
     if isinstance(value, np.integer):
@@ -149,11 +322,3 @@ def check_choice(name: str, value: Any, accepted: tuple) -> None:
     if not any(type(value) is type(known) and value == known for known in accepted):
         choices = ", ".join(repr(known) for known in accepted)
         raise ValueError(f"{name} is {value!r}; accepted: {choices}")
-
-
-def check_opponent(opponent: Any) -> None:
-    """Raise ``ValueError`` unless ``opponent`` is a name, a function or an agent."""
-    if isinstance(opponent, Player) or callable(opponent):
-        return
-    if not isinstance(opponent, str) or not opponent:
-        raise ValueError(f"opponent is {opponent!r}; accepted: a name, a function, or an agent")

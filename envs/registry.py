@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 from .corso import Corso
 from .engine.game import Game
 from .engine.messages import quoted
-from .engine.options import check_options, check_stored
+from .engine.options import UnknownOptionError, check_options, check_stored
 from .obelisk import Obelisk
 from .obsidio import Obsidio
 from .onyx import Onyx
@@ -187,7 +187,8 @@ def make_game(name: str, /, **options: Any) -> Game:
     environments share their tables, which take up to half a megabyte.
 
     Raises:
-        ValueError: no such game, no such option, or a value that the option does not accept.
+        ValueError: no such game, or a value that an option does not accept.
+        UnknownOptionError: no such option; a TypeError and a ValueError.
     """
     return _shared(find_game(name), options)
 
@@ -220,11 +221,19 @@ def _shared(kind: type[Game], options: dict[str, Any]) -> Game:
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:
-    """The rules of a game, given by name and options or as a `Game`."""
+    """The rules of a game, given by name and options or as a `Game`.
+
+    Raises:
+        ValueError: as for `make_game`, or ``game`` is neither.
+        UnknownOptionError: no such option; a `Game` takes none.
+    """
     if isinstance(game, str):
         return make_game(game, **options)
     if not isinstance(game, Game):
         raise ValueError(f"game is {game!r}; accepted: the name of a game, or a Game")
     if options:
-        raise ValueError(f"options {options} go with a game's name, not with {game!r}")
+        raise UnknownOptionError(
+            f"got an unexpected keyword argument {quoted(next(iter(options)))}: options go with a "
+            f"game's name, and {game!r} has its own"
+        )
     return game

@@ -11,6 +11,7 @@ Nothing else in `ludarium.envs` needs Stable-Baselines3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -26,8 +27,9 @@ except ImportError as error:
     ) from error
 
 from .engine.game import Game
+from .engine.record import checked_seed
 from .one_side import OneSide, agent_space
-from .opponents import BatchPolicy, Opponents
+from .opponents import FromArrays, Opponents, Player, Policy
 from .registry import as_game
 
 
@@ -64,7 +66,7 @@ class BoardGameVecEnv(VecEnv):
         game: str | Game,
         num_envs: int = 1,
         *,
-        opponent: str | BatchPolicy | Opponents = "random",
+        opponent: str | Policy | Player | FromArrays | Opponents = "random",
         seat: int | str = "alternate",
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
@@ -92,6 +94,10 @@ class BoardGameVecEnv(VecEnv):
         if seed is not None:
             self.seed(seed)
 
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Fix what the next reset begins with; ``ValueError`` if it is no seed."""
+        return super().seed(None if seed is None else checked_seed(seed))
+
     def reset(self) -> np.ndarray:
         """Start all games anew, each up to the agent's first turn; observations [N, ...]."""
         seed = self._seeds[0]
@@ -114,7 +120,7 @@ class BoardGameVecEnv(VecEnv):
             ended, the observation is the first one of the next game.
 
         Raises:
-            ValueError: as `ludarium.envs.one_side.OneSide.play`.
+            ValueError, gymnasium.error.ResetNeeded: as for `OneSide.play`.
         """
         side = self.side
         side.play(self._actions)
@@ -125,6 +131,7 @@ class BoardGameVecEnv(VecEnv):
 
     def action_masks(self) -> np.ndarray:
         """bool[N, A], the agent's legal actions in each game."""
+        self.side.require_ready()
         return self.side.batch.masks.astype(np.bool_)
 
     def _observe(self) -> np.ndarray:
@@ -170,7 +177,8 @@ class BoardGameVecEnv(VecEnv):
         return [False] * self._count(indices)
 
     def close(self) -> None:
-        """Nothing to close."""
+        """End the games in play; `reset` begins others."""
+        self.side.abandon()
 
     def _count(self, indices: VecEnvIndices) -> int:
         return self.num_envs if indices is None else np.size(np.asarray(indices))

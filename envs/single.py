@@ -11,7 +11,6 @@ Importing `ludarium.envs` registers ``ludarium/<Title>-v<version>`` for every ga
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -23,7 +22,19 @@ from .aec import AGENTS, BoardGameEnv
 from .engine.game import Game
 from .engine.game_in_play import GameInPlay
 from .engine.position import Position
-from .opponents import SEATS, Player, check_choice, check_opponent, make_agent
+from .opponents import (
+    MOST_BEGINNINGS,
+    SEATS,
+    FromArrays,
+    Player,
+    Policy,
+    ask,
+    check_choice,
+    end_game,
+    make_opponent,
+    no_turn,
+    restarted,
+)
 from .registry import as_game
 
 
@@ -40,12 +51,13 @@ class SingleAgentEnv(gymnasium.Env):
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         opponent: ``"random"``; a function from a `Position` to a legal action; another name
             that the training package knows, such as ``"uct:1000"``, ``"level:3"`` or a
-            checkpoint's path; or an agent, which is told of every game's begin and end.
+            checkpoint's path; or an agent, which is told of every game's begin and end. See
+            `ludarium.envs.opponents`.
         seat: the player that the agent is: 0 (moves first), 1, ``"random"`` (drawn for each
             game) or ``"alternate"`` (0 after a reset with a seed, then in turn).
-        illegal: what an illegal action does: ``"lose"`` ends the game with reward -1 and the
-            reason in ``info["illegal_action"]``; ``"raise"`` is a ``ValueError`` that changes
-            nothing.
+        illegal: what an action from 0 to ``num_actions`` - 1 that is not legal does: ``"lose"``
+            ends the game with reward -1 and the reason in ``info["illegal_action"]``; ``"raise"``
+            is a ``ValueError`` that changes nothing, as is anything else than such an integer.
         render_mode, canonical: as for `BoardGameEnv`; opponents play in the board's own frame.
         **options: the game's options, if it is given by name.
 
@@ -64,7 +76,7 @@ class SingleAgentEnv(gymnasium.Env):
         self,
         game: str | Game,
         *,
-        opponent: str | Callable[[Position], Any] | Player = "random",
+        opponent: str | Policy | Player | FromArrays = "random",
         seat: int | str = "random",
         illegal: str = "lose",
         render_mode: str | None = None,
@@ -74,7 +86,8 @@ class SingleAgentEnv(gymnasium.Env):
         self.game = as_game(game, options)
         check_choice("seat", seat, SEATS)
         check_choice("illegal", illegal, ("lose", "raise"))
-        check_opponent(opponent)
+        self._opponent = opponent
+        self._made = make_opponent(opponent, self.game, None)
         self.board = BoardGameEnv(self.game, render_mode, canonical)
         self.render_mode = render_mode
         shape = self.game.observation_shape
@@ -83,9 +96,8 @@ class SingleAgentEnv(gymnasium.Env):
         self.seat = 0
         self._seats = seat
         self._raises = illegal == "raise"
-        self._opponent = opponent
-        self._choose: Callable[[Position], Any] | Player | None = None
-        self._handle: GameInPlay | None = None  # of this game, for a `Player`
+        self._handle: GameInPlay | None = None  # of the game in play, for a `Player`
+        self._has_begun = False
         self._is_over = True
 
     def reset(
@@ -98,26 +110,28 @@ class SingleAgentEnv(gymnasium.Env):
             options: not used.
         """
         super().reset(seed=seed)
-        if self._seats == "random":
-            self.seat = int(self.np_random.integers(2))
-        elif self._seats == "alternate":
-            self.seat = 0 if seed is not None or self._choose is None else 1 - self.seat
-        else:
-            self.seat = int(self._seats)
-        if seed is not None or self._choose is None:
-            self._choose = self._make_opponent()
-        self.board.reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0)
-        self._is_over = False
-        self._hand_over()
-        self._play_opponent()
-        return self._observation(), self._info()
+        begins = seed is not None or not self._has_begun
+        self._is_over = True  # for good, if the opponent fails
+        self._finish()
+        if begins:
+            self._made = restarted(self._opponent, self._made, self.game, self.np_random)
+        self.seat = 1 if begins else self.seat  # `_begin` changes sides
+        self._has_begun = True
+        for _ in range(MOST_BEGINNINGS):
+            self._begin()
+            self._is_over = self.board._current().is_over  # before the agent's first turn
+            if not self._is_over:
+                return self._observation(), self._info()
+            self._finish()
+        raise no_turn(self._seats)
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Play an action, and then the opponent's, up to the agent's next turn or the end.
 
         Raises:
-            ValueError: the action is not legal and ``illegal="raise"``; or the opponent chose
-                an illegal action.
+            ValueError: the action is no integer from 0 to ``num_actions`` - 1, or it is not legal
+                and ``illegal="raise"``: nothing has changed then. Or the opponent chose an illegal
+                action: then only `reset` goes on.
             gymnasium.error.ResetNeeded: the game is over or has not begun.
         """
         if self._is_over:
@@ -126,52 +140,63 @@ class SingleAgentEnv(gymnasium.Env):
         try:
             board.step(action)
         except ValueError as refusal:
-            if self._raises:
+            if self._raises or not board.is_action(action):
                 raise
             self._is_over = True
+            self._finish(is_forfeit=True)
             info = self._info() | {"illegal_action": str(refusal)}
             return self._observation(), -1.0, True, False, info
+        self._is_over = True  # for good, if the opponent fails
         self._play_opponent()
         agent = AGENTS[self.seat]
         terminated, truncated = board.terminations[agent], board.truncations[agent]
         self._is_over = terminated or truncated
-        if self._is_over and isinstance(self._choose, Player):
-            assert self._handle is not None
-            self._choose.finish([self._handle])
+        if self._is_over:
+            self._finish()
         reward = float(board.rewards[agent])
         return self._observation(), reward, terminated, truncated, self._info()
 
     def action_masks(self) -> np.ndarray:
         """bool[num_actions], the legal actions, as sb3-contrib's MaskablePPO asks for them."""
-        return self.board.mask().astype(np.bool_)
+        return self._info()["action_mask"].astype(np.bool_)
 
     def render(self) -> Any:
         """Show the position, see `BoardGameEnv.render`."""
         return self.board.render()
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """End the game in play and close the window, if there is one; `reset` opens both again."""
+        self._is_over = True
+        self._finish()
         self.board.close()
 
-    def _hand_over(self) -> None:
-        """Give a new game to an opponent that is a `Player`."""
-        if isinstance(self._choose, Player):
-            board = self.board
-            states = board.position.states
+    def _begin(self) -> None:
+        """Start a new game, up to the agent's first turn."""
+        if self._seats == "random":
+            self.seat = int(self.np_random.integers(2))
+        elif self._seats == "alternate":
+            self.seat = 1 - self.seat
+        else:
+            self.seat = int(self._seats)
+        board = self.board
+        board.reset(int(self.np_random.integers(2**63)) if self.game.random_start else 0)
+        if isinstance(self._made, Player):
+            states = board._current()._states
             self._handle = GameInPlay(
                 self.game, 0, 1 - self.seat, board.start_seed, states, board.moves
             )
-            self._choose.begin([self._handle])
+            self._made.begin([self._handle])
+        self._play_opponent()
 
-    def _opponents_action(self, position: Position) -> Any:
-        if isinstance(self._choose, Player):
-            assert self._handle is not None
-            return self._choose.play([self._handle], position.states)[0]
-        assert self._choose is not None
-        return self._choose(position)
+    def _finish(self, is_forfeit: bool = False) -> None:
+        """Tell a `Player` once that the game in play is over, or abandoned."""
+        if self._handle is not None:
+            handle, self._handle = self._handle, None
+            end_game(handle, is_forfeit)
+            self._made.finish([handle])
 
     def _play_opponent(self) -> None:
-        position = self.board.position
+        position = self.board._current()
         while position.mover != self.seat and not position.is_over:
             action = self._opponents_action(position)
             try:
@@ -179,21 +204,23 @@ class SingleAgentEnv(gymnasium.Env):
             except ValueError as refusal:
                 raise ValueError(f"the opponent chose an illegal action: {refusal}") from None
 
+    def _opponents_action(self, position: Position) -> Any:
+        """In the board's own frame."""
+        made = self._made
+        if isinstance(made, str):
+            legal = position.legal_actions
+            return int(legal[int(self.np_random.random() * len(legal))])
+        if isinstance(made, FromArrays):
+            observation = self.board.observe(AGENTS[position.mover])["observation"]
+            return self.board._on_board(made.choose_alone(observation, self.board.mask()))
+        if isinstance(made, Player):
+            assert self._handle is not None
+            return made.play([self._handle], position.states)[0]
+        return ask(made, position)
+
     def _observation(self) -> np.ndarray:
         return self.board.observe(AGENTS[self.seat])["observation"]
 
     def _info(self) -> dict[str, Any]:
         mask = self.board.mask()
         return {"action_mask": np.zeros_like(mask) if self._is_over else mask}
-
-    def _make_opponent(self) -> Callable[[Position], Any] | Player:
-        if isinstance(self._opponent, Player) or callable(self._opponent):
-            return self._opponent
-        if self._opponent == "random":
-            return self._random_action
-        agent = make_agent(self._opponent, self.game, int(self.np_random.integers(2**31)))
-        return agent if isinstance(agent, Player) else agent.choose
-
-    def _random_action(self, position: Position) -> int:
-        legal = position.legal_actions
-        return int(legal[int(self.np_random.random() * len(legal))])

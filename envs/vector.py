@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 
 from .engine.game import Game
 from .one_side import OneSide, agent_space
-from .opponents import BatchPolicy, Opponents
+from .opponents import FromArrays, Opponents, Player, Policy, check_choice
 from .registry import as_game
 
 
@@ -26,16 +26,17 @@ class VectorBoardGameEnv(VectorEnv):
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
         num_envs: how many games, N.
-        opponent: ``"random"``; a function from observations [K, ...] and masks [K, A] of the
-            games where it is to move to K legal actions; an agent or its name, which
-            is told of every game's begin and end; or `Opponents`, which may differ from game to
-            game.
+        opponent: as for `ludarium.envs.single.SingleAgentEnv`, see `ludarium.envs.opponents`; a
+            function is asked game by game, `FromArrays` and an agent for all games together. Or
+            `Opponents`, which may differ from game to game.
         seat: the player that the agent is: 0, 1, ``"random"`` or ``"alternate"`` (game after
             game; after a reset, 0 in the games with even numbers).
-        illegal: an illegal action loses its game (``"lose"``), or is a ``ValueError`` that
-            changes nothing (``"raise"``).
-        observation_dtype, canonical: as for `BatchEnv`; a function that is the opponent sees and
-            answers in the same frame.
+        illegal: an action from 0 to ``num_actions`` - 1 that is not legal loses its game
+            (``"lose"``), or is a ``ValueError`` that changes nothing (``"raise"``), as is anything
+            else than such integers.
+        observation_dtype, canonical: as for `BatchEnv`; `FromArrays` sees and answers in the same
+            frame.
+        render_mode: None; many games show no picture.
         **options: the game's options, if it is given by name.
 
     Attributes:
@@ -47,20 +48,24 @@ class VectorBoardGameEnv(VectorEnv):
         ImportError: the opponent needs the training package, which is not installed.
     """
 
-    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    #: Where TorchRL looks for it; Gymnasium looks into the metadata.
+    autoreset_mode = AutoresetMode.SAME_STEP
+    metadata: dict[str, Any] = {"autoreset_mode": autoreset_mode}
 
     def __init__(
         self,
         game: str | Game,
         num_envs: int = 1,
         *,
-        opponent: str | BatchPolicy | Opponents = "random",
+        opponent: str | Policy | Player | FromArrays | Opponents = "random",
         seat: int | str = "random",
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
         canonical: bool = False,
+        render_mode: None = None,
         **options: Any,
     ) -> None:
+        check_choice("render_mode", render_mode, (None,))
         self.game = as_game(game, options)
         self._side = OneSide(
             self.game,
@@ -91,7 +96,7 @@ class VectorBoardGameEnv(VectorEnv):
         super().reset(seed=seed)
         begins = seed is not None or not self._has_begun
         self._side.reset(self.np_random if begins else None)
-        self._has_begun = True
+        self._has_begun, self.closed = True, False
         return self.batch.observations.copy(), self._infos()
 
     def step(
@@ -103,8 +108,7 @@ class VectorBoardGameEnv(VectorEnv):
             Observations [N, ...], rewards float64[N], terminated and truncated bool[N], infos.
 
         Raises:
-            ValueError: the actions are not N integers; or one is not legal and
-                ``illegal="raise"``; or the opponent chose an illegal action.
+            ValueError, gymnasium.error.ResetNeeded: as for `OneSide.play`.
         """
         side = self._side
         side.play(actions)
@@ -113,6 +117,10 @@ class VectorBoardGameEnv(VectorEnv):
         final = self._finals(terminated | truncated)
         side.renew()
         return self.batch.observations.copy(), rewards, terminated, truncated, self._infos() | final
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the games in play; `reset` begins others."""
+        self._side.abandon()
 
     def _infos(self) -> dict[str, Any]:
         """Infos in Gymnasium's format: each array, and a mask of the games that it is about."""

@@ -130,6 +130,10 @@ class InferenceEngine:
         self._check_usable(network)
         self.update(network, examples)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy, or a pickled one, prepares the network anew when it is asked."""
+        return vars(self) | {"_evaluators": {}}
+
     def update(self, network: Network, examples: np.ndarray | None = None) -> None:
         """Load the weights of ``network``; newer ``examples`` replace the old ones.
 

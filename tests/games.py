@@ -96,6 +96,14 @@ def random_positions(game: Game, count: int, seed: int = 0) -> list[Position]:
     return [positions[0], *(positions[index] for index in between), positions[-1]]
 
 
+def changed(position: Position, **fields: Any) -> Position:
+    """The position with other entries in some fields of its record."""
+    states = position.states
+    for name, value in fields.items():
+        states[name] = value
+    return Position.of_state(position.game, states)
+
+
 def garbage(array: np.ndarray, seed: int) -> np.ndarray:
     """The array, filled with random bytes."""
     array.view(np.uint8).reshape(-1)[:] = np.random.default_rng(seed).integers(
@@ -113,7 +121,10 @@ class Batch:
         self.states = garbage(game.new_states(count), 0)
         self.rngs = seed_rng(seed, count)
         self.actions = np.zeros(count, np.int64)
+        self.chosen = np.zeros(count, np.int64)
+        self.movers = np.full(count, 99, np.int8)
         self.masks = garbage(np.empty((count, game.num_actions), np.int8), 1)
+        self.shown = garbage(np.empty((count, game.num_actions), np.int8), 3)
         self.planes = garbage(np.empty((count, *game.planes_shape), np.float32), 2)
         self.rewards = np.full((count, 2), 99, np.float32)
         self.terminated = np.full(count, 99, np.uint8)
@@ -123,9 +134,13 @@ class Batch:
             self.states,
             rows(self.rngs),
             rows(self.masks),
+            self.chosen,
             rows(self.planes),
+            rows(self.shown),
+            self.movers,
             rows(self.rewards),
             self.terminated,
             self.truncated,
+            self.actions,
             canonical,
         )

@@ -278,24 +278,26 @@ def png(svg: str, width: int | None = None) -> bytes:
 
 
 def pixels(svg: str, width: int | None = None) -> np.ndarray:
-    """The drawing as uint8[height, width, 3]."""
+    """The drawing as uint8[height, width, 3], both of them even, as video encoders want."""
     pygame = _pygame()
     surface = pygame.image.load(io.BytesIO(png(svg, width)), "drawing.png")
-    return np.ascontiguousarray(pygame.surfarray.array3d(surface).transpose(1, 0, 2))
+    image = pygame.surfarray.array3d(surface).transpose(1, 0, 2)
+    height, width, _ = image.shape
+    return np.pad(image, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
 
 
 class Window:
-    """A window that shows drawings, for ``render_mode="human"``."""
+    """A window of its own that shows drawings, for ``render_mode="human"``."""
 
     def __init__(self, title: str, frames_per_second: float) -> None:
         self.title = title
         self.frames_per_second = frames_per_second
-        self._surface: Any = None
+        self._window: Any = None
         self._clock: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy, or a pickled one, has no window open."""
-        return vars(self) | {"_surface": None, "_clock": None}
+        return vars(self) | {"_window": None, "_clock": None}
 
     def show(self, svg: str) -> None:
         """Draw, process the window's events, and wait for the frame's time to pass."""
@@ -303,13 +305,13 @@ class Window:
         pygame.display.init()
         image = pixels(svg, self._width(svg))
         size = image.shape[1], image.shape[0]
-        if self._surface is None or self._surface.get_size() != size:
-            pygame.display.set_caption(self.title)
-            self._surface = pygame.display.set_mode(size)
+        if self._window is None or tuple(self._window.size) != size:
+            self.close()
+            self._window = pygame.Window(self.title, size)
             self._clock = pygame.time.Clock()
-        pygame.surfarray.blit_array(self._surface, image.transpose(1, 0, 2))
+        pygame.surfarray.blit_array(self._window.get_surface(), image.transpose(1, 0, 2))
+        self._window.flip()
         pygame.event.pump()
-        pygame.display.flip()
         self._clock.tick(self.frames_per_second)
 
     def _width(self, svg: str) -> int:
@@ -320,6 +322,6 @@ class Window:
 
     def close(self) -> None:
         """Close the window; showing again opens a new one."""
-        if self._surface is not None:
-            _pygame().display.quit()
-            self._surface = None
+        if self._window is not None:
+            self._window.destroy()
+            self._window = None

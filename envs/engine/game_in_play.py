@@ -8,7 +8,7 @@ import numpy as np
 
 from .game import Game
 from .position import Position
-from .rule import reward
+from .rule import ONGOING, reward
 
 
 class GameInPlay:
@@ -20,10 +20,14 @@ class GameInPlay:
         seat: which player the agent is, 0 or 1.
         seed: of the game's start; 0 where the start is not random, or its seed is not known.
         actions: all actions so far, those of the opening included.
+        forfeited_by: the player, 0 or 1, who lost the game by an illegal action; else None.
         memory: whatever the agent keeps of this game, such as its search tree; ``None`` at first.
     """
 
-    __slots__ = ("_states", "actions", "game", "memory", "number", "seat", "seed")
+    __slots__ = (
+        *("_row", "_states", "actions", "forfeited_by", "game", "memory", "number", "seat"),
+        "seed",
+    )
 
     def __init__(
         self, game: Game, number: int, seat: int, seed: int, states: np.ndarray, actions: list[int]
@@ -33,15 +37,33 @@ class GameInPlay:
         self.seat = seat
         self.seed = seed
         self.actions = actions
+        self.forfeited_by: int | None = None
         self.memory: Any = None
         self._states = states
+        self._row = number
+
+    def end(self, forfeited_by: int | None = None) -> None:
+        """Keep the position as it is now, for ``states`` go on to another game.
+
+        Args:
+            forfeited_by: the player who has just lost by an illegal action.
+        """
+        self.forfeited_by = forfeited_by
+        self._states = self._states[self._row : self._row + 1].copy()
+        self._row = 0
 
     @property
     def position(self) -> Position:
         """The position now, a copy."""
-        return Position.of_state(self.game, self._states[self.number])
+        return Position.of_state(self.game, self._states[self._row])
 
     @property
-    def reward(self) -> int:
-        """What the agent got: 1 for a win, -1 for a loss, else 0, as while the game goes on."""
-        return reward(int(self._states["outcome"][self.number]), self.seat)
+    def reward(self) -> int | None:
+        """What the agent got: 1 for a win, -1 for a loss, 0 for a draw or at the ply cap.
+
+        ``None`` while the game goes on, and for good where it was abandoned.
+        """
+        if self.forfeited_by is not None:
+            return -1 if self.forfeited_by == self.seat else 1
+        outcome = int(self._states["outcome"][self._row])
+        return None if outcome == ONGOING else reward(outcome, self.seat)

@@ -5,10 +5,13 @@ Template functions: ``engine.compile.specialise`` makes one compiled copy per ga
 of one record, ``states`` a structured array, ``rngs`` int64[N, 2], ``masks`` int8[N, A],
 ``planes`` [N, planes, cells] of float32 or uint8 ([N, 1, features] for flat observations).
 
-The ``batch`` of the batch kernels is the tuple (tables, states, rngs, masks, planes, rewards,
-terminated, truncated, canonical), where rngs, masks, planes and rewards have been through `rows`,
-and ``canonical`` says whether observations, masks and actions are all in the frame in which the
-player to move sees the board, or in the board's own.
+The ``batch`` of the batch kernels is the tuple (tables, states, rngs, masks, chosen, planes, shown,
+movers, rewards, terminated, truncated, played, canonical). The kernels read the first five, which
+nobody else has; ``chosen``, int64[N], has the actions between their check and their play. The
+others are only written, for the caller: ``shown`` are the masks once more, and ``played`` the
+actions. rngs, masks, planes, shown and rewards have been through `rows`. ``canonical`` says whether
+observations, masks and actions are all in the frame in which the player to move sees the board, or
+in the board's own.
 """
 
 from typing import Any
@@ -78,6 +81,20 @@ def show(table, state, mask, planes, canonical):
 
 
 @leaf
+def show_twice(table, state, mask, shown, planes, canonical):
+    """`show`, and write the mask for the caller too."""
+    show(table, state, mask, planes, canonical)
+    for action in range(mask.shape[0]):
+        shown[action] = mask[action]
+
+
+@leaf
+def is_refused(mask, action):
+    """Whether ``action`` is out of range or not legal."""
+    return action < 0 or action >= mask.shape[0] or mask[action] == 0
+
+
+@leaf
 def board_action(table, state, action, canonical):
     """The board's number of the mover's ``action``, which is in the frame of the batch."""
     if canonical and rules.is_turned(table, state, state.mover):
@@ -118,7 +135,7 @@ def running_totals(word):
 
 @leaf
 def choose(mask, bits):
-    """An action drawn uniformly from those in ``mask``, at least one, by 32 random ``bits``.
+    """An action drawn uniformly from those in ``mask`` by 32 random ``bits``; -1 of none.
 
     The n-th legal action is found without a branch that depends on chance: a processor guesses
     those wrong half of the time, and each wrong guess costs as much as the whole choice.
@@ -128,6 +145,8 @@ def choose(mask, bits):
     count = running_totals(last) >> 56
     for first in range(0, whole, 8):
         count += running_totals(eight_entries(mask, first)) >> 56
+    if count == 0:
+        return -1
     n = bits * count >> 32
     total = 0
     first = 0  # of the word with the n-th legal action
@@ -244,16 +263,6 @@ def score(tables, states):
     return rules.score(tables[0], states[0])
 
 
-@kernel
-def first_illegal(masks, actions):
-    """Index of the first game whose action is out of range or not legal, or -1."""
-    for i in range(actions.shape[0]):
-        action = actions[i]
-        if action < 0 or action >= masks.shape[1] or masks[i, action] == 0:
-            return i
-    return -1
-
-
 @part
 def clear_results(rewards, terminated, truncated, begin, end):
     """Clear the results of games ``begin`` to ``end``."""
@@ -276,50 +285,85 @@ def note_result(outcome, rewards, terminated, truncated, i):
 @kernel
 def batch_start(batch, begin, end):
     """Start games ``begin`` to ``end`` anew and show them to their movers."""
-    tables, states, rngs, masks, planes, rewards, terminated, truncated, canonical = batch
+    tables, states, rngs, masks, _, planes, shown, movers = batch[:8]
+    rewards, terminated, truncated, _, canonical = batch[8:]
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
         rules.init(tables[0], states[i], rngs[i].row)
-        show(tables[0], states[i], masks[i].row, planes[i].row, canonical)
+        show_twice(tables[0], states[i], masks[i].row, shown[i].row, planes[i].row, canonical)
+        movers[i] = states[i].mover
+
+
+@kernel
+def batch_show(batch, begin, end):
+    """Show games ``begin`` to ``end`` to their movers, as if they had just begun."""
+    tables, states, _, masks, _, planes, shown, movers = batch[:8]
+    rewards, terminated, truncated, _, canonical = batch[8:]
+    clear_results(rewards, terminated, truncated, begin, end)
+    for i in range(begin, end):
+        show_twice(tables[0], states[i], masks[i].row, shown[i].row, planes[i].row, canonical)
+        movers[i] = states[i].mover
+
+
+@kernel
+def batch_refused(batch, actions):
+    """The first game whose action is out of range or not legal, or -1."""
+    masks = batch[3]
+    for i in range(actions.shape[0]):
+        if is_refused(masks[i].row, actions[i]):
+            return i
+    return -1
 
 
 @kernel
 def batch_step(batch, actions, begin, end):
-    """Play one legal action in games ``begin`` to ``end``; a finished game starts anew.
+    """Play one action in games ``begin`` to ``end``; a finished game starts anew.
 
     Rewards, ``terminated`` and ``truncated`` tell of the ply just played, masks and planes of
-    the position to act in next.
+    the position to act in next. Returns the first game whose action is out of range or not legal,
+    and then nothing is played, or -1.
     """
-    tables, states, rngs, masks, planes, rewards, terminated, truncated, canonical = batch
+    tables, states, rngs, masks, chosen, planes, shown, movers = batch[:8]
+    rewards, terminated, truncated, played, canonical = batch[8:]
+    for i in range(begin, end):
+        action = actions[i]
+        if is_refused(masks[i].row, action):
+            return i
+        chosen[i] = action  # the caller's array may change meanwhile
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
         state = states[i]
-        rules.step(tables[0], state, board_action(tables[0], state, actions[i], canonical))
+        played[i] = chosen[i]
+        rules.step(tables[0], state, board_action(tables[0], state, chosen[i], canonical))
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
             rules.init(tables[0], state, rngs[i].row)
-        show(tables[0], state, masks[i].row, planes[i].row, canonical)
+        show_twice(tables[0], state, masks[i].row, shown[i].row, planes[i].row, canonical)
+        movers[i] = state.mover
+    return -1
 
 
 @kernel
-def batch_step_random(batch, actions, begin, end):
-    """`batch_step` with actions drawn uniformly, which are written into ``actions``."""
-    tables, states, rngs, masks, planes, rewards, terminated, truncated, canonical = batch
+def batch_step_random(batch, begin, end):
+    """`batch_step` with actions drawn uniformly; no game may be over."""
+    tables, states, rngs, masks, _, planes, shown, movers = batch[:8]
+    rewards, terminated, truncated, played, canonical = batch[8:]
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
         action = choose(masks[i].row, random_bits(rngs[i].row))
-        actions[i] = action
+        played[i] = action
         state = states[i]
         rules.step(tables[0], state, board_action(tables[0], state, action, canonical))
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
             rules.init(tables[0], state, rngs[i].row)
-        show(tables[0], state, masks[i].row, planes[i].row, canonical)
+        show_twice(tables[0], state, masks[i].row, shown[i].row, planes[i].row, canonical)
+        movers[i] = state.mover
 
 
 @kernel
 def batch_choose(batch, actions, begin, end):
-    """Draw a legal action of games ``begin`` to ``end`` uniformly, by their masks."""
+    """Draw a legal action of games ``begin`` to ``end`` uniformly; -1 where the game is over."""
     rngs, masks = batch[2], batch[3]
     for i in range(begin, end):
         actions[i] = choose(masks[i].row, random_bits(rngs[i].row))
@@ -327,33 +371,45 @@ def batch_choose(batch, actions, begin, end):
 
 @kernel
 def batch_play(batch, games, actions):
-    """Play ``actions[j]``, legal, in game ``games[j]``; a finished game stays as it is."""
-    tables, states, _, masks, planes, rewards, terminated, truncated, canonical = batch
+    """Play ``actions[j]`` in game ``games[j]``; a finished game stays as it is.
+
+    Returns the first ``j`` whose action is out of range or not legal, and then nothing is played,
+    or -1.
+    """
+    tables, states, _, masks, _, planes, shown, movers = batch[:8]
+    rewards, terminated, truncated, _, canonical = batch[8:]
+    for j in range(games.shape[0]):
+        if is_refused(masks[games[j]].row, actions[j]):
+            return j
     for j in range(games.shape[0]):
         i = games[j]
         clear_results(rewards, terminated, truncated, i, i + 1)
-        action = board_action(tables[0], states[i], actions[j], canonical)
-        rules.step(tables[0], states[i], action)
-        if states[i].outcome != ONGOING:
-            note_result(states[i].outcome, rewards, terminated, truncated, i)
-        show(tables[0], states[i], masks[i].row, planes[i].row, canonical)
+        state = states[i]
+        rules.step(tables[0], state, board_action(tables[0], state, actions[j], canonical))
+        if state.outcome != ONGOING:
+            note_result(state.outcome, rewards, terminated, truncated, i)
+        show_twice(tables[0], state, masks[i].row, shown[i].row, planes[i].row, canonical)
+        movers[i] = state.mover
+    return -1
 
 
 @kernel
 def batch_restart(batch, games):
     """Start the games whose numbers are in ``games`` anew and show them to their movers."""
-    tables, states, rngs, masks, planes, rewards, terminated, truncated, canonical = batch
+    tables, states, rngs, masks, _, planes, shown, movers = batch[:8]
+    rewards, terminated, truncated, _, canonical = batch[8:]
     for j in range(games.shape[0]):
         i = games[j]
         clear_results(rewards, terminated, truncated, i, i + 1)
         rules.init(tables[0], states[i], rngs[i].row)
-        show(tables[0], states[i], masks[i].row, planes[i].row, canonical)
+        show_twice(tables[0], states[i], masks[i].row, shown[i].row, planes[i].row, canonical)
+        movers[i] = states[i].mover
 
 
 @kernel
 def batch_observe(batch, games, players):
     """Write the observation of game ``games[j]`` from the side of ``players[j]``."""
-    tables, states, planes, canonical = batch[0], batch[1], batch[4], batch[8]
+    tables, states, planes, canonical = batch[0], batch[1], batch[5], batch[12]
     for j in range(games.shape[0]):
         i = games[j]
         observe_as(tables[0], states[i], players[j], planes[i].row, canonical)

@@ -12,6 +12,14 @@ import numpy as np
 from .messages import quoted, shortened
 
 
+class UnknownOptionError(TypeError, ValueError):
+    """A game has no such option.
+
+    A ``TypeError`` in Python's own words, because libraries find out by these what they may pass;
+    a ``ValueError`` too, for the name may come out of a file.
+    """
+
+
 @dataclass(frozen=True)
 class Option:
     """One option of a game.
@@ -93,13 +101,19 @@ def ply_cap(value: Any) -> int | None:
 
 
 def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the given options of a game, and add the defaults of the others."""
+    """Check the given options of a game, and add the defaults of the others.
+
+    Raises:
+        UnknownOptionError: there is no such option.
+        ValueError: an option does not accept its value.
+    """
     known = {option.name: option for option in options}
     for name, value in given.items():
         if name not in known:
             names = ", ".join(known) or "none"
-            raise ValueError(
-                f"{game} has no option {quoted(name)} (given {quoted(value)}); options: {names}"
+            raise UnknownOptionError(
+                f"{game}() got an unexpected keyword argument {quoted(name)}: {game} has no option "
+                f"{quoted(name)} (given {quoted(value)}); options: {names}"
             )
     return {
         name: option.check(given[name]) if name in given else option.default

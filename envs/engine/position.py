@@ -28,40 +28,58 @@ def contents_of(state: np.void | np.ndarray) -> bytes:
     return b"".join(state[name].tobytes() for name in state.dtype.names or ())
 
 
+def checked_dtype(game: Game, dtype: Any) -> np.dtype:
+    """The dtype of observations; ``ValueError`` unless it is float32, or uint8 where that does."""
+    try:
+        chosen = np.dtype(dtype)
+    except TypeError:
+        chosen = None
+    if chosen not in (np.float32, np.uint8):
+        raise ValueError(f"observation_dtype is {dtype!r}; accepted: float32, uint8")
+    if chosen == np.uint8 and not game.binary_observation:
+        raise ValueError(
+            f"observation_dtype is uint8, but observations of {game.name} are not all zeros "
+            "and ones; use float32"
+        )
+    return chosen
+
+
 class Position:
     """A game being played.
 
     Attributes:
         game: the `Game`, with its options.
-        states: structured array [1], the rule record of the position.
         mover: index of the player to move, 0 or 1.
         outcome: how the game stands, a constant of `ludarium.envs.engine.rule`.
     """
 
-    __slots__ = ("_mask", "game", "mover", "outcome", "states")
+    # What is handed out of the last two is a copy: compiled rules trust the record.
+    __slots__ = ("_mask", "_states", "game", "mover", "outcome")
 
     _mask: np.ndarray | None  # computed when asked for
 
     def __init__(self, game: Game, seed: int | np.random.SeedSequence | None = None) -> None:
         self.game = game
-        self.states = game.new_states(1)
+        self._states = game.new_states(1)
         self.restart(seed)
 
-    def restart(
-        self,
-        seed: int | np.random.SeedSequence | None = None,
-        mask: np.ndarray | None = None,
-        planes: np.ndarray | None = None,
-    ) -> None:
-        """Go back to the start of a new game; ``mask`` and ``planes`` as for `play`."""
+    def restart(self, seed: int | np.random.SeedSequence | None = None) -> None:
+        """Go back to the start of a new game."""
+        self._restart(seed, *self._new_arrays())
+
+    def _new_arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """What `_restart` and `_play` show a position in."""
         game = self.game
-        if mask is None:
-            mask = np.empty(game.num_actions, np.int8)
-        if planes is None:
-            planes = np.empty(game.planes_shape, np.float32)
+        return np.empty(game.num_actions, np.int8), np.empty(game.planes_shape, np.float32)
+
+    def _restart(
+        self, seed: int | np.random.SeedSequence | None, mask: np.ndarray, planes: np.ndarray
+    ) -> None:
+        """`restart`, and show the start as `_play` does."""
+        game = self.game
         rng = seed_rng(seed) if game.random_start else _NO_RNG
         try:
-            code = game.kernels.start_one(game.tables, self.states, rng, mask, planes)
+            code = game.kernels.start_one(game.tables, self._states, rng, mask, planes)
         except COMPILE_ERRORS as error:  # where most games are compiled first
             raise compile_error(game, error) from None
         self._mask = None
@@ -70,41 +88,50 @@ class Position:
 
     def _read_state(self) -> None:
         self._mask = None
-        self.mover = int(self.states["mover"][0])
-        self.outcome = int(self.states["outcome"][0])
+        self.mover = int(self._states["mover"][0])
+        self.outcome = int(self._states["outcome"][0])
 
     @classmethod
     def of_state(cls, game: Game, state: np.ndarray) -> Position:
         """The position that a record (0-d or [1] structured array) holds; it is copied."""
         position = object.__new__(cls)
         position.game = game
-        position.states = np.array(state, game.state_dtype).reshape(1)
+        position._states = np.array(state, game.state_dtype).reshape(1)
         position._read_state()
         return position
 
     def copy(self) -> Position:
         """An independent copy."""
-        return Position.of_state(self.game, self.states)
+        return Position.of_state(self.game, self._states)
+
+    __copy__ = copy
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Position):
             return NotImplemented
-        return self.game == other.game and bool((self.states == other.states).all())
+        return self.game == other.game and bool((self._states == other._states).all())
 
-    def __reduce__(self) -> tuple:
-        return Position.of_state, (self.game, self.states)
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        self._states = self._states.view(self.game.state_dtype)  # aligned, which pickles lose
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
+    def states(self) -> np.ndarray:
+        """The rule record of the position, structured [1]; a copy."""
+        return self._states.copy()
+
+    @property
     def state(self) -> Any:
-        """The record itself (``np.record``), with named fields."""
-        return self.states[0]
+        """The rule record (``np.record``), with named fields; a copy."""
+        return self._states.copy()[0]
 
     @property
     def ply(self) -> int:
         """Actions played so far."""
-        return int(self.states["ply"][0])
+        return int(self._states["ply"][0])
 
     @property
     def is_over(self) -> bool:
@@ -125,43 +152,47 @@ class Position:
     @property
     def score(self) -> int:
         """Player 0's lead."""
-        return int(self.game.kernels.score(self.game.tables, self.states))
+        return int(self.game.kernels.score(self.game.tables, self._states))
 
     @property
     def mask(self) -> np.ndarray:
-        """int8[num_actions], 1 for each legal action; all zero when the game is over."""
+        """int8[num_actions], 1 for each legal action; all zero when the game is over; a copy."""
+        return self._legal().copy()
+
+    def _legal(self) -> np.ndarray:
+        """The `mask` itself."""
         if self._mask is None:
             masks = np.empty((1, self.game.num_actions), np.int8)
-            self.game.kernels.legal_actions(self.game.tables, self.states, masks)
-            masks.flags.writeable = False
+            self.game.kernels.legal_actions(self.game.tables, self._states, masks)
             self._mask = masks[0]
         return self._mask
 
     @property
     def legal_actions(self) -> np.ndarray:
         """Numbers of the legal actions, ascending."""
-        return np.flatnonzero(self.mask)
+        return np.flatnonzero(self._legal())
 
-    def play(
-        self, action: int, mask: np.ndarray | None = None, planes: np.ndarray | None = None
-    ) -> int:
+    def play(self, action: int) -> int:
         """Play an action and return the outcome (``ONGOING`` is 0).
 
         Args:
             action: a legal action's number.
-            mask: int8[num_actions], receives the mask of the next position.
-            planes: float32 or uint8 of ``game.planes_shape``, receives the observation of the
-                next player to move.
 
         Raises:
             ValueError: the action is not legal; the message names it and says why, and the
                 position is unchanged.
         """
+        return self._play(action, *self._new_arrays())
+
+    def _play(self, action: int, mask: np.ndarray, planes: np.ndarray) -> int:
+        """`play`, and write mask and observation of the next player to move.
+
+        Args:
+            action: as for `play`.
+            mask: int8[num_actions].
+            planes: float32 of ``game.planes_shape``.
+        """
         game = self.game
-        if mask is None:
-            mask = np.empty(game.num_actions, np.int8)
-        if planes is None:
-            planes = np.empty(game.planes_shape, np.float32)
         try:
             number = operator.index(action)
         except TypeError:
@@ -169,7 +200,7 @@ class Position:
         if not 0 <= number < game.num_actions:  # also because huge ones do not fit the kernel
             raise ValueError(self.refusal(number))
         try:
-            code = game.kernels.play(game.tables, self.states, number, mask, planes)
+            code = game.kernels.play(game.tables, self._states, number, mask, planes)
         except COMPILE_ERRORS as error:
             raise compile_error(game, error) from None
         if code < 0:
@@ -204,17 +235,19 @@ class Position:
         return f"action {number} ({text}) is not legal: {self.game.explain(self.state, number)}"
 
     def observation(
-        self, player: int | None = None, dtype: type = np.float32, canonical: bool = False
+        self, player: int | None = None, dtype: Any = np.float32, canonical: bool = False
     ) -> np.ndarray:
         """Observation from ``player``'s side (default: the player to move).
 
         In the board's own frame, or in the ``canonical`` one, see `is_turned`.
         """
         game = self.game
+        if dtype is not np.float32:
+            dtype = checked_dtype(game, dtype)
         observation: np.ndarray = np.empty(game.observation_shape, dtype)
         planes = observation.reshape(game.planes_shape)
         viewer = self._viewer(player)
-        game.kernels.observe(game.tables, self.states, viewer, planes)
+        game.kernels.observe(game.tables, self._states, viewer, planes)
         if canonical and self.is_turned(viewer):
             assert game.canonical_turn is not None
             planes[:] = planes[:, game.canonical_turn.cells]
@@ -223,7 +256,7 @@ class Position:
     def _viewer(self, player: int | None) -> int:
         """``player``, or the player to move; compiled rules look things up by it unchecked."""
         if player is None:
-            return self.mover
+            player = self.mover
         if not isinstance(player, int | np.integer) or player not in (0, 1):
             raise ValueError(f"player is {quoted(player)}; accepted: 0, 1 or None")
         return int(player)
@@ -235,18 +268,24 @@ class Position:
         """
         game = self.game
         viewer = self._viewer(player)
-        return bool(game.kernels.is_turned(game.tables, self.states, viewer))
+        return bool(game.kernels.is_turned(game.tables, self._states, viewer))
 
     def turned_action(self, action: int) -> int:
-        """The canonical number of the mover's action in the board's frame, and the other way."""
+        """The canonical number of the mover's action in the board's frame, and the other way.
+
+        Raises:
+            ValueError: not an action number.
+        """
         turn = self.game.canonical_turn
+        if not 0 <= action < self.game.num_actions:
+            raise ValueError(self.refusal(action))
         return int(turn.actions[action]) if turn is not None and self.is_turned() else action
 
     def perft(self, depth: int) -> int:
         """Number of action sequences of exactly ``depth`` plies from here: a check of rules."""
         game = self.game
         states = game.new_states(depth + 1)
-        states[0] = self.states[0]
+        states[0] = self._states[0]
         next_action = np.zeros(depth + 1, np.int64)
         return int(game.kernels.perft(game.tables, states, next_action, game.num_actions))
 
@@ -262,7 +301,7 @@ class Position:
 
     def text_to_action(self, text: str) -> int:
         """Action number of the text of a legal action; ``ValueError`` says what is wrong."""
-        return self.game.parse_action(self.state, self.mask, text)
+        return self.game.parse_action(self.state, self._legal(), text)
 
     def board_text(self) -> str:
         """The board for a person."""

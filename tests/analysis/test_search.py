@@ -15,7 +15,7 @@ from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import key_masks
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.position import contents_of
-from tests.games import ALL_GAMES, garbage, random_game
+from tests.games import ALL_GAMES, changed, garbage, random_game
 from tests.tasks import Told
 
 MEMORY = 1 << 22
@@ -289,9 +289,7 @@ def test_positions_that_differ_only_in_their_log_share_the_table() -> None:
     positions = [position for position, _ in with_results(game, 10, 200)]
     efforts = EndgameSolver(game, memory=MEMORY).answer_all(positions[::-1])
     position = positions[::-1][np.argmax([answer.nodes for answer in efforts])]
-    other = position.copy()
-    other.states["log"] = 0
-    other.states["logged"] = 0
+    other = changed(position, log=0, logged=0)
     solver = EndgameSolver(game, memory=MEMORY)
     first = solver.answer(position)
     second = solver.answer(other)

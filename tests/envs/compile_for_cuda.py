@@ -40,10 +40,10 @@ def wrappers(game: Game) -> dict[str, tuple]:
         if i < batch[1].shape[0]:
             step(batch, actions, i, i + 1)
 
-    def batch_step_random(batch, actions):
+    def batch_step_random(batch):
         i = cuda.grid(1)
         if i < batch[1].shape[0]:
-            step_random(batch, actions, i, i + 1)
+            step_random(batch, i, i + 1)
 
     def batch_random_actions(tables, states, rngs, actions):
         i = cuda.grid(1)
@@ -59,7 +59,7 @@ def wrappers(game: Game) -> dict[str, tuple]:
     return {
         "batch_start": (batch_start, many.batch),
         "batch_step": (batch_step, many.batch, many.actions),
-        "batch_step_random": (batch_step_random, many.batch, many.actions),
+        "batch_step_random": (batch_step_random, many.batch),
         "batch_random_actions": (
             *(batch_random_actions, game.tables, many.states, many.rngs),
             many.actions,

@@ -36,7 +36,7 @@ def fingerprint(game: Game) -> dict[str, object]:
     kernels.batch_start(batch.batch, 0, batch.count)
     drawn = []
     for _ in range(30):
-        kernels.batch_step_random(batch.batch, batch.actions, 0, batch.count)
+        kernels.batch_step_random(batch.batch, 0, batch.count)
         drawn.append(batch.actions.tolist())
         digest.update(contents_of(batch.states))
         for array in (batch.masks, batch.planes, batch.rewards, batch.rngs):

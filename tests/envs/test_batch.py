@@ -21,6 +21,7 @@ from ludarium.envs.batch import BatchEnv
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine import threads
 from ludarium.envs.engine.kernels import rows
+from ludarium.envs.opponents import FromArrays
 from ludarium.envs.vector import VectorBoardGameEnv
 
 BUFFERS = (
@@ -99,7 +100,7 @@ def test_a_finished_game_starts_anew_in_the_same_step(default_game: Game) -> Non
 
 def test_the_buffers_stay_the_same_objects(default_game: Game) -> None:
     games = BatchEnv(default_game, 4, seed=0)
-    before = {name: getattr(games, name) for name in BUFFERS}
+    before = {name: getattr(games, name) for name in BUFFERS if name != "states"}
     games.step_random()
     games.step(games.random_actions())
     games.reset(1)
@@ -125,7 +126,7 @@ def test_the_buffers_have_the_promised_shapes_and_types(default_game: Game) -> N
     for name, (shape, dtype) in expected.items():
         assert getattr(games, name).shape == shape
         assert getattr(games, name).dtype == dtype
-        assert getattr(games, name).flags.c_contiguous or name == "movers"
+        assert getattr(games, name).flags.carray
 
 
 def test_uint8_observations_equal_those_of_float32(default_game: Game) -> None:
@@ -174,18 +175,32 @@ def test_a_reset_without_a_seed_goes_on_with_other_random_numbers(default_game: 
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_the_number_of_threads_changes_nothing(default_game: Game, count: int) -> None:
+def test_the_number_of_threads_changes_nothing(
+    default_game: Game, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "_WORTH_A_THREAD", 1)
     alone = BatchEnv(default_game, 11, threads=1, seed=4)
     shared = BatchEnv(default_game, 11, threads=count, seed=4)
     assert shared.threads == count
     assert_same(played(alone, 50), played(shared, 50))
-    np.testing.assert_array_equal(alone.random_actions(), shared.random_actions())
+    actions = alone.random_actions()
+    np.testing.assert_array_equal(actions, shared.random_actions())
+    for each in (alone, shared):
+        each.step(actions)
+    assert_same(snapshot(alone), snapshot(shared))
+    actions = alone.random_actions()
+    shared.random_actions()
+    actions[7] = default_game.num_actions
+    with pytest.raises(ValueError, match="game 7: "):
+        shared.step(actions)
+    assert_same(snapshot(alone), snapshot(shared))
 
 
 def test_a_batch_too_small_for_threads_has_one() -> None:
     assert batch.make("corso", 4).threads == 1
-    assert batch.make("corso", 3, threads=8).threads == 3
+    assert batch.make("corso", 4, threads=8).threads == 1
     assert batch.make("corso", 1 << 14).threads == threads.available_cores()
+    assert batch.make("corso", 1 << 14, threads=1).threads == 1
 
 
 @pytest.mark.parametrize("num_actions", [1, 3, 7, 8, 9, 16, 25, 64, 205])
@@ -200,7 +215,7 @@ def test_choosing_by_masks_is_uniform_over_legal_actions(num_actions: int) -> No
         masks = np.repeat(mask[None], draws, axis=0)
         bits = random.integers(1, 2**32, (draws, 2))
         actions = np.full(draws, -1)
-        kernels.batch_choose((None, None, rows(bits), rows(masks), *[None] * 4), actions, 0, draws)
+        kernels.batch_choose((None, None, rows(bits), rows(masks), *[None] * 9), actions, 0, draws)
         counts = np.bincount(actions, minlength=num_actions)
         assert len(counts) == num_actions
         assert (counts[mask == 0] == 0).all()
@@ -250,6 +265,19 @@ def test_actions_may_be_any_integers(kind: Any) -> None:
     games.step([4, 5, 6] if kind is list else np.array([4, 5, 6], kind))
     assert games.actions.tolist() == [4, 5, 6]
     assert games.states["ply"].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5, [None]])
+def test_what_is_no_seed_is_refused_and_changes_nothing(seed: Any) -> None:
+    games, twin = (batch.make("osiron", 3, seed=1, setup="random") for _ in range(2))
+    before = snapshot(games)
+    with pytest.raises((ValueError, TypeError)):
+        games.reset(seed)
+    assert_same(before, snapshot(games))
+    for each in (games, twin):
+        each.reset()
+        each.step_random()
+    assert_same(snapshot(games), snapshot(twin))
 
 
 def test_random_actions_can_be_written_into_an_array() -> None:
@@ -500,11 +528,18 @@ def test_returned_vectors_belong_to_the_caller() -> None:
 def test_an_illegal_action_loses_its_game_only() -> None:
     vector = make_vector(seat=0)
     vector.reset(seed=0)
-    _, rewards, terminated, _, infos = vector.step([*range(8), -1, 9, 10**9, 4])
-    assert np.flatnonzero(terminated).tolist() == [8, 9, 10]
-    assert rewards.tolist() == [0] * 8 + [-1] * 3 + [0]
-    assert infos["final_obs"][8][4].sum() == 9
-    assert (vector.batch.states["ply"] == [2] * 8 + [0] * 3 + [2]).all()
+    assert (vector.step([8] * 12)[1] == 0).all()
+    before = snapshot(vector.batch)
+    for wrong in (-1, 9, 10**9):
+        with pytest.raises(ValueError, match=f"game 11: action {wrong} is out of range"):
+            vector.step([8] * 11 + [wrong])
+        assert_same(before, snapshot(vector.batch))
+    taken = [int(np.flatnonzero(mask == 0)[0]) for mask in vector.batch.masks[:3]]
+    _, rewards, terminated, _, infos = vector.step([*taken, *[8] * 9])
+    assert np.flatnonzero(terminated).tolist() == [0, 1, 2]
+    assert rewards.tolist() == [-1] * 3 + [0] * 9
+    assert infos["final_obs"][0][4].sum() == 7
+    assert (vector.batch.states["ply"] == [0] * 3 + [4] * 9).all()
     vector = make_vector(seat=0, illegal="raise")
     vector.reset(seed=0)
     before = snapshot(vector.batch)
@@ -514,12 +549,11 @@ def test_an_illegal_action_loses_its_game_only() -> None:
 
 
 def first_legal(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-    assert len(observations) == len(masks)
     return masks.argmax(axis=1)
 
 
 def test_a_function_plays_the_other_side() -> None:
-    vector = make_vector(seat=1, opponent=first_legal)
+    vector = make_vector(seat=1, opponent=FromArrays(first_legal))
     observations, _ = vector.reset(seed=0)
     assert (observations[:, 1, 0, 0] == 1).all()  # its marble on a1, the other player's
     assert (vector.batch.movers == 1).all()
@@ -527,7 +561,7 @@ def test_a_function_plays_the_other_side() -> None:
 
 @pytest.mark.parametrize("answer", [lambda o, m: [99] * len(m), lambda o, m: 3])
 def test_an_opponent_that_breaks_the_rules_is_found_out(answer: Callable) -> None:
-    vector = make_vector(seat=1, opponent=answer)
+    vector = make_vector(seat=1, opponent=FromArrays(answer))
     with pytest.raises(ValueError, match="the opponent chose an illegal action"):
         vector.reset(seed=0)
 
@@ -539,6 +573,7 @@ def test_an_opponent_that_breaks_the_rules_is_found_out(answer: Callable) -> Non
         ({"opponent": 3}, "opponent is 3"),
         ({"illegal": "forgive"}, "illegal is 'forgive'; accepted: 'lose', 'raise'"),
         ({"size": 30}, "option 'size' is 30"),
+        ({"render_mode": "ansi"}, "render_mode is 'ansi'; accepted: None"),
     ],
 )
 def test_vector_arguments_out_of_their_range_are_named(arguments: dict, message: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ludarium.envs import Game, Position, Spec, make_game, one_side, single
+from ludarium.envs import Game, Position, Spec, make_game, opponents, single
 from ludarium.envs.aec import AGENTS, BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.codec import CanonicalTurn, Codec
@@ -209,8 +209,7 @@ class Lowest:
 def test_single_and_vector_environments_are_in_one_frame(
     opponent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for face in (single, one_side):
-        monkeypatch.setattr(face, "make_agent", lambda *_: Lowest())
+    monkeypatch.setattr(opponents, "_named_agent", lambda *_: Lowest())
     game = TURNED["onyx"]
     env = single.SingleAgentEnv(game, opponent=opponent, seat=1, canonical=True, illegal="raise")
     for seed in range(3):

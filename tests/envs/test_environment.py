@@ -9,12 +9,14 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
+from math import ceil
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 from pettingzoo.classic.connect_four.connect_four import raw_env as connect_four
 from pettingzoo.test import api_test, render_test, seed_test
@@ -26,8 +28,9 @@ from pettingzoo.utils.wrappers import (
 )
 
 import ludarium.envs
-from ludarium.envs import GAMES, Game, from_record, make, make_raw
+from ludarium.envs import GAMES, Game, batch, from_record, make, make_game, make_raw
 from ludarium.envs.aec import BoardGameEnv, GuardedBoardGameEnv
+from ludarium.envs.single import SingleAgentEnv
 from tests.oddity import Oddity
 
 AGENTS = ["player_0", "player_1"]
@@ -135,7 +138,7 @@ def test_pixels_have_the_size_of_the_drawing(game: Game) -> None:
     assert picture.dtype == np.uint8
     svg = game.svg(env.position.state)
     width, height = (float(svg.split(f'{side}="')[1].split('"')[0]) for side in ("width", "height"))
-    assert picture.shape == (round(height), round(width), 3)
+    assert picture.shape == (2 * ceil(round(height) / 2), 2 * ceil(round(width) / 2), 3)
     assert (picture != before).any()
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 5
 
@@ -173,6 +176,21 @@ def test_text_and_drawing_show_the_position() -> None:
     drawn.reset()
     drawn.step(4)
     assert drawn.render() == drawn.position.svg(4, drawn.game.start())
+
+
+def test_each_window_is_closed_alone() -> None:
+    pytest.importorskip("pygame")
+    pytest.importorskip("resvg_py")
+    first, second = (make(name, render_mode="human") for name in ("corso", "onyx"))
+    for env in (first, second):
+        env.metadata["render_fps"] = 10**6
+        env.reset()
+        env.render()
+    second.close()
+    shown = first._window._window.get_surface().get_buffer().raw
+    first.step(12)
+    assert first._window._window.get_surface().get_buffer().raw != shown
+    first.close()
 
 
 # What the agents are given.
@@ -344,6 +362,8 @@ def attempt(env: Any, do: Callable[[Any], Any]) -> dict[str, Any]:
     raised, result = None, None
     try:
         result = do(env)
+    except ResetNeeded:
+        raised = KeyError  # so the wrappers, where we say what to call
     except Exception as error:
         raised = type(error)
     seen: dict[str, Any] = {"raised": raised, "warned": list(EnvLogger.mqueue), "result": result}
@@ -427,6 +447,49 @@ def test_calls_before_reset_are_refused() -> None:
             getattr(env, name)
 
 
+@MAKERS
+def test_what_to_call_before_and_after_a_game_is_said(maker: Maker) -> None:
+    env = maker("corso", size=2, render_mode="ansi")
+    calls: list[Callable] = [
+        *(env.to_record, env.board_text, env.mask, env.state, env.render, env.last),
+        *(lambda: env.step(0), lambda: env.observe("player_0"), lambda: env.moves),
+        *(lambda: env.action_to_text(0), lambda: env.text_to_action("a1"), lambda: env.position),
+    ]
+    for call in calls:
+        with pytest.raises((ResetNeeded, AttributeError, AssertionError), match="reset"):
+            call()
+    env.reset()
+    play_random(env, 0)
+    for _ in AGENTS:
+        env.step(None)
+    for call in calls[:5]:
+        call()
+    with pytest.raises(ResetNeeded, match=r"the game is over: call reset\(\) first"):
+        env.last()
+    if maker is make_raw:
+        with pytest.raises(ResetNeeded, match=r"the game is over: call reset\(\) first"):
+            env.step(None)
+    env.close()
+    env.reset()
+    env.step(0)
+
+
+@MAKERS
+@pytest.mark.parametrize("seed", [-1, 2**128, 1.0, "1", [1]])
+def test_a_seed_that_is_none_is_refused_and_changes_nothing(maker: Maker, seed: Any) -> None:
+    kind = GuardedBoardGameEnv if maker is make else BoardGameEnv
+    env, twin = kind(Oddity()), kind(Oddity())
+    for each in (env, twin):
+        each.reset(seed=5)
+        play_random(each, 0, plies=1)
+    with pytest.raises(ValueError, match=r"seed is .*; accepted: an integer from 0"):
+        env.reset(seed=seed)
+    assert everything(env) == everything(twin)
+    for each in (env, twin):
+        each.reset()
+    assert everything(env) == everything(twin)
+
+
 def test_a_loop_over_agents_must_step() -> None:
     env = make("corso")
     env.reset()
@@ -436,6 +499,19 @@ def test_a_loop_over_agents_must_step() -> None:
 
 
 # Copies.
+
+
+@pytest.mark.parametrize("duplicate", [lambda env: env.clone(), copy.deepcopy])
+def test_a_copy_has_spaces_and_random_numbers_of_its_own(duplicate: Callable) -> None:
+    env = make("corso")
+    env.reset(seed=1)
+    env.action_space("player_0").seed(1)
+    twin = duplicate(env)
+    spaces = [each.action_space("player_0") for each in (env, twin)]
+    assert spaces[0] is not spaces[1]
+    drawn = [spaces[0].sample() for _ in range(10)]
+    assert [spaces[1].sample() for _ in range(10)] == drawn
+    assert twin.observation_space("player_1") is not env.observation_space("player_1")
 
 
 @MAKERS
@@ -619,8 +695,28 @@ def test_other_versions_of_a_game_are_refused_with_the_one_that_there_is() -> No
 
 
 def test_options_that_a_game_lacks_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"corso has no option 'komi' \(given 7\); options: size"):
-        ludarium.envs.corso_v0.env(komi=7)
+    words = (
+        r"got an unexpected keyword argument 'komi': corso has no option 'komi' \(given 7\); "
+        "options: size"
+    )
+    makers = [ludarium.envs.corso_v0.env, ludarium.envs.corso_v0.raw_env]
+    makers += [partial(each, "corso") for each in (make, make_raw, make_game, SingleAgentEnv)]
+    makers += [partial(gymnasium.make, "ludarium/Corso-v0"), partial(batch.make, "corso", 2)]
+    makers.append(partial(gymnasium.make_vec, "ludarium/Corso-v0", num_envs=2))
+    for maker in makers:
+        with pytest.raises(TypeError, match=words):
+            maker(komi=7)
+    gymnasium.make_vec("ludarium/Corso-v0", num_envs=2, render_mode=None).close()
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_what_makes_an_environment_can_be_sent_to_a_process(name: str) -> None:
+    module = getattr(ludarium.envs, f"{name}_v{GAMES[name].version}")
+    for maker in (module.env, module.raw_env):
+        assert pickle.loads(pickle.dumps(maker)) is maker
+    script = "import pickle, sys; pickle.load(sys.stdin.buffer)().reset()"
+    sent = pickle.dumps(module.env)
+    subprocess.run([sys.executable, "-c", script], input=sent, check=True, timeout=500)
 
 
 def test_unknown_games_are_refused_with_the_known_ones() -> None:

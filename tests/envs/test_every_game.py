@@ -174,7 +174,7 @@ def test_play_writes_the_next_mask_and_observation(game: Game) -> None:
     for position, action in random_game(game, 3):
         if action is not None:
             after = position.copy()
-            after.play(action, mask, planes)
+            after._play(action, mask, planes)
             np.testing.assert_array_equal(mask, after.mask)
             np.testing.assert_array_equal(
                 planes.reshape(game.observation_shape), after.observation()
@@ -512,16 +512,17 @@ def test_games_in_a_batch_go_as_games_of_their_own(game: Game, fused: bool) -> N
         for i, position in enumerate(positions):
             assert (many.states[i] == position.state).all()
             np.testing.assert_array_equal(many.masks[i], position.mask)
+            np.testing.assert_array_equal(many.shown[i], position.mask)
+            assert many.movers[i] == position.mover
             np.testing.assert_array_equal(
                 many.planes[i].reshape(game.observation_shape), position.observation()
             )
         rngs = many.rngs.copy()
         if fused:
-            kernels.batch_step_random(many.batch, many.actions, 0, many.count)
+            kernels.batch_step_random(many.batch, 0, many.count)
         else:
             kernels.batch_choose(many.batch, many.actions, 0, many.count)
-            assert kernels.first_illegal(many.masks, many.actions) == -1
-            kernels.batch_step(many.batch, many.actions, 0, many.count)
+            assert kernels.batch_step(many.batch, many.actions.copy(), 0, many.count) == -1
         for i, position in enumerate(positions):
             random_bits(rngs[i])  # has drawn the action
             position.play(int(many.actions[i]))
@@ -544,10 +545,14 @@ def test_a_part_of_a_batch_leaves_the_rest_alone(default_game: Game) -> None:
     many, kernels = Batch(default_game, count=6, seed=0), default_game.kernels
     kernels.batch_start(many.batch, 0, many.count)
     arrays = [many.masks, many.planes, many.rewards, many.terminated, many.rngs, many.actions]
-    for kernel in (kernels.batch_step_random, kernels.batch_step):
-        many.actions[2:4] = many.masks.argmax(axis=1)[2:4]
+    arrays += [many.shown, many.movers, many.chosen]
+    for is_random in (True, False):
+        actions = many.masks.argmax(axis=1)
         states, before = many.states.copy(), [array.copy() for array in arrays]
-        kernel(many.batch, many.actions, 2, 4)
+        if is_random:
+            kernels.batch_step_random(many.batch, 2, 4)
+        else:
+            kernels.batch_step(many.batch, actions, 2, 4)
         outside = [0, 1, 4, 5]
         assert contents_of(many.states[outside]) == contents_of(states[outside])
         for array, old in zip(arrays, before, strict=True):
@@ -555,16 +560,20 @@ def test_a_part_of_a_batch_leaves_the_rest_alone(default_game: Game) -> None:
         assert (many.states["ply"][2:4] == states["ply"][2:4] + 1).all()
 
 
-def test_first_illegal_finds_the_game(default_game: Game) -> None:
-    game = default_game
-    masks = np.stack([game.start(0).mask] * 4)
-    legal, illegal = int(masks[0].argmax()), int(masks[0].argmin())
-    find = game.kernels.first_illegal
-    assert find(masks, np.array([legal] * 4)) == -1
-    assert find(masks, np.array([legal, legal, -1, legal])) == 2
-    assert find(masks, np.array([legal, game.num_actions, -1, legal])) == 1
-    if not masks[0, illegal]:
-        assert find(masks, np.array([legal, legal, legal, illegal])) == 3
+def test_a_refused_action_is_found_and_nothing_is_played(default_game: Game) -> None:
+    many, kernels = Batch(default_game, count=4, seed=0), default_game.kernels
+    kernels.batch_start(many.batch, 0, many.count)
+    legal, illegal = int(many.masks[3].argmax()), int(many.masks[3].argmin())
+    states, every = contents_of(many.states), np.arange(4)
+    cases = [([legal, legal, -1, legal], 2), ([legal, default_game.num_actions, -1, legal], 1)]
+    if not many.masks[3, illegal]:
+        cases.append(([legal, legal, legal, illegal], 3))
+    for actions, refused in cases:
+        assert kernels.batch_refused(many.batch, np.array(actions)) == refused
+        assert kernels.batch_step(many.batch, np.array(actions), 0, 4) == refused
+        assert kernels.batch_play(many.batch, every, np.array(actions)) == refused
+        assert contents_of(many.states) == states
+    assert kernels.batch_refused(many.batch, np.array([legal] * 4)) == -1
 
 
 def test_random_actions_are_uniform(default_game: Game) -> None:

@@ -13,7 +13,7 @@ from ludarium.envs.engine.foresight import WINS
 from ludarium.envs.engine.game import Threats
 from ludarium.envs.engine.position import Position
 from ludarium.envs.osiron.rules import NO_PAIR
-from tests.games import ALL_GAMES, random_game
+from tests.games import ALL_GAMES, changed, random_game
 
 PASSED = {
     "corso": True,
@@ -47,7 +47,7 @@ def test_the_movers_threats_are_what_its_actions_do(game: Game) -> None:
                 continue
             if position.ply % 5:
                 continue
-            record = position.states.tobytes()
+            record = position.copy()
             own = threats.actions[position.mover]
             assert threats.is_passed == PASSED.get(game.name, False)
             assert not own[position.mask == 0].any()
@@ -55,7 +55,7 @@ def test_the_movers_threats_are_what_its_actions_do(game: Game) -> None:
                 child = position.copy()
                 child.play(each)
                 assert (own[each] == WINS) == (child.rewards[position.mover] > 0)
-            assert position.states.tobytes() == record
+            assert position == record
             if not threats.is_passed:
                 assert not threats.actions[1 - position.mover].any()
 
@@ -82,9 +82,7 @@ def test_osiron_sees_the_win_that_was_forbidden() -> None:
             opponent = 1 - position.mover
             for each in np.flatnonzero(position.threats().actions[opponent] == WINS):
                 seen += 1
-                state = position.copy()
-                state.states["mover"], state.states["forbidden"] = opponent, NO_PAIR
-                state = Position.of_state(game, state.states[0])
+                state = changed(position, mover=opponent, forbidden=NO_PAIR)
                 state.play(int(each))
                 assert state.rewards[opponent] == 1
     assert seen > 0

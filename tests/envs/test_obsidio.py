@@ -96,11 +96,11 @@ def arranged(drawing: str, mover: int = 0, black: int = 0, **options: Any) -> Po
     state = position.state
     state.mover, state.black, state.ply = mover, black, 40
     state.cells[:] = [CONTENTS.get(symbol, rules.EMPTY) for symbol in symbols]
-    state.influence[:] = influence_recounted(position)
+    state.influence[:] = influence_recounted(Position.of_state(game, state))
     state.claims[:] = [symbols.count("B"), symbols.count("T")]
     state.empty = sum(symbol in ".:" for symbol in symbols)
     state.open[:] = rules.PLAYABLE
-    return Position.of_state(game, position.states)
+    return Position.of_state(game, state)
 
 
 def influence_recounted(position: Position) -> np.ndarray:
@@ -547,7 +547,7 @@ def test_what_the_record_keeps_is_what_a_recount_finds(
         position.play(random.choice(position.legal_actions))
         changed = [
             (old, new)
-            for old, new in zip(contents, state.cells.tolist(), strict=True)
+            for old, new in zip(contents, position.state.cells.tolist(), strict=True)
             if old != new
         ]
         assert len(changed) <= 1  # tokens neither move nor vanish

@@ -44,7 +44,7 @@ from ludarium.envs.onyx.rules import (
     H,
     V,
 )
-from tests.games import random_game, slow_but
+from tests.games import changed, random_game, slow_but
 from tests.references.agreement import assert_same, play_beside
 from tests.references.onyx import ReferenceOnyx
 
@@ -688,8 +688,7 @@ def test_the_transposed_game_is_the_same_game_with_the_sides_exchanged(
     seed: int, size: int
 ) -> None:
     game = make_game("onyx", size=size, start="open")
-    twin = game.start()
-    twin.state.v_player = 1  # H begins
+    twin = changed(game.start(), v_player=1)  # H begins
     exchanged = str.maketrans("VH", "HV")
     for position, action in random_game(game, seed):
         expected = {

@@ -49,7 +49,7 @@ from ludarium.envs.osiron.rules import (
     OWN_PIECES,
     OWN_THREE,
 )
-from tests.games import random_game, random_positions, slow_but
+from tests.games import changed, random_game, random_positions, slow_but
 from tests.references.agreement import Snapshot, play_beside
 from tests.references.osiron import ReferenceOsiron
 
@@ -687,8 +687,7 @@ def test_a_full_board_is_played_like_the_same_diagram_but_dark_begins(movement: 
         spaces = "".join(random.permutation([*12 * "LD"]))
         position = placed(spaces, movement=movement)
         twin = make_game("osiron", setup=spaces, movement=movement).start()
-        twin.states["mover"] = 1
-        twin = Position.of_state(twin.game, twin.states)
+        twin = changed(twin, mover=1)
         while not position.is_over and not twin.is_over:
             legal = twin.legal_actions
             assert (position.legal_actions == legal).all()
@@ -773,8 +772,8 @@ def test_the_board_when_it_is_full_is_the_first_occurrence(times: int, movement:
 
 def test_the_same_colouring_with_another_kind_to_be_played_is_another_position() -> None:
     tables = make_game("osiron", movement="advanced").tables[0]
-    first, second = (make_game("osiron", movement="advanced").start() for _ in range(2))
-    second.states["ply"] = 2
+    first = make_game("osiron", movement="advanced").start()
+    second = changed(first, ply=2)
     assert rules.position_key(tables, first.state) != rules.position_key(tables, second.state)
 
 
@@ -1163,9 +1162,7 @@ def test_each_player_sees_the_game_as_light_would_see_it() -> None:
     game = make_game("osiron")
     codec = Codec(game)
     for seed in range(5):
-        twin = game.start()
-        twin.states["mover"] = 1
-        twin = Position.of_state(game, twin.states)
+        twin = changed(game.start(), mover=1)
         for position, action in random_game(game, seed):
             # The start turned by half with colours exchanged is the start.
             for player in (0, 1):

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 
 from ludarium.envs import Game, Position
 from ludarium.envs.batch import BatchEnv
+from ludarium.envs.opponents import FromArrays
 
 pytest.importorskip("stable_baselines3")
 
@@ -36,7 +38,7 @@ def play_on(position: Position, action: int, seat: int) -> Position:
 
 
 def test_every_step_is_the_agents_action_and_the_opponents_replies(default_game: Game) -> None:
-    env = BoardGameVecEnv(default_game, GAMES_AT_ONCE, opponent=first_legal, seed=3)
+    env = BoardGameVecEnv(default_game, GAMES_AT_ONCE, opponent=FromArrays(first_legal), seed=3)
     random = np.random.default_rng(0)
     observations = env.reset()
     seats_seen, rewards_seen, ends = set(), set(), 0
@@ -153,6 +155,16 @@ def test_sb3_contribs_ppo_learns_on_it() -> None:
 def test_arguments_out_of_their_range_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         BoardGameVecEnv("corso", **arguments)
+
+
+def test_what_to_call_before_the_first_game_is_said() -> None:
+    env = BoardGameVecEnv("corso", 2)
+    for call in (lambda: env.step(np.zeros(2, int)), env.action_masks, env.side.renew):
+        with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
+            call()
+    with pytest.raises(ValueError, match="seed is -1"):
+        env.seed(-1)
+    env.reset()
 
 
 def test_without_stable_baselines3_the_remedy_is_named() -> None:

@@ -177,15 +177,15 @@ class TwiceInTurn:
     @staticmethod
     def make() -> Game:
         game = Corso(size=3)  # of its own, for it is changed
-        play = Position.play
+        play = Position._play
 
         class Slow(Position):
             __slots__ = ()
 
-            def play(self, *args: Any) -> int:
+            def _play(self, *args: Any) -> int:
                 outcome = play(self, *args)
                 mover = self.ply // 2 % 2
-                self.states["mover"] = mover
+                self._states["mover"] = mover
                 object.__setattr__(self, "mover", mover)
                 return outcome
 
@@ -292,15 +292,16 @@ def test_other_names_are_made_by_the_installed_agents(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(opponents, "entry_points", entry_points)
     env = SingleAgentEnv("corso", size=3, opponent="known:3", seat=1)
+    assert Recorder.made == [("known:3", env.game, None)]
     env.reset(seed=1)
     env.reset()
     env.reset(seed=1)
     assert asked[0] == {"group": "ludarium.opponents", "name": "make_agent"}
-    assert [made[:2] for made in Recorder.made] == [("known:3", env.game)] * 2
-    assert Recorder.made[0][2] == Recorder.made[1][2]  # seeded again by a reset with a seed
+    assert [made[:2] for made in Recorder.made] == [("known:3", env.game)] * 3
+    assert Recorder.made[1][2] == Recorder.made[2][2]  # seeded again by a reset with a seed
     play_one(env, np.random.default_rng(0))
     with pytest.raises(ValueError, match="'unknown' names no agent"):
-        SingleAgentEnv("corso", opponent="unknown").reset()
+        SingleAgentEnv("corso", opponent="unknown")
 
 
 def test_without_the_training_package_the_error_says_what_to_install(
@@ -312,9 +313,8 @@ def test_without_the_training_package_the_error_says_what_to_install(
 
     for found in ([], [Broken()]):
         monkeypatch.setattr(opponents, "entry_points", lambda found=found, **_: found)
-        env = SingleAgentEnv("corso", opponent="uct:10")
         with pytest.raises(ImportError, match=r'pip install "ludarium\[train\]"'):
-            env.reset()
+            SingleAgentEnv("corso", opponent="uct:10")
 
 
 # Errors.
@@ -322,22 +322,33 @@ def test_without_the_training_package_the_error_says_what_to_install(
 
 def test_an_illegal_action_loses_the_game() -> None:
     env = SingleAgentEnv("corso", size=3, seat=0, opponent=first_legal)
-    for action, reason in (
-        (0, r"action 0 \(a1!\) is not legal: the marble on a1 is the opponent's"),
-        (9, "action 9 is out of range"),
-        ("a1", "action 'a1' is not an integer"),
-    ):
-        env.reset(seed=0)
-        env.step(8)
-        before = env.board.position.copy()
-        observation, reward, terminated, truncated, info = env.step(action)
-        assert (reward, terminated, truncated) == (-1, True, False)
-        assert info["illegal_action"].startswith(reason.replace("\\", ""))
-        assert not info["action_mask"].any()
-        assert env.board.position == before
-        assert observation in env.observation_space
-        with pytest.raises(ResetNeeded):
-            env.step(1)
+    env.reset(seed=0)
+    env.step(8)
+    before = env.board.position
+    observation, reward, terminated, truncated, info = env.step(np.int64(0))
+    assert (reward, terminated, truncated) == (-1, True, False)
+    reason = "action 0 (a1!) is not legal: the marble on a1 is the opponent's"
+    assert info["illegal_action"].startswith(reason)
+    assert not info["action_mask"].any()
+    assert not env.action_masks().any()
+    assert env.board.position == before
+    assert observation in env.observation_space
+    with pytest.raises(ResetNeeded):
+        env.step(1)
+
+
+@pytest.mark.parametrize(
+    "wrong", [9, -1, 2**70, 4.0, "4", None, np.array([4]), np.float32(4), b"4"]
+)
+@pytest.mark.parametrize("illegal", ["lose", "raise"])
+def test_what_is_no_action_is_refused_and_changes_nothing(wrong: Any, illegal: str) -> None:
+    env = SingleAgentEnv("corso", size=3, seat=0, illegal=illegal)
+    env.reset(seed=0)
+    before = env.board.position
+    with pytest.raises(ValueError, match=r"out of range|not an integer"):
+        env.step(wrong)
+    assert env.board.position == before
+    assert env.step(np.array(4))[1:4] == (0, False, False)
 
 
 def test_an_illegal_action_can_raise_and_change_nothing() -> None:
@@ -354,8 +365,9 @@ def test_an_illegal_action_can_raise_and_change_nothing() -> None:
 
 def test_stepping_needs_a_game() -> None:
     env = SingleAgentEnv("corso", size=2)
-    with pytest.raises(ResetNeeded, match="reset"):
-        env.step(0)
+    for call in (lambda: env.step(0), env.action_masks, env.board.to_record, env.board.board_text):
+        with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
+            call()
     play_one(env, np.random.default_rng(0))
     with pytest.raises(ResetNeeded, match="reset"):
         env.step(0)
@@ -381,7 +393,8 @@ def test_arguments_out_of_their_range_are_named(arguments: dict, message: str) -
 
 
 def test_options_go_with_a_name_only() -> None:
-    with pytest.raises(ValueError, match=r"options .* go with a game's name"):
+    words = r"got an unexpected keyword argument 'size': options go with a game's name"
+    with pytest.raises(TypeError, match=words):
         SingleAgentEnv(make_game("corso"), size=3)
 
 

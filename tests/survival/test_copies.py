@@ -15,6 +15,7 @@ import pytest
 
 from ludarium.envs.aec import BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
+from ludarium.envs.opponents import FromArrays
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
 from tests.tictactoe import TicTacToe
@@ -65,7 +66,7 @@ def test_a_shallow_copy_of_a_batch_is_the_same_games(game: TicTacToe, copied: Ca
 
 
 @each_copy
-@pytest.mark.parametrize("opponent", ["random", first_policy])
+@pytest.mark.parametrize("opponent", ["random", FromArrays(first_policy)])
 def test_a_vector_of_environments_and_its_copy(
     game: TicTacToe, copied: Callable, opponent: Any
 ) -> None:

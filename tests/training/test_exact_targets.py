@@ -21,6 +21,7 @@ from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult
 from ludarium.training.search.settings import SearchSettings
+from tests.games import changed
 
 from .test_alphazero import positions, trained, weights
 
@@ -59,7 +60,7 @@ def values_of(position: Position) -> dict[int, int]:
     for action in position.legal_actions.tolist():
         child = position.copy()
         child.play(action)
-        child.states["ply"] = 0  # which does not matter, so that values are found once
+        child = changed(child, ply=0)  # which does not matter, so that values are found once
         value = value_of(child.states.tobytes(), child.game.size)
         found[action] = value if child.mover == position.mover else -value
     return found

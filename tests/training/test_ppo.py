@@ -324,7 +324,7 @@ def test_a_saved_run_of_other_games_is_refused(tmp_path):
     trainer = trained(tmp_path, iterations=1)
     state = trainer.algorithm.games.state()
     with pytest.raises(ValueError, match="do not fit"):
-        trainer.algorithm.games.restore(state | {"batch.masks": state["batch.masks"][1:]})
+        trainer.algorithm.games.restore(state | {"batch.states": state["batch.states"][1:]})
 
 
 def test_games_without_a_board_are_learnt_too(tmp_path):

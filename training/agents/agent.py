@@ -101,7 +101,7 @@ class Agent:
         return self.actions(states)
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
-        """Called when these games are over; see `GameInPlay.reward`."""
+        """Called once when these games are over, or abandoned; see `GameInPlay.reward`."""
 
     def choose(self, position: Position) -> int:
         """Choose an action for the player to move in ``position``.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +21,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
+from ludarium.envs.opponents import Policy, ask
 from ludarium.envs.registry import as_game
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked
@@ -32,10 +33,6 @@ from .settings import duration_text, read_flag
 
 if TYPE_CHECKING:
     from ludarium.models import PolicyValueNetwork
-
-#: A function that plays: from a position, where a player is to move, to the number of a legal
-#: action, or to its text.
-Policy = Callable[[Position], Any]
 
 #: What `as_agent` makes an agent of.
 Player = Any
@@ -65,17 +62,7 @@ class PolicyAgent(Agent):
     def _ask(self, state: np.ndarray) -> int:
         if state["outcome"] != ONGOING:
             return -1
-        position = Position.of_state(self.game, state)
-        answer = self.policy(position)
-        if isinstance(answer, str):
-            return position.text_to_action(answer)
-        number = np.asarray(answer)
-        if number.size != 1 or number.dtype.kind not in "iu":
-            raise ValueError(
-                f"agent {self.name} answered {quoted(answer)}: a player returns the number of a "
-                "legal action, or its text"
-            )
-        return int(number.reshape(()))
+        return ask(self.policy, Position.of_state(self.game, state), f"agent {self.name}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,9 @@ class _Thought:
 
     search: TreeSearch
     plies: int
+
+    def __reduce__(self) -> tuple:
+        return type(None), ()  # a copy of the game begins its tree anew
 
 
 class Trees:
@@ -60,9 +64,16 @@ class Trees:
         self._bound = bound
         self._memory = memory
         self._in_play = 0
-        cores = available_cores()
-        self._desks = [new_batches(game, cores) for _ in range(cores)]
+        self._desks = _new_desks(game)
         self._compile()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has desks of its own: their arrays are views of each other."""
+        return {name: value for name, value in vars(self).items() if name != "_desks"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._desks = _new_desks(self.game)
 
     def find(self, states: np.ndarray, budget: Budget) -> Finding:
         """Search positions, structured array [N], from scratch."""
@@ -136,3 +147,9 @@ class Trees:
         elif count:
             take_turns(task, count, len(self._desks))
         return [found[number] for number in range(count)]
+
+
+def _new_desks(game: Game) -> list[list[Batch]]:
+    """What each thread works with."""
+    cores = available_cores()
+    return [new_batches(game, cores) for _ in range(cores)]

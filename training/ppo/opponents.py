@@ -148,7 +148,9 @@ class Pool:
         return seen.decode(chosen)
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-        """Record the learner's results."""
+        """Record the learner's results; abandoned games have none."""
+        has_ended = ~np.isnan(rewards)
+        games, rewards = games[has_ended], rewards[has_ended]
         self.points += float((rewards + 1).sum()) / 2
         self.finished += len(games)
         playing = self.playing[games]

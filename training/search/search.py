@@ -57,6 +57,11 @@ class Search:
         self.cache = new_cache(self.observations, game.num_actions, cache)
         self._planes = self.observations.reshape(batch, *game.planes_shape)
         self._rngs = seed_rng(seed, batch)
+        self._megabytes = cache
+
+    def __reduce__(self) -> tuple:
+        # Its arrays are views of each other, which separate copies would not be.
+        return _copied, (self.game, self.settings, self.batch, self._megabytes, self._rngs)
 
     def use(self, settings: SearchSettings) -> None:
         """Search by other settings from now on.
@@ -152,3 +157,11 @@ class Search:
             simulations=int(tree.roots["simulation"][:count].sum()),
             evaluations=evaluations,
         )
+
+
+def _copied(
+    game: Game, settings: SearchSettings, batch: int, cache: float, rngs: np.ndarray
+) -> Search:
+    search = Search(game, settings, batch, cache=cache)
+    search._rngs[:] = rngs
+    return search

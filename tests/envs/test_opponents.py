@@ -1,0 +1,348 @@
+"""Opponents: one contract at every environment with an agent, and the truth about every end."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+
+from ludarium.envs import Game, Position, make_game
+from ludarium.envs.batch import BatchEnv
+from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.opponents import FromArrays
+from ludarium.envs.single import SingleAgentEnv
+from ludarium.envs.vector import VectorBoardGameEnv
+from tests.oddity import Oddity
+from tests.tictactoe import TicTacToe
+
+
+class Listener:
+    """Plays the first of its ``wanted`` actions that is legal, and notes what it is told."""
+
+    def __init__(self, wanted: Sequence[int] = range(9)) -> None:
+        self.wanted = wanted
+        self.begun: list[GameInPlay] = []
+        self.told: list[tuple[GameInPlay, int | None]] = []
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        self.begun += games
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> list[int]:
+        return [self._choose(game.position) for game in games]
+
+    def _choose(self, position: Position) -> int:
+        return next(action for action in self.wanted if position.mask[action])
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        self.told += [(game, game.reward) for game in games]
+
+    @property
+    def rewards(self) -> list[int | None]:
+        assert len({id(game) for game, _ in self.told}) == len(self.told)  # each game once
+        return [reward for _, reward in self.told]
+
+
+class Face:
+    """One game at a time, of an environment of one or of many games."""
+
+    def __init__(self, make: Callable[..., Any], is_vector: bool) -> None:
+        self.make, self.is_vector = make, is_vector
+
+    def begin(self, game: Game, opponent: Any, **arguments: Any) -> None:
+        self.env = self.make(game, opponent=opponent, **({"seat": 0} | arguments))
+        self.reset()
+
+    def reset(self) -> None:
+        if isinstance(self.env, gymnasium.Env | gymnasium.vector.VectorEnv):
+            self.env.reset(seed=1)
+        else:
+            self.env.seed(1)
+            self.env.reset()
+
+    def step(self, action: int) -> Any:
+        return self.env.step(np.array([action]) if self.is_vector else action)
+
+    def __repr__(self) -> str:
+        return self.make.__name__
+
+
+def sb3(game: Game, **arguments: Any) -> Any:
+    return pytest.importorskip("ludarium.envs.sb3").BoardGameVecEnv(game, **arguments)
+
+
+FACES = [
+    Face(SingleAgentEnv, is_vector=False),
+    Face(VectorBoardGameEnv, is_vector=True),
+    Face(sb3, is_vector=True),
+]
+each_face = pytest.mark.parametrize("face", FACES, ids=repr)
+
+
+# How a game ended.
+
+
+@each_face
+@pytest.mark.parametrize(
+    ("actions", "wanted", "reward"),
+    [
+        ([0, 1, 2], [8, 7, 3], -1),  # the agent wins
+        ([8, 3, 5], [0, 1, 2], 1),
+        ([0, 2, 3, 5, 7], [4, 1, 6, 8], 0),
+    ],
+)
+def test_of_a_game_that_ends_by_the_rules(
+    face: Face, actions: list[int], wanted: list[int], reward: int
+) -> None:
+    listener = Listener(wanted)
+    face.begin(TicTacToe(), listener)
+    for action in actions:
+        assert listener.told == []
+        face.step(action)
+    assert listener.rewards == [reward]
+    handle = listener.told[0][0]
+    assert handle.position.is_over
+    assert handle.forfeited_by is None
+    assert len(handle.actions) == handle.position.ply
+
+
+@each_face
+def test_of_a_game_at_its_ply_cap(face: Face) -> None:
+    listener = Listener([6])
+    face.begin(Oddity(max_plies=2), listener)
+    face.step(6)
+    assert listener.rewards == [0]
+    assert listener.told[0][0].position.is_truncated
+
+
+@each_face
+def test_of_a_game_that_the_agent_forfeits(face: Face) -> None:
+    listener = Listener()
+    face.begin(TicTacToe(), listener)
+    face.step(4)
+    face.step(4)
+    assert listener.rewards == [1]
+    assert listener.told[0][0].forfeited_by == 0
+    assert not listener.told[0][0].position.is_over
+
+
+@each_face
+def test_of_a_game_that_is_abandoned(face: Face) -> None:
+    listener = Listener()
+    face.begin(TicTacToe(), listener)
+    face.step(4)
+    face.reset()
+    assert listener.rewards == [None]
+    face.step(4)
+    face.env.close()
+    face.env.close()
+    assert listener.rewards == [None, None]
+    assert len(listener.begun) == 2
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
+        face.step(0)
+    face.reset()
+    face.step(4)
+    assert len(listener.begun) == 3
+
+
+@each_face
+def test_of_a_game_that_ends_before_the_agents_first_turn(face: Face) -> None:
+    """In Oddity who takes two counters plays again, and may take all at once."""
+    listener = Listener([5, 3, 1, 4, 2, 0, 6])
+    face.begin(Oddity(), listener, seat=1)
+    for _ in range(200):
+        face.step(6 if face_mask(face)[6] else 0)
+    ends = [game.position.ply for game, reward in listener.told if reward == 1]
+    assert min(ends) <= 3  # of which the agent had none
+    assert len(listener.begun) == len(listener.rewards) + (not is_over(face))
+
+
+def face_mask(face: Face) -> np.ndarray:
+    if is_over(face):
+        face.env.reset()
+    masks = face.env.action_masks() if hasattr(face.env, "action_masks") else face.env.batch.masks
+    return np.reshape(masks, -1)
+
+
+def is_over(face: Face) -> bool:
+    return not face.is_vector and face.env.board.position.is_over
+
+
+@each_face
+def test_games_that_give_the_agent_no_turn_are_given_up(face: Face) -> None:
+    with pytest.raises(ValueError, match="before the agent's first turn with seat=1"):
+        face.begin(Oddity(max_plies=1), "random", seat=1)
+
+
+def test_opponents_of_many_games_are_told_of_abandoned_ones() -> None:
+    class Many:
+        def __init__(self) -> None:
+            self.told: list[float] = []
+
+        def begin(self, games: np.ndarray) -> None:
+            """Nothing to prepare."""
+
+        def choose(self, batch: BatchEnv, games: np.ndarray) -> np.ndarray:
+            return batch.masks[games].argmax(axis=1)
+
+        def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
+            self.told += rewards.tolist()
+
+    many = Many()
+    env = VectorBoardGameEnv(TicTacToe(), 3, opponent=many, seat=0)
+    env.reset(seed=1)
+    env.step([4, 4, 4])
+    env.step([4, 8, 8])  # forfeits the first game
+    assert many.told == [-1]
+    env.reset()
+    assert many.told[0] == -1
+    assert np.isnan(many.told[1:]).tolist() == [True] * 3
+
+
+# Opponents that fail.
+
+
+@each_face
+@pytest.mark.parametrize("answer", [99, -1, 4, None, 0.5, "z9", [0, 1]])
+def test_an_opponent_that_breaks_the_rules_stops_the_game(face: Face, answer: Any) -> None:
+    face.begin(TicTacToe(), lambda position: answer)
+    with pytest.raises(ValueError, match=r"opponent|z9"):
+        face.step(4)
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
+        face.step(0)
+    face.reset()
+
+
+# What may be an opponent.
+
+
+def first_legal(position: Position) -> int:
+    return int(position.legal_actions[0])
+
+
+def first_by_name(position: Position) -> str:
+    return position.action_to_text(first_legal(position))
+
+
+def first_of_many(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    assert observations.shape[0] == masks.shape[0]
+    return masks.argmax(axis=1)
+
+
+class Chooses:
+    """Stands for an object with a method that plays."""
+
+    def __call__(self, position: Position) -> np.ndarray:
+        return np.array([first_legal(position)])
+
+
+@each_face
+@pytest.mark.parametrize(
+    "opponent",
+    [first_legal, first_by_name, Chooses(), FromArrays(first_of_many), Listener(range(30))],
+    ids=lambda opponent: getattr(opponent, "__name__", type(opponent).__name__),
+)
+@pytest.mark.parametrize("canonical", [False, True])
+def test_each_kind_of_opponent_plays_the_same_everywhere(
+    face: Face, opponent: Any, canonical: bool
+) -> None:
+    game = make_game("corso", size=3)
+    face.begin(game, opponent, canonical=canonical)
+    for action in (8, 7, 5):
+        face.step(action)
+    env = face.env
+    if face.is_vector:
+        position = (env.batch if hasattr(env, "batch") else env.side.batch).position(0)
+    else:
+        position = env.board.position
+    expected = game.start()
+    for action in (8, 7, 5):
+        expected.play(action)
+        expected.play(first_legal(expected))
+    assert position == expected
+
+
+@each_face
+@pytest.mark.parametrize(
+    "opponent",
+    [None, "", 3, first_of_many, Listener, lambda: 0, TicTacToe(), "no_such_agent"],
+    ids=repr,
+)
+def test_what_is_no_opponent_is_refused_when_the_environment_is_made(
+    face: Face, opponent: Any
+) -> None:
+    with pytest.raises(ValueError, match=r"opponent is|no_such_agent"):
+        face.make(TicTacToe(), opponent=opponent)
+
+
+def test_networks_and_agents_of_another_game_are_refused() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"as_agent\(network, game\)"):
+        SingleAgentEnv(TicTacToe(), opponent=torch.nn.Linear(3, 3))
+    agents = pytest.importorskip("ludarium.training.agents")
+    other = agents.RandomAgent(make_game("corso"))
+    with pytest.raises(ValueError, match="the opponent plays Corso"):
+        SingleAgentEnv(TicTacToe(), opponent=other)
+
+
+# Copies.
+
+COPIES = [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+each_copy = pytest.mark.parametrize("copied", COPIES, ids=["deepcopy", "pickle"])
+
+
+@each_copy
+@each_face
+def test_a_copy_in_mid_game_tells_its_opponent_of_its_own_game(
+    face: Face, copied: Callable
+) -> None:
+    face.begin(TicTacToe(), Listener([8, 7, 3]))
+    face.step(0)
+    twin = copied(face.env)
+    actions = [1, 2]
+    for action in actions:
+        twin.step(np.array([action]) if face.is_vector else action)
+    side = twin._side if hasattr(twin, "_side") else getattr(twin, "side", twin)
+    assert side._made.rewards == [-1]
+    assert len(side._made.told[0][0].actions) == 5
+    original = face.env._side if hasattr(face.env, "_side") else getattr(face.env, "side", face.env)
+    assert original._made.rewards == []
+    for action in (1, 4):
+        face.step(action)
+    assert original._made.told == []
+
+
+@each_copy
+@pytest.mark.parametrize(
+    "opponent",
+    [
+        *("uct:20", "greedy", "corso:8", "corso:0", "level:2", "level:auto"),
+        *("endgame:corso:8?positions=100", "corso?time=1ms"),
+    ],
+)
+@pytest.mark.parametrize("is_vector", [False, True])
+def test_copies_with_any_opponent_answer_like_the_original(
+    copied: Callable, opponent: str, is_vector: bool
+) -> None:
+    pytest.importorskip("torch")
+    env: Any
+    if is_vector:
+        env = VectorBoardGameEnv("corso", 2, opponent=opponent, seat=0)
+    else:
+        env = SingleAgentEnv("corso", opponent=opponent, seat=0)
+    _, info = env.reset(seed=1)
+    for _ in range(2):
+        action = info["action_mask"].argmax(axis=-1)
+        *_, info = env.step(action)
+    twin = copied(env)
+    action = info["action_mask"].argmax(axis=-1)
+    results = [each.step(action) for each in (env, twin)]
+    if "time" not in opponent:  # what is found in a time differs
+        for one, other in zip(results[0][:4], results[1][:4], strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert twin.observation_space is not env.observation_space
