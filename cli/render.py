@@ -170,12 +170,12 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
         raise ValueError("the search of --agent has no visits")
     if "values" in searched and np.isnan(found.action_values).all():
         raise ValueError("the search of --agent has no values")
-    known = {
+    arrays = {
         "policy": found.policies[0],
         "visits": found.visits[0],
         "values": np.clip(found.action_values[0], -1, 1),
     }
-    return layers | {name: known[name] for name in searched}
+    return layers | {name: arrays[name] for name in searched}
 
 
 def _content(

@@ -109,7 +109,7 @@ def test_games_that_a_player_remembers_are_handed_on():
     agent = make_agent("endgame:corso?time=2ms", game, seed=1)
     match = play_match(game, agent, "random", 10, seed=1)
     assert match.tally.wins >= 8
-    assert agent.player._in_play == 0
+    assert agent.player._trees._in_play == 0
     start = game.start().states
     assert agent.preferences(start).shape == (1, 9)
 
