@@ -63,6 +63,8 @@ VARIANTS: dict[str, list[str]] = {
     "no proof": ["self_play.prove=false"],
     "no bootstrap": ["bootstrap.positions=0"],
     "value target: outcome only": ["learner.search_value=0"],
+    "value target: a quarter search": ["learner.search_value=0.25"],
+    "value target: search only": ["learner.search_value=1"],
     "replay ratio 2": ["learner.replay_ratio=2"],
     "replay ratio 8": ["learner.replay_ratio=8"],
     "batch 128": ["learner.batch=128"],
@@ -126,13 +128,13 @@ def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
     """
     import torch
 
-    from ludarium.cli.train import trainer_class_of
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.reporting import Reporter
+    from ludarium.training.runs.trainer import Trainer
 
     torch.set_num_threads(1)
     time.perf_counter = time.process_time
-    trainer = trainer_class_of(config.algorithm)(config, RunFolder(folder), Reporter())
+    trainer = Trainer(config, RunFolder(folder), Reporter())
     trainer.run()
     trainer.close()
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]

@@ -29,7 +29,7 @@ from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.evaluation.openings import draw_openings
 from ludarium.training.networks import inference_engine
-from ludarium.training.search import Search, SearchSettings, TreeSearch
+from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.tree_search import new_batches
 
 GAMES = ["corso", "onyx", "obelisk"]
@@ -100,7 +100,7 @@ def speed_of_one(
     while spent < seconds:
         search = TreeSearch(game, state, engine, batches=new_batches(game, threads, cache=CACHE))
         started = time.perf_counter()
-        search.think(seconds=seconds - spent)
+        search.think(Budget(seconds=seconds - spent))
         spent += time.perf_counter() - started
         simulations += search.simulations
     return simulations / spent

@@ -26,7 +26,14 @@ from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import one_core
 from ludarium.models import Evaluation, Evaluator, InferenceEngine, build_network, load_checkpoint
-from ludarium.models.network import SIZES, PolicyValueNetwork, layers_of, network_size
+from ludarium.models.network import (
+    SIZES,
+    BoardNetwork,
+    PolicyValueNetwork,
+    VectorNetwork,
+    layers_of,
+    network_size,
+)
 from ludarium.models.onnx_graph import INPUT, onnx_of
 from ludarium.training.agents.checkpoints import shipped_agent
 from ludarium.training.networks import fitted, network_shape
@@ -142,6 +149,8 @@ def by_onnx_runtime(module: PolicyValueNetwork) -> Evaluator:
     """The same layers in ONNX Runtime, in float32 on one core."""
     import onnxruntime
 
+    if not isinstance(module, BoardNetwork | VectorNetwork):
+        raise TypeError(f"{type(module).__name__} has no layers that are data")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     model = onnx_of(layers_of(module)).SerializeToString()

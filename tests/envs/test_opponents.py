@@ -271,7 +271,7 @@ def test_each_kind_of_opponent_plays_the_same_everywhere(
 @pytest.mark.parametrize(
     "opponent",
     [None, "", 3, first_of_many, Listener, lambda: 0, TicTacToe(), "no_such_agent"],
-    ids=repr,
+    ids=["None", "empty", "3", "arrays", "class", "no argument", "game", "unknown name"],
 )
 def test_what_is_no_opponent_is_refused_when_the_environment_is_made(
     face: Face, opponent: Any
