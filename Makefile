@@ -34,7 +34,8 @@ REPORTS := docs/reports
 BENCHMARKS := startup environments memory networks analysis wasm
 LONG_BENCHMARKS := ppo ablations learning_curves
 
-.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site without-obsidio dist cpu reports bench bench-quick lines fuzz cuda-compile clean
+.PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site dist cpu reports bench bench-quick lines fuzz cuda-compile clean
+.PHONY: without-obsidio
 
 demo: $(VENV)/.train
 	$(BIN)/ludarium train corso --config corso/demo --folder $(DEMO)
@@ -55,6 +56,7 @@ test-page: page
 	$(PIP) --group browser
 	$(BIN)/python $(PYTEST) tests/play/test_page.py tests/play/test_page_games.py \
 		tests/play/test_page_hand.py tests/play/test_page_clock.py \
+		tests/play/test_page_keeping.py \
 		tests/play/test_site.py::test_the_built_page_is_whole_and_current
 
 test-cluster: $(VENV)/.dev
@@ -94,14 +96,14 @@ page: $(VENV)/.dev
 pages: $(VENV)/.train
 	$(BIN)/python docs/tools/generate.py
 
-site: $(BIN)/python types
+site: $(VENV)/.pip types
 	$(PIP) --group docs --editable .
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 without-obsidio:
 	$(PYTHON) .ci/without_obsidio.py build/without-obsidio
 
-dist: $(BIN)/python
+dist: $(VENV)/.pip
 	@test -f play/built/site.json || { echo "play/built has no page: make page"; exit 1; }
 	@git diff --quiet || { echo "the working folder differs from what git has: git add, or commit"; exit 1; }
 	$(PIP) build check-wheel-contents twine
@@ -112,7 +114,7 @@ dist: $(BIN)/python
 	$(BIN)/twine check --strict build/dist/*
 	$(BIN)/check-wheel-contents build/dist/*.whl
 
-cpu: $(BIN)/python
+cpu: $(VENV)/.pip
 	$(PIP) uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --torch-backend cpu \
 		--constraint constraints.txt torch
@@ -153,13 +155,16 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "ludarium needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) pip  # that which Python brings may know no dependency groups
 
-$(VENV)/.train: $(BIN)/python $(SOURCES)
+$(VENV)/.pip: $(BIN)/python constraints.txt
+	$(PIP) pip  # that which Python brings may know no dependency groups
+	@touch $@
+
+$(VENV)/.train: $(VENV)/.pip $(SOURCES)
 	$(PIP) --editable '.[train]'
 	@touch $@
 
-$(VENV)/.dev: $(BIN)/python $(SOURCES)
+$(VENV)/.dev: $(VENV)/.pip $(SOURCES)
 	$(PIP) --group dev --editable '.[export,hub,plugs,tune,wasm]'
 	@touch $@ $(VENV)/.train
 

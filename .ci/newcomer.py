@@ -2,7 +2,7 @@
 
     python newcomer.py            README's Python and a look around, with no extra
     python newcomer.py --typed    a program of theirs under mypy --strict (mypy is installed)
-    python newcomer.py --train    a short run and a match (ludarium[train] is installed)
+    python newcomer.py --train    a short run and a match (ludarium[export] is installed)
     python newcomer.py --page     the page that the wheel holds is served
 
 Everything happens in a new folder, which is the home folder too. At the end, whatever was left in

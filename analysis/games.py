@@ -127,7 +127,9 @@ def analyse_game(
     """
     if not actions:
         raise ValueError("the game has no moves to analyse")
-    budget = replace(budget or Budget(), stop=lambda: task.stopped)
+    budget = budget or Budget()
+    asked = budget.stop
+    budget = replace(budget, stop=lambda: task.stopped or (asked is not None and asked()))
     position = game.start(seed)
     thinker = make_thinker(agent, position)
     found: list[PositionAnalysis] = []

@@ -305,9 +305,7 @@ def play_contest(
         StorageError: the folder cannot be written.
     """
     anchors = dict(anchors or {})
-    unknown = [name for name in anchors if name not in plan.agents]
-    if unknown:
-        raise ValueError(f"{unknown[0]} is the anchor, but not among the agents")
+    _check_anchors(plan, anchors)
     named = {name: (players or {}).get(name, name) for name in plan.agents}
     entrants = enter(game, named, from_file)
     settings = {**describe(plan.kind, game, entrants.networks), **plan.to_dict()}
@@ -379,9 +377,16 @@ def read_contest(
     if settings is None:
         raise FileNotFoundError(f"there is no {kind.kind} in {os.fspath(folder)}")
     game, plan = read_plan(settings, store.path, kind)
+    _check_anchors(plan, anchors or {})
     played, fault = store.read_games(plan.schedule)
     results = Results.of(plan.schedule.agents, played.values())
     return Contest(game, plan, results, plan.outcome(results, anchors or {}), fault)
+
+
+def _check_anchors(plan: Plan, anchors: Mapping[str, float]) -> None:
+    unknown = [name for name in anchors if name not in plan.agents]
+    if unknown:
+        raise ValueError(f"{shortened(unknown[0])} is the anchor, but not among the agents")
 
 
 def read_plan(settings: dict[str, Any], path: Path, kind: type[Plan]) -> tuple[Game, Plan]:

@@ -56,6 +56,8 @@ def held(
                 f"name the agents, as in `ludarium {given.command} uct:200 uct:100 --game corso`, "
                 f"or give the --folder of a {kind.kind}"
             )
+        if given.agents:
+            raise ValueError("--show is of what the --folder holds: leave out the agents")
         for name, value in {**settings, "game": given.game, "option": given.option}.items():
             if value not in (None, []):
                 raise ValueError(

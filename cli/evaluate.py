@@ -66,12 +66,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Play the matches."""
-    if given.against:
-        check_names([given.agent, *given.against])
     options = read_options(given.option)
     game, agent = game_and_agent(given.agent, options, given.simulations, given.game)
     usual = [name for name in _usual_opponents(game) if name != given.agent]
     opponents = [make_agent(name, game) for name in given.against or usual]
+    check_names([agent.name, *(each.name for each in opponents)])
     matches = []
     with progress() as task:
         for opponent in opponents:

@@ -51,7 +51,7 @@ class ShownTask(Task):
     def begin(self, title: str, total: int | None = None) -> None:
         """Show a new bar in place of the one before."""
         with self._lock:
-            self._title, self._total, self.done = title, total, 0
+            self._title, self._total, self.done, self._note = title, total, 0, ""
             if self._bar is not None:
                 for row in self._bar.task_ids:
                     self._bar.remove_task(row)
@@ -61,6 +61,7 @@ class ShownTask(Task):
         """Move the bar on, or print a line if it is time to."""
         with self._lock:
             self.done += count
+            note = self._note = note or self._note
             if self._bar is not None:
                 self._bar.update(self._row, advance=count, note=note)
             elif time.monotonic() - self._printed >= _LINE_EVERY:

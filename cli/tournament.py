@@ -13,7 +13,7 @@ from .common import AGENTS_HELP
 from .contests import add_contest, held, result_of
 from .matches import add_games
 from .resources import output_file
-from .result import Result
+from .result import Result, warn
 
 _DESCRIPTION = f"""\
 Play a tournament on all cores: a round robin, or a gauntlet of some agents against the others.
@@ -86,10 +86,12 @@ def _plot(given: argparse.Namespace, contest: Contest) -> None:
         options = ", ".join(f"{name}={value}" for name, value in game.options.items())
         title = f"{game.title} ({options})" if options else game.title
         plot_ratings(contest.outcome, given.plot, title)
+    else:
+        warn("nothing is drawn: there are no standings yet")
 
 
 def _read_gauntlet(texts: list[str], agents: list[str]) -> tuple[str, ...] | None:
-    if len(texts) == 1 and texts[0].isdecimal() and texts[0] not in agents:
+    if agents and len(texts) == 1 and texts[0].isdecimal() and texts[0] not in agents:
         count = int(texts[0])
         if not 1 <= count < len(agents):
             raise ValueError(

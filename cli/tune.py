@@ -156,12 +156,15 @@ def _result(folder: Path, study: optuna.Study, config: TrainingConfig, status: i
         for trial in trials_of(study)
     ]
     measure = "score" if isinstance(config.evaluation.against, str) else "elo"
-    keys = list(rows[0]["values"]) if rows else []
+    keys = list(max((row["values"] for row in rows), key=len, default={}))
     digits = 0 if measure == "elo" else 3
     cells = [
         [
             str(row["number"]),
-            *(described({"": row["values"][key]})[1:] for key in keys),
+            *(
+                described({"": row["values"][key]})[1:] if key in row["values"] else ""
+                for key in keys
+            ),
             "" if row["value"] is None else f"{row['value']:.{digits}f}",
             ": ".join(filter(None, (row["state"], row["reason"]))),
         ]

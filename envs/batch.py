@@ -173,8 +173,9 @@ class BatchEnv:
         """Restart all games; without a seed the games' random numbers continue."""
         if seed is not None:
             self._rngs[:] = seed_rng(seed, self.num_envs)
-        self._some_over = False
+        self._some_over = True
         self._run(self.game.kernels.batch_start)
+        self._some_over = False
 
     def step(self, actions: Any) -> None:
         """Play one action in each game.
@@ -246,10 +247,10 @@ class BatchEnv:
         is_asked[games] = True
         if np.count_nonzero(is_asked) < len(games):
             raise ValueError("games has a number twice; play one action in each, then the next")
+        self._some_over = True
         refused = self.game.kernels.batch_play(self._batch, games, played)
         if refused >= 0:
             raise ValueError(self._refusal(int(games[refused]), asked[refused]))
-        self._some_over = True
 
     def restart(self, games: Any) -> None:
         """Restart some of the games.
@@ -284,7 +285,7 @@ class BatchEnv:
             `resume` takes no other than one that a batch has had.
         """
         states, rngs = self.states, self._rngs.copy()
-        return {"states": states, "rngs": rngs, "digest": _digest(states, rngs)}
+        return {"states": states, "rngs": rngs, "digest": _digest(self.game, states, rngs)}
 
     def resume(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Continue from the `snapshot` of a batch of the same kind; results are cleared.
@@ -304,10 +305,13 @@ class BatchEnv:
                     f"the saved games do not fit {self}: {name} is {quoted(str(saved.dtype))} of "
                     f"{saved.shape}"
                 )
-        if not np.array_equal(digest, _digest(states, rngs)):
-            raise ValueError("the saved games were changed after `snapshot`, so they are not taken")
-        self._states[...], self._rngs[...] = states, rngs
+        if not np.array_equal(digest, _digest(self.game, states, rngs)):
+            raise ValueError(
+                f"the saved games are not of {self.game}, or were changed after `snapshot`"
+            )
         self._some_over = True
+        self._masks[...] = 0  # nothing is legal until all is in its place
+        self._states[...], self._rngs[...] = states, rngs
         self._run(self.game.kernels.batch_show)
 
     def _run(self, kernel: Callable, *arguments: np.ndarray) -> None:
@@ -352,9 +356,10 @@ class BatchEnv:
         return games
 
 
-def _digest(states: np.ndarray, rngs: np.ndarray) -> np.ndarray:
-    """uint8[16] that tells these arrays from others."""
-    content = contents_of(states) + rngs.tobytes()
+def _digest(game: Game, states: np.ndarray, rngs: np.ndarray) -> np.ndarray:
+    """uint8[16] that tells these arrays of this game from others."""
+    name = f"{game.name} {game.version} {game.options!r}\n".encode()
+    content = name + contents_of(states) + rngs.tobytes()
     return np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), np.uint8).copy()
 
 

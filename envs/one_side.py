@@ -62,7 +62,7 @@ class OneSide:
         check_choice("illegal", illegal, ("lose", "raise"))
         if type(opening_plies) is not int or opening_plies < 0:
             raise ValueError(f"opening_plies is {opening_plies!r}; accepted: 0, 1, 2, ...")
-        is_many = isinstance(opponent, Opponents) and not isinstance(opponent, Player)
+        is_many = isinstance(opponent, Opponents) and not isinstance(opponent, Player | type)
         self._opponent = opponent
         self._made = opponent if is_many else make_opponent(opponent, game, None)
         self.batch = BatchEnv(

@@ -135,9 +135,9 @@ class PlayerOpponents:
     def choose(self, batch: BatchEnv, games: np.ndarray) -> Any:
         """Ask for a move in each game; see `Opponents.choose`."""
         handles = [self._handles[game] for game in games.tolist()]
-        actions = self._player.play(handles, batch._states[games])
-        if not batch.canonical:
-            return actions
+        actions = np.asarray(self._player.play(handles, batch._states[games]))
+        if not batch.canonical or actions.shape != games.shape or actions.dtype.kind not in "iu":
+            return actions  # what is wrong is refused by the batch
         return [
             batch.position(int(game)).turned_action(int(action))
             for game, action in zip(games, actions, strict=True)

@@ -19,13 +19,12 @@ class GameInPlay:
         number: of the game in the match, or in the vector of environments.
         seat: which player the agent is, 0 or 1.
         seed: of the game's start; 0 where the start is not random, or its seed is not known.
-        actions: all actions so far, those of the opening included.
         forfeited_by: the player, 0 or 1, who lost the game by an illegal action; else None.
         memory: whatever the agent keeps of this game, such as its search tree; ``None`` at first.
     """
 
     __slots__ = (
-        *("_row", "_states", "actions", "forfeited_by", "game", "memory", "number", "seat"),
+        *("_actions", "_row", "_states", "forfeited_by", "game", "memory", "number", "seat"),
         "seed",
     )
 
@@ -36,7 +35,7 @@ class GameInPlay:
         self.number = number
         self.seat = seat
         self.seed = seed
-        self.actions = actions
+        self._actions = actions
         self.forfeited_by: int | None = None
         self.memory: Any = None
         self._states = states
@@ -51,6 +50,11 @@ class GameInPlay:
         self.forfeited_by = forfeited_by
         self._states = self._states[self._row : self._row + 1].copy()
         self._row = 0
+
+    @property
+    def actions(self) -> list[int]:
+        """All actions so far, those of the opening included; a copy."""
+        return list(self._actions)
 
     @property
     def position(self) -> Position:

@@ -351,6 +351,8 @@ def batch_step_random(batch, begin, end):
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
         action = choose(masks[i].row, random_bits(rngs[i].row))
+        if action < 0:  # the game is over: a caller that was interrupted may not know
+            continue
         played[i] = action
         state = states[i]
         rules.step(tables[0], state, board_action(tables[0], state, action, canonical))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.envs import Game, Position
+from ludarium.envs import Game, Position, make_game
 from ludarium.envs.aec import BoardGameEnv, GuardedBoardGameEnv
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game_in_play import GameInPlay
@@ -17,6 +18,7 @@ from ludarium.envs.engine.position import contents_of
 from ludarium.envs.one_side import OneSide
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
+from ludarium.training.agents import Agent
 
 BUFFERS = ("observations", "masks", "movers", "rewards", "terminated", "truncated", "actions")
 
@@ -256,3 +258,36 @@ def test_torch_takes_every_array_without_a_warning(default_game: Game) -> None:
         warnings.simplefilter("error")
         for array in arrays:
             assert torch.from_numpy(array).shape == array.shape
+
+
+def test_a_shallow_copy_plays_no_game_that_is_over() -> None:
+    batch = BatchEnv(make_game("corso", size=2), 1, seed=1)
+    shared = copy.copy(batch)
+    while not batch.position(0).is_over:
+        batch.play([0], batch.random_actions())
+    states = contents_of(batch.states)
+    shared.step_random()
+    assert contents_of(batch.states) == states
+
+
+def test_a_snapshot_of_other_options_is_refused() -> None:
+    saved = BatchEnv(make_game("obelisk", hourglass=True), 2, seed=1).snapshot()
+    batch = BatchEnv(make_game("obelisk", hourglass=False), 2, seed=1)
+    before = contents_of(batch.states)
+    with pytest.raises(ValueError, match="not of Obelisk"):
+        batch.resume(saved)
+    assert contents_of(batch.states) == before
+
+
+def test_an_opponent_that_writes_into_the_moves_changes_no_record() -> None:
+    class Writer(Agent):
+        def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> list[int]:
+            for each in games:
+                each.actions.append(0)
+            return [int(each.position.legal_actions[0]) for each in games]
+
+    game = make_game("corso", size=3)
+    env = SingleAgentEnv(game, opponent=Writer(game, "writer"), seat=0)
+    env.reset(seed=1)
+    env.step(8)
+    assert len(env.board.moves) == 2

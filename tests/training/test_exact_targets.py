@@ -14,7 +14,7 @@ from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.position import Position
-from ludarium.models import NetworkShape, build_network
+from ludarium.models import Evaluation, NetworkShape, build_network
 from ludarium.training.alphazero import exact
 from ludarium.training.alphazero.exact import CHOICE, DECIDED, UNSOLVED, ExactTargets
 from ludarium.training.alphazero.learner import Learner, Losses
@@ -32,7 +32,7 @@ ENOUGH = 1_000_000
 def know_nothing(observations):
     """A network whose answers are all the same."""
     count, cells = len(observations), observations.shape[-1] * observations.shape[-2]
-    return np.zeros((count, cells), np.float32), np.zeros(count, np.float32)
+    return Evaluation.of_values(np.zeros((count, cells), np.float32), np.zeros(count, np.float32))
 
 
 def self_play(solve: int, threads: int = 1, size: int = 3, **given) -> SelfPlayResult:

@@ -60,6 +60,8 @@ from .uniform import RandomAgent
 #: The group of the entry points by which installed packages add kinds.
 AGENT_ENTRY_POINTS = "ludarium.agents"
 
+_LONGEST_MESSAGE = 400
+
 
 @dataclass(frozen=True)
 class AgentKind:
@@ -136,8 +138,9 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     except PluginError:
         raise
     except ValueError as error:
-        reason = shortened(str(error), 120)
-        raise ValueError(f"agent {quoted(spec, 40)}: {reason}; {accepted()}") from None
+        about, forms = f"agent {quoted(spec, 40)}: ", f"; {accepted()}"
+        reason = shortened(str(error), max(80, _LONGEST_MESSAGE - len(about) - len(forms)))
+        raise ValueError(f"{about}{reason}{forms}") from None
     if factory is None:
         raise ValueError(
             f"no agent is called {quoted(spec)}, and no game, file or folder either; {accepted()}"

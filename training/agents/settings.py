@@ -80,7 +80,9 @@ def read_settings(
 def read_number(text: str) -> int:
     """A whole number from 0 on."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
-        raise ValueError(f"{quoted(text)} is not a whole number of at most {_MOST_DIGITS} digits")
+        raise ValueError(
+            f"{quoted(text, 40)} is not a whole number of at most {_MOST_DIGITS} digits"
+        )
     return int(text)
 
 

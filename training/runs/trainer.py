@@ -223,12 +223,18 @@ class Trainer:
         """
         with self._clock():
             self._anchors = self._rated_anchors()
-        while not self.finished and not stop():
-            self._iterate()
-        return RunResult(self.iteration, self.finished, self.seconds, self.algorithm.step)
+        progress = self.progress
+        while progress < 1 and not stop():
+            progress = self._iterate()
+        return RunResult(self.iteration, progress >= 1, self.seconds, self.algorithm.step)
 
-    def _iterate(self) -> None:
-        """One iteration: play, learn, evaluate, save."""
+    def _iterate(self) -> float:
+        """One iteration: play, learn, evaluate, save.
+
+        Returns:
+            The progress that the evaluation knew: saving takes time too, and a run does not end
+            by it without its last evaluation.
+        """
         with self._clock():
             played = self.algorithm.play()
             metrics = self.algorithm.learn(played)
@@ -243,6 +249,7 @@ class Trainer:
             state = self.algorithm.state()
             self.folder.save(self.iteration, state, loop, metrics, self._checkpoint())
             self.reporter.iteration(metrics)
+        return float(metrics["progress"])
 
     def _check_finite(self, metrics: dict[str, Any]) -> None:
         """Refuse losses and weights that are not finite."""

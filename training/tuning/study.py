@@ -194,7 +194,10 @@ def _train(
                     study.tell(trial, state=TrialState.PRUNED)
                     return True
                 return False
-            found.append(_evaluations(run.path)[-1][1])
+            done = _evaluations(run.path)
+            if not done:
+                raise ValueError(f"{run.path} has no evaluation: lower evaluation.every")
+            found.append(done[-1][1])
     except ValueError as error:  # values that do not go together, or that diverge
         trial.set_user_attr(REASON, shortened(str(error)))
         study.tell(trial, state=TrialState.FAIL)

@@ -369,6 +369,7 @@ async function setUp({ game, variant, seed = 0, diagram = null }) {
 }
 
 function begin(board, state) {
+  keeping.flush();
   if (session.board?.variant !== board.variant) {
     const network = board.variant.network && address(board.variant.network);
     thinker.open(board.table.engine.module, network, (loading) => {
