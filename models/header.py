@@ -211,7 +211,8 @@ def _architecture(network: dict[str, Any], tensors: int) -> Architecture:
         features = _item(options, "features", int)
         if not 1 <= features <= _MOST_FEATURES:
             raise ValueError(f"its description is damaged: features is {features!r:.80}")
-    if channels > _MOST_CHANNELS or _TENSORS_OF_A_BLOCK * blocks > tensors:
+    fits = 0 <= _TENSORS_OF_A_BLOCK * blocks <= tensors
+    if not (fits and 1 <= channels <= _MOST_CHANNELS):
         raise ValueError(
             f"its weights do not fit its description: {channels:.0f} channels, {blocks:.0f} blocks"
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -128,7 +129,14 @@ class InferenceEngine:
         if backend == "auto":
             self.backend = self._usual_backend(network)
         self._check_usable(network)
-        self.update(network, examples)
+        try:
+            self.update(network, examples)
+        except Exception as error:
+            if (backend, self.backend) != ("auto", "graph-fp16"):
+                raise
+            warnings.warn(f"inference goes on without graph-fp16: {str(error)[:300]}", stacklevel=2)
+            self.backend = "eager"
+            self.update(network, examples)
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy, or a pickled one, prepares the network anew when it is asked."""
@@ -172,7 +180,7 @@ class InferenceEngine:
 
     def _usual_backend(self, network: Network) -> Backend:
         if str(self.device) != "cpu":
-            return "graph-fp16"
+            return "graph-fp16" if str(self.device).startswith("cuda") else "eager"
         if not _has_layers(network):
             return "eager"
         return "compiled" if self._examples is None else "compiled-int8"

@@ -5,6 +5,7 @@ Everybody else speaks the board's own frame: environments, searches, samples, ag
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,8 @@ class Turn:
 
     def ask(self, evaluate: Evaluator, observations: np.ndarray) -> Evaluation:
         """Evaluate observations in the board's own frame by a network that sees them turned."""
-        planes = observations.reshape(len(observations), -1, len(self.cells))
+        rows = math.prod(observations.shape[1:]) // len(self.cells)
+        planes = observations.reshape(len(observations), rows, len(self.cells))
         is_board = observations.ndim == 4
         entries = planes[:, self.upright, 0] if is_board else planes[:, 0, self.upright]
         turned = np.flatnonzero(entries < 0.5)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -148,11 +147,11 @@ def shared_by_threads(evaluate: Evaluator) -> Evaluator:
         return evaluate
     lock = threading.Lock()
 
-    @wraps(evaluate, assigned=["__name__"], updated=[])
     def evaluate_alone(observations: np.ndarray) -> Evaluation:
         with lock:
             return evaluate(observations)
 
+    evaluate_alone.__name__ = getattr(evaluate, "__name__", type(evaluate).__name__)
     return evaluate_alone
 
 

@@ -515,6 +515,9 @@ export class Search {
     if (wdl?.length !== 3 || !Number.isFinite(wdl[0] - wdl[2])) {
       throw new RangeError(`the network gave the probabilities of win, draw and loss ${wdl}`);
     }
+    if (this.#memory.view("search_settings", "score")[0] > 0 && !Number.isFinite(score)) {
+      throw new RangeError("the network has no score to play for");
+    }
     room.set(logits);
     this.#memory.array("search_evaluation_wdl").set(wdl);
     this.#memory.array("search_evaluation_score")[0] = score;

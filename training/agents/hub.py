@@ -79,7 +79,7 @@ def fetch(repository: str, revision: str | None = None) -> Path:
                 f"{FILE} has {found.file_size} bytes, and an agent has at most {MOST_BYTES:,}"
             )
         return Path(hub.hf_hub_download(repository, FILE, revision=revision))
-    except (OSError, ValueError) as error:
+    except Exception as error:  # the client's transport raises errors of its own
         raise ValueError(f"{name}: {_in_a_line(error)}") from None
 
 

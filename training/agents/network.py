@@ -161,7 +161,12 @@ class NetworkAgent(Agent):
         return chosen
 
     def preferences(self, states: np.ndarray) -> np.ndarray:
-        """The policy of the search, or the network's; see `Agent.preferences`."""
+        """The policy of the search; with a time, or without search, the network's.
+
+        See `Agent.preferences`.
+        """
+        if self._trees is not None:
+            return self.evaluate(states).logits
         return self.search(states).policies
 
     def evaluate(self, states: np.ndarray) -> Evaluation:

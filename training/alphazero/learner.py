@@ -155,7 +155,8 @@ class Learner:
         keep = min(self.config.ema_decay, (1 + self.step) / (10 + self.step))
         averages, weights = self.ema_network.state_dict(), self.network.state_dict()
         once = {  # tied weights have two names
-            average.data_ptr(): (average, weights[name]) for name, average in averages.items()
+            average.data_ptr(): (average, weights[name])  # or one is a view of another
+            for name, average in sorted(averages.items(), key=lambda each: each[1].numel())
         }
         for average, weight in once.values():
             if average.dtype.is_floating_point:

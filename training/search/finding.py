@@ -28,7 +28,8 @@ class Budget:
 class Finding:
     """What a search found of n positions, with A actions, for the players to move.
 
-    What a search does not know is NaN, or 0 where it is counted. All is unknown of finished games.
+    What a search does not know is NaN, or 0 where it is counted. Of finished games
+    the action is -1; a search may know their values.
 
     Attributes:
         actions: int64 [n], the one to play; -1 where the game is over.

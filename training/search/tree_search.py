@@ -376,8 +376,8 @@ class TreeSearch:
         """Evaluate the root."""
         batch = self.batches[0]
         planes = batch.observations.reshape(-1, *self.game.planes_shape)
+        self._make_room(2)  # may move the arrays
         search = self._search()
-        self._make_room(2)
         self._kernels.show_root(self.game.tables, search, batch.cache, planes, is_new)
         evaluation = self._ask(batch.observations[:1])
         self.evaluations += 1
