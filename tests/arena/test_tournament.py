@@ -390,6 +390,10 @@ def test_the_command_plays_draws_resumes_and_shows(tmp_path, capsys):
     (tmp_path / "tour" / "games.jsonl").write_bytes(b"".join(lines[:12]))
     assert main(["tournament", "--folder", folder, "--show"]) == 0
     assert "12 of 24 games are finished" in capsys.readouterr().err
+    assert main(["tournament", "--folder", folder, "--show", "--anchor", "nosuch=5"]) == 2
+    assert "nosuch is the anchor, but not among the agents" in capsys.readouterr().err
+    assert main(["tournament", *AGENTS, "--folder", folder, "--show"]) == 2
+    assert "leave out the agents" in capsys.readouterr().err
     assert main(["tournament", "--folder", folder]) == 0
     assert len((tmp_path / "tour" / "games.jsonl").read_bytes().splitlines()) == 24
 

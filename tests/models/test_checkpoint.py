@@ -99,6 +99,8 @@ def test_truncated_files_are_refused(checkpoint, tmp_path, cut):
         (lambda d: d.pop("options"), "damaged"),
         (lambda d: d["network"]["options"].update(channels=9), "do not fit"),
         (lambda d: d["network"]["options"].update(channels="many"), "damaged"),
+        (lambda d: d["network"]["options"].update(channels=0), "do not fit"),
+        (lambda d: d["network"]["options"].update(blocks=-3), "do not fit"),
     ],
 )
 def test_wrong_descriptions_are_refused(checkpoint, tmp_path, change, message):
