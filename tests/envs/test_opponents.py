@@ -73,7 +73,10 @@ class Face:
 
 
 def sb3(game: Game, **arguments: Any) -> Any:
-    return pytest.importorskip("ludarium.envs.sb3").BoardGameVecEnv(game, **arguments)
+    pytest.importorskip("stable_baselines3")
+    from ludarium.envs.sb3 import BoardGameVecEnv
+
+    return BoardGameVecEnv(game, **arguments)
 
 
 FACES = [

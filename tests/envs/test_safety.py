@@ -212,8 +212,10 @@ def test_no_write_by_an_opponent_changes_the_game(default_game: Game, opponent: 
 
 
 def test_no_write_into_the_games_of_stable_baselines_changes_them(default_game: Game) -> None:
-    sb3 = pytest.importorskip("ludarium.envs.sb3")
-    env, twin = (sb3.BoardGameVecEnv(default_game, 3, seed=1) for _ in range(2))
+    pytest.importorskip("stable_baselines3")
+    from ludarium.envs.sb3 import BoardGameVecEnv
+
+    env, twin = (BoardGameVecEnv(default_game, 3, seed=1) for _ in range(2))
     env.reset()
     observations = twin.reset()
     for _ in range(20):
