@@ -62,9 +62,10 @@ def test_no_write_into_a_batch_changes_its_games(default_game: Game) -> None:
     for ply in range(40):
         scribble(handed_out(games))
         if ply % 2:
-            games.step(twin.random_actions())
+            actions = twin.random_actions()
+            games.random_actions()  # before a game that begins anew draws from the same numbers
+            games.step(actions)
             twin.step(games.actions)
-            games.random_actions()
         else:
             games.step_random()
             twin.step_random()
