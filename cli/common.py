@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,10 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.agents import Agent, read_agent
+
+_WORDS = {"true": True, "false": False, "null": None}
+_INTEGER = re.compile(r"[-+]?\d{1,18}", re.ASCII)
+_NUMBER = re.compile(r"[-+]?\d{1,18}\.\d{0,18}", re.ASCII)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -64,18 +69,27 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_options(texts: list[str]) -> dict[str, Any]:
-    """Parse options of a game from ``name=value`` texts; values are read as YAML."""
-    if not texts:
-        return {}
-    from ludarium.configs.loading import read_yaml  # needs the extra [train]
+    """Parse options of a game from ``name=value`` texts.
 
+    A value is an integer, a number with a point, true, false or null, or else text.
+    """
     options = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise ValueError(f"{quoted(text)} is no option: write NAME=VALUE, such as size=6")
-        options[name] = read_yaml(value, f"the value of {quoted(text)}")
+        options[name] = _read_value(value.strip())
     return options
+
+
+def _read_value(text: str) -> Any:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return text
 
 
 def options_as_text(options: dict[str, Any]) -> list[str]:
