@@ -290,7 +290,8 @@ def test_memory_is_shared_by_the_games_in_play():
     network = build_network(network_shape(GAME), 4, 1)
     agent = NetworkAgent(GAME, network, seconds=0.001, backend="eager", memory=8_000_000)
     states = np.repeat(GAME.start(0).states, 4)
-    games = [GameInPlay(GAME, number, 0, 0, states, []) for number in range(4)]
+    moves: list[list[int]] = [[] for _ in range(4)]
+    games = [GameInPlay(GAME, number, 0, 0, states, moves[number]) for number in range(4)]
     agent.begin(games)
     chosen = agent.play(games, states)
     assert {each.memory.search.memory for each in games} == {2_000_000}
@@ -298,7 +299,7 @@ def test_memory_is_shared_by_the_games_in_play():
     position = GAME.start(0)
     for action in (int(chosen[0]), int(chosen[0] == 0)):  # the agent's, and some other
         position.play(action)
-        games[0].actions.append(action)
+        moves[0].append(action)
     states[0] = position.states[0]
     agent.play(games[:1], states[:1])
     assert games[0].memory.search is tree

@@ -91,16 +91,16 @@ class Trees:
 
         def search_in(number: int, desk: list[Batch]) -> TreeSearch:
             each = games[number]
-            thought: _Thought | None = each.memory
+            actions, thought = each.actions, each.memory
             if thought is None:
                 in_play = max(self._in_play, len(games))
                 search = self._fresh(states[number : number + 1], desk, in_play)
-                each.memory = _Thought(search, len(each.actions))
+                each.memory = _Thought(search, len(actions))
                 return search
             thought.search.batches = desk
-            for action in each.actions[thought.plies :]:
+            for action in actions[thought.plies :]:
                 thought.search.play(action)
-            thought.plies = len(each.actions)
+            thought.plies = len(actions)
             return thought.search
 
         found = self._think(len(games), search_in, budget)
