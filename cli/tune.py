@@ -143,6 +143,7 @@ def _result(folder: Path, study: optuna.Study, config: TrainingConfig, status: i
         run_folder,
         trials_of,
         value_of,
+        value_text,
     )
 
     rows: list[dict[str, Any]] = [
@@ -161,10 +162,7 @@ def _result(folder: Path, study: optuna.Study, config: TrainingConfig, status: i
     cells = [
         [
             str(row["number"]),
-            *(
-                described({"": row["values"][key]})[1:] if key in row["values"] else ""
-                for key in keys
-            ),
+            *(value_text(row["values"][key]) if key in row["values"] else "" for key in keys),
             "" if row["value"] is None else f"{row['value']:.{digits}f}",
             ": ".join(filter(None, (row["state"], row["reason"]))),
         ]

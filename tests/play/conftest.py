@@ -14,7 +14,7 @@ from ludarium.play.server import PageServer
 from ludarium.play.site import Site, page_files
 from ludarium.play.variants import usual_variants
 
-from .page_driver import open_browser
+from .page_driver import DESKTOP, PageDriver, open_browser, open_window
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +37,20 @@ def browser() -> Iterator[Any]:
     """One browser for all tests of a process."""
     with open_browser() as browser:
         yield browser
+
+
+@pytest.fixture
+def driver(browser: Any, site: str) -> Iterator[PageDriver]:
+    """A window on the page."""
+    with open_window(browser, site, DESKTOP) as driver:
+        yield driver
+
+
+@pytest.fixture
+def keeping(browser: Any, site: str) -> Iterator[PageDriver]:
+    """The page with its service worker, which keeps it for when there is no connection."""
+    with open_window(browser, site, DESKTOP, service_workers="allow") as driver:
+        yield driver
 
 
 def _built_page() -> Site:

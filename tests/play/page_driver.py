@@ -44,6 +44,18 @@ def open_browser() -> Iterator[Any]:
         browser.close()
 
 
+@contextmanager
+def open_window(
+    browser: Any, site: str, viewport: dict[str, int], **context: Any
+) -> Iterator[PageDriver]:
+    """A window on the site, in which no error stays uncaught, and which asks no other host."""
+    driver = PageDriver(browser, site, viewport, **context)
+    yield driver
+    driver.close()
+    assert driver.hosts <= {urlsplit(site).netloc, ""}
+    assert driver.errors == []
+
+
 class PageDriver:
     """One window on a built site.
 

@@ -18,7 +18,7 @@ from ludarium.analysis.probing import prober_of
 from ludarium.envs import make_game
 from ludarium.envs.engine.position import Position
 
-from .page_driver import DESKTOP, PHONE, PageDriver
+from .page_driver import DESKTOP, PHONE, PageDriver, open_window
 
 CORSO = "#g=corso&o=corso"
 
@@ -26,28 +26,8 @@ CORSO = "#g=corso&o=corso"
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
 def sized(browser: Any, site: str, request: pytest.FixtureRequest) -> Iterator[PageDriver]:
     """The page on a screen of each size."""
-    yield from _driver(browser, site, request.param)
-
-
-@pytest.fixture
-def driver(browser: Any, site: str) -> Iterator[PageDriver]:
-    yield from _driver(browser, site, DESKTOP)
-
-
-@pytest.fixture
-def keeping(browser: Any, site: str) -> Iterator[PageDriver]:
-    """The page with its service worker, which keeps it for when there is no connection."""
-    yield from _driver(browser, site, DESKTOP, service_workers="allow")
-
-
-def _driver(
-    browser: Any, site: str, viewport: dict[str, int], **context: Any
-) -> Iterator[PageDriver]:
-    driver = PageDriver(browser, site, viewport, **context)
-    yield driver
-    driver.close()
-    assert driver.hosts <= {urlsplit(site).netloc, ""}
-    assert driver.errors == []
+    with open_window(browser, site, request.param) as driver:
+        yield driver
 
 
 @pytest.mark.slow

@@ -14,18 +14,16 @@ import pytest
 from ludarium.envs import GAMES
 from ludarium.envs.engine.record import check_record
 
-from .page_driver import DESKTOP, PageDriver
+from .page_driver import DESKTOP, PageDriver, open_window
 
 PLAYED = "#g=obelisk&o=obelisk-hourglass%3DTrue"
 
 
 @pytest.fixture
 def driver(browser: Any, site: str) -> Iterator[PageDriver]:
-    driver = PageDriver(browser, site, DESKTOP)
-    driver.page.clock.install(time=0)
-    yield driver
-    driver.close()
-    assert driver.errors == []
+    with open_window(browser, site, DESKTOP) as driver:
+        driver.page.clock.install(time=0)
+        yield driver
 
 
 def begin(driver: PageDriver, opponent: str = "person", hourglass: bool = True) -> None:

@@ -16,7 +16,7 @@ from ludarium.envs.engine.views import FLIP, TURN
 from ludarium.envs.obelisk import Obelisk
 from ludarium.envs.registry import make_game
 
-from .page_driver import DESKTOP, PHONE, PageDriver
+from .page_driver import DESKTOP, PHONE, PageDriver, open_window
 
 GAME = make_game("obelisk")
 #: A hook in the hand of the player who was active; the other one's tower is empty.
@@ -41,12 +41,10 @@ def fingers(browser: Any, site: str) -> Iterator[PageDriver]:
 
 
 def _driver(browser: Any, site: str, viewport: dict[str, int]) -> Iterator[PageDriver]:
-    driver = PageDriver(browser, site, viewport)
     numbers = ".".join(text.replace(" ", "%20") for text in MOVES)
-    driver.open(f"#g=obelisk&o=obelisk&m={numbers}")
-    yield driver
-    driver.close()
-    assert driver.errors == []
+    with open_window(browser, site, viewport) as driver:
+        driver.open(f"#g=obelisk&o=obelisk&m={numbers}")
+        yield driver
 
 
 def place_of(position: Position, text: str) -> np.ndarray:

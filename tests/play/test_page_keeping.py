@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,26 +17,6 @@ LOW_WINDOWS = {
     "phone on its side": {"width": 740, "height": 360},
     "1280 x 800 at 200 %": {"width": 640, "height": 400},
 }
-
-
-@pytest.fixture
-def driver(browser: Any, site: str) -> Iterator[PageDriver]:
-    yield from _driver(browser, site, DESKTOP)
-
-
-@pytest.fixture
-def keeping(browser: Any, site: str) -> Iterator[PageDriver]:
-    """The page with its service worker."""
-    yield from _driver(browser, site, DESKTOP, service_workers="allow")
-
-
-def _driver(
-    browser: Any, site: str, viewport: dict[str, int], **context: Any
-) -> Iterator[PageDriver]:
-    driver = PageDriver(browser, site, viewport, **context)
-    yield driver
-    driver.close()
-    assert driver.errors == []
 
 
 def _press(driver: PageDriver, name: str) -> None:

@@ -252,8 +252,10 @@ def _write_best(folder: Path, study: optuna.Study, space: Space) -> None:
 
 def described(values: Values) -> str:
     """The values of a trial, for people."""
-    texts = [
-        f"{key}={value:.3g}" if isinstance(value, float) else f"{key}={value}"
-        for key, value in values.items()
-    ]
+    texts = [f"{key}={value_text(value)}" for key, value in values.items()]
     return ", ".join(texts) or "the configuration as it is"
+
+
+def value_text(value: Any) -> str:
+    """One value of a trial, for people."""
+    return f"{value:.3g}" if isinstance(value, float) else f"{value}"
