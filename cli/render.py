@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.board.film import contact_sheet, gif
-from ludarium.envs.board.layers import LAYERS
-from ludarium.envs.board.picture import png, size_of
+from ludarium.envs.engine.draw.film import contact_sheet, gif
+from ludarium.envs.engine.draw.layers import LAYERS
+from ludarium.envs.engine.draw.picture import png, size_of
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import Task

@@ -17,7 +17,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 
-from .board.picture import Window, pixels
+from .engine.draw.picture import Window, pixels
 from .engine.game import Game
 from .engine.messages import quoted
 from .engine.position import Position

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs import GAMES, Game
-from ludarium.envs.board.scene import describe_scene
+from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_game
 from ludarium.training.runs.files import write_file

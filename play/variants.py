@@ -11,7 +11,7 @@ from typing import Any
 
 from ludarium.arena.ladder import digest_of, ladder_beside, load_ladder
 from ludarium.envs import GAMES, Game
-from ludarium.envs.board.scene import Diagram
+from ludarium.envs.engine.draw.scene import Diagram
 from ludarium.envs.registry import make_game, make_stored_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import fitting_agent, shipped_agents

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludarium.envs.board.grid import square_symmetries
 from ludarium.envs.corso import Corso
+from ludarium.envs.engine.draw.grid import square_symmetries
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import record_dtype, table_record

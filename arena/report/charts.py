@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup, escape
 
-from ludarium.envs.board.picture import svg_text
+from ludarium.envs.engine.draw.picture import svg_text
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 420.0, 44.0, 10.0, 8.0, 36.0
 _TEXT = 12.0

@@ -18,8 +18,8 @@ import matplotlib.pyplot as plt
 
 from ludarium.arena.ladder import load_ladder
 from ludarium.envs import make_game
-from ludarium.envs.board.film import gif
-from ludarium.envs.board.picture import png
+from ludarium.envs.engine.draw.film import gif
+from ludarium.envs.engine.draw.picture import png
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "img"

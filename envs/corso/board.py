@@ -7,8 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..board.grid import cell_name, draw_frame, orthogonal_neighbours, read_cell, square_symmetries
-from ..board.picture import (
+from ..engine.draw.grid import (
+    cell_name,
+    draw_frame,
+    orthogonal_neighbours,
+    read_cell,
+    square_symmetries,
+)
+from ..engine.draw.picture import (
     LIGHT,
     last_mark,
     outlined,
@@ -17,7 +23,7 @@ from ..board.picture import (
     svg_gradients,
     taken_mark,
 )
-from ..board.scene import Role, Scene, slots_at
+from ..engine.draw.scene import Role, Scene, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option

@@ -4,7 +4,9 @@ Template functions (see `compile`): ``rules`` is one game's rule module with the
 view, see `Game`. Programs without Python run the same from the game's WebAssembly module.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from .compile import kernel
 from .kernels import random_playout
@@ -14,6 +16,21 @@ rules: Any = None  # one game's rule module and view, filled in by `specialise`
 
 #: Among the `threats` of actions: the action wins at once.
 WINS = -1
+
+
+class Threats(NamedTuple):
+    """What each player could do at once in a position, if it were their turn.
+
+    Attributes:
+        actions: int32[2, num_actions], by player: -1 for an action that wins at once, else on how
+            many cells it takes what the game counts as at hand; 0 where it is not legal.
+        cells: int32[2, height * width], by player: how many actions take what is there.
+        is_passed: whether the player who is not to move was asked: in some games nobody can pass.
+    """
+
+    actions: np.ndarray
+    cells: np.ndarray
+    is_passed: bool
 
 
 @kernel

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from . import kernels as kernel_templates
 from . import views as view_templates
 from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error
 from .compile import specialise
+from .foresight import Threats
 from .messages import quoted
 from .options import Clock, Option, check_options
 from .position import Position
@@ -32,7 +33,7 @@ from .text import GameText
 from .views import NUM_FACTS, POINTS, TASK
 
 if TYPE_CHECKING:
-    from ..board.scene import Scene
+    from .draw.scene import Scene
 
 _SOME_NAMES = 6  # of actions, in a message
 _NOTHING = table_record(nothing=0)
@@ -108,21 +109,6 @@ class Symmetries:
         if (planes != table[:, None] + cells * np.arange(planes.shape[1])[:, None]).any():
             raise ValueError(f"the symmetries relabel the planes in other ways than {cells} cells")
         return table
-
-
-class Threats(NamedTuple):
-    """What each player could do at once in a position, if it were their turn.
-
-    Attributes:
-        actions: int32[2, num_actions], by player: -1 for an action that wins at once, else on how
-            many cells it takes what the game counts as at hand; 0 where it is not legal.
-        cells: int32[2, height * width], by player: how many actions take what is there.
-        is_passed: whether the player who is not to move was asked: in some games nobody can pass.
-    """
-
-    actions: np.ndarray
-    cells: np.ndarray
-    is_passed: bool
 
 
 class Game(GameText):
@@ -244,7 +230,7 @@ class Game(GameText):
 
     def board_text(self, state: np.record) -> str:
         """The position as lines of text, `standing` the last of them; by default its planes."""
-        from ..board.planes import planes_text
+        from .draw.planes import planes_text
 
         return "\n".join([*planes_text(self, state), self.standing(state)])
 
@@ -253,7 +239,7 @@ class Game(GameText):
 
         By default that are the planes of the observation, cell by cell.
         """
-        from ..board.planes import planes_scene
+        from .draw.planes import planes_scene
 
         return planes_scene(self)
 
@@ -292,7 +278,7 @@ class Game(GameText):
             no place (a pass, say); or None, where no action has one. By default that of its cell
             in a rectangular frame, where ``action_places`` says one.
         """
-        from ..board.planes import spots_of_places
+        from .draw.planes import spots_of_places
 
         return spots_of_places(self)
 
@@ -366,7 +352,7 @@ class Game(GameText):
             raise NotImplementedError(f"cells of {self.name} have no owners")
 
     def next_pose(self, state: np.record, pose: int, way: int) -> int:
-        """How the mover's piece lies after a turn or a flip, see `board.scene.Handling`.
+        """How the mover's piece lies after a turn or a flip, see `draw.scene.Handling`.
 
         Args:
             state: the position.
@@ -396,7 +382,7 @@ class Game(GameText):
     def shown(
         self, state: np.record, last_action: int | None = None, before: np.record | None = None
     ) -> np.ndarray:
-        """What each slot of the `scene` shows, by number, int32[slots]: see `board.scene.Slot`.
+        """What each slot of the `scene` shows, by number, int32[slots]: see `draw.scene.Slot`.
 
         Args: as for `svg`.
         """
@@ -422,7 +408,7 @@ class Game(GameText):
             before: the position in which it was played; what it changed is then marked too,
                 such as captured stones.
         """
-        from ..board.scene import scene_document  # the games' drawing stands on the engine
+        from .draw.scene import scene_document  # the games' drawing stands on the engine
 
         return scene_document(self, state, last_action, before)
 

@@ -14,7 +14,8 @@ from .rule import ONGOING, TRUNCATED, reward, seed_rng
 from .text import RESULTS
 
 if TYPE_CHECKING:
-    from .game import Game, Threats
+    from .foresight import Threats
+    from .game import Game
 
 _NO_RNG = np.ones((1, 2), np.int64)
 
@@ -326,7 +327,7 @@ class Position:
         Args:
             last_action: the action that led to it, which is marked.
             before: the position in which that was played: then what it changed is marked too.
-            layers: what to draw on the board, by name; see `ludarium.envs.board.layers`. For
+            layers: what to draw on the board, by name; see `ludarium.envs.engine.draw.layers`. For
                 example ``{"legal": None}``, or ``{"policy": shares}`` with float[num_actions].
 
         Raises:
@@ -335,7 +336,7 @@ class Position:
         svg = self.game.svg(self.state, last_action, None if before is None else before.state)
         if not layers:
             return svg
-        from ..board.layers import add_layers  # the games' drawing stands on the engine
+        from .draw.layers import add_layers  # the games' drawing stands on the engine
 
         return add_layers(svg, self, layers)
 

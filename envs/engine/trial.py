@@ -19,7 +19,7 @@ from .rule import ONGOING, TRUNCATED, plain, seed_rng
 from .views import FLIP, TURN, show_planes
 
 if TYPE_CHECKING:
-    from ..board.scene import Handling
+    from .draw.scene import Handling
 
 _HOOKS = {hook.name: hook for hook in HOOKS}
 _NOTHING = 777.0  # stands in an observation where nothing was written

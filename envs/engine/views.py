@@ -64,5 +64,5 @@ def word(tables, states, action):
 
 @kernel
 def next_pose(tables, view, states, pose, way):
-    """How the piece that the mover has in hand lies after a turn or a flip, see `board.scene`."""
+    """How the piece that the mover has in hand lies after a turn or a flip, see `draw.scene`."""
     return int(rules.next_pose(tables[0], view[0], states[0], pose, way))

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..board.grid import cell_name, read_cell
-from ..board.scene import Scene
+from ..engine.draw.grid import cell_name, read_cell
+from ..engine.draw.scene import Scene
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Clock, Option, ply_cap

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..board.picture import (
+from ..engine.draw.picture import (
     DARK,
     FAINT,
     HEAD,
@@ -33,7 +33,7 @@ from ..board.picture import (
     square,
     svg_text,
 )
-from ..board.scene import Handling, Role, Scene, Slot, slots_at
+from ..engine.draw.scene import Handling, Role, Scene, Slot, slots_at
 from ..engine.rule import table_record
 from .blocks import COLOURS, Block
 from .geometry import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..board.grid import cell_name, read_cell
+from ..engine.draw.grid import cell_name, read_cell
 from ..engine.messages import quoted
 from ..engine.rule import ONGOING, plain
 from .blocks import Block

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..board import picture
-from ..board.grid import cell_name, draw_frame, read_cell, square_symmetries
-from ..board.picture import (
+from ..engine.draw import picture
+from ..engine.draw.grid import cell_name, draw_frame, read_cell, square_symmetries
+from ..engine.draw.picture import (
     GOLD,
     last_mark,
     moved,
@@ -18,7 +18,7 @@ from ..board.picture import (
     square,
     svg_gradients,
 )
-from ..board.scene import Role, Scene, Slot, slots_at
+from ..engine.draw.scene import Role, Scene, Slot, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.options import Option
 from ..engine.rule import table_record

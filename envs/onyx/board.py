@@ -9,8 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..board.grid import Frame, cell_name, draw_frame, orthogonal_neighbours
-from ..board.picture import (
+from ..engine.codec import CanonicalTurn
+from ..engine.draw.grid import Frame, cell_name, draw_frame, orthogonal_neighbours
+from ..engine.draw.picture import (
     DARK,
     GOLD,
     file_letter,
@@ -20,8 +21,7 @@ from ..board.picture import (
     svg_gradients,
     taken_mark,
 )
-from ..board.scene import Role, Scene, Slot, slots_at
-from ..engine.codec import CanonicalTurn
+from ..engine.draw.scene import Role, Scene, Slot, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option, ply_cap

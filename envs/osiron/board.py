@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..board.picture import (
+from ..engine.codec import CanonicalTurn
+from ..engine.draw.picture import (
     DARK,
     GOLD,
     HEAD,
@@ -27,8 +28,7 @@ from ..board.picture import (
     svg_gradients,
     svg_text,
 )
-from ..board.scene import Diagram, Role, Scene, Slot, slots_at
-from ..engine.codec import CanonicalTurn
+from ..engine.draw.scene import Diagram, Role, Scene, Slot, slots_at
 from ..engine.game import Game, Symmetries
 from ..engine.messages import quoted
 from ..engine.options import Option

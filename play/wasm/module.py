@@ -15,9 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ludarium.envs.board.scene import describe_scene
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
+from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.files import load_json, read_regular_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted

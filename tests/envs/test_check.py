@@ -50,9 +50,9 @@ PICTURE = """
             roles=[Role("", svg_text(0, 0, symbol, 50, "#2b2b2b")) for symbol in "XO"],
         )
 """
-IMPORTS = """from ludarium.envs.board.grid import cell_name, draw_frame, square_symmetries
-from ludarium.envs.board.picture import last_mark, square, svg_text
-from ludarium.envs.board.scene import Role, Scene, slots_at
+IMPORTS = """from ludarium.envs.engine.draw.grid import cell_name, draw_frame, square_symmetries
+from ludarium.envs.engine.draw.picture import last_mark, square, svg_text
+from ludarium.envs.engine.draw.scene import Role, Scene, slots_at
 """
 
 
@@ -64,7 +64,7 @@ def changed(tmp_path, monkeypatch) -> Callable[..., type[Game]]:
     def make(*changes: Change) -> type[Game]:
         board = (SOURCE / "board.py").read_text() + PICTURE
         board = board.replace(
-            "from ludarium.envs.board.grid import cell_name, square_symmetries\n", IMPORTS
+            "from ludarium.envs.engine.draw.grid import cell_name, square_symmetries\n", IMPORTS
         )
         board = board.replace("from . import rules\n", "from . import rules, view\n")
         board = board.replace("    rules = rules\n", "    rules = rules\n    view = view\n")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Option, Symmetries, make_game
-from ludarium.envs.board import grid
 from ludarium.envs.engine import rule
+from ludarium.envs.engine.draw import grid
 from ludarium.envs.engine.options import check_options, ply_cap
 from ludarium.envs.engine.rule import (
     random_below,

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import Game, make_game
-from ludarium.envs.engine.foresight import WINS
-from ludarium.envs.engine.game import Threats
+from ludarium.envs.engine.foresight import WINS, Threats
 from ludarium.envs.engine.position import Position
 from ludarium.envs.osiron.rules import NO_PAIR
 from tests.games import ALL_GAMES, changed, random_game

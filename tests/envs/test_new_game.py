@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, Game, Position, from_record, make
-from ludarium.envs.board.picture import HEAD
+from ludarium.envs.engine.draw.picture import HEAD
 from ludarium.envs.engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from tests import tictactoe
 from tests.tictactoe import TicTacToe

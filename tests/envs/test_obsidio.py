@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
-from ludarium.envs.board.grid import cell_name, read_cell
+from ludarium.envs.engine.draw.grid import cell_name, read_cell
 from ludarium.envs.engine.foresight import WINS
 from ludarium.envs.engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.obsidio import rules

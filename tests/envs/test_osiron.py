@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludarium.envs import Game, Position, make_game
-from ludarium.envs.board.picture import GOLD, LIGHT
 from ludarium.envs.engine.codec import Codec
+from ludarium.envs.engine.draw.picture import GOLD, LIGHT
 from ludarium.envs.engine.rule import DRAW, ONGOING, TRUNCATED, seed_rng
 from ludarium.envs.osiron import Osiron, rules
 from ludarium.envs.osiron.board import CIRCLE_SPACES, HEXAGON, NAMES, PAIR_ENDS, PLACES, set_of

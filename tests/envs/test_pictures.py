@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, Game, Position, make_game
-from ludarium.envs.board.layers import LAYERS
-from ludarium.envs.board.picture import GOLD, HEAD, LIGHT, SMALL_TEXT, WIDTH, size_of
+from ludarium.envs.engine.draw.layers import LAYERS
+from ludarium.envs.engine.draw.picture import GOLD, HEAD, LIGHT, SMALL_TEXT, WIDTH, size_of
 from ludarium.envs.engine.views import POINTS, ROLE, TASK
 from tests.games import ALL_GAMES, random_game
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludarium.envs.board.picture import HEAD
-from ludarium.envs.board.scene import Role, Scene, Slot
 from ludarium.envs.engine.codec import CanonicalTurn
+from ludarium.envs.engine.draw.picture import HEAD
+from ludarium.envs.engine.draw.scene import Role, Scene, Slot
 from ludarium.envs.engine.game import Game, Symmetries
 from ludarium.envs.engine.options import Option, ply_cap
 from ludarium.envs.engine.rule import table_record

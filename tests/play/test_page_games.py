@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, Game
-from ludarium.envs.board.scene import describe_scene
+from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.registry import make_game
 from ludarium.models import load_checkpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ludarium.envs import Game, Spec, Symmetries
-from ludarium.envs.board.grid import cell_name, square_symmetries
+from ludarium.envs.engine.draw.grid import cell_name, square_symmetries
 from ludarium.envs.engine.rule import table_record
 
 from . import rules

@@ -1,4 +1,4 @@
-/** Colours and sizes of what is drawn on the board, as envs/board/layers.py has them. */
+/** Colours and sizes of what is drawn on the board, as envs/engine/draw/layers.py has them. */
 
 export const DARK = "#14161a";
 export const LIGHT = "#fff6d8";

@@ -1,4 +1,4 @@
-/** What is drawn on top of the board, as envs/board/layers.py draws it. */
+/** What is drawn on top of the board, as envs/engine/draw/layers.py draws it. */
 
 import { el } from "./dom.js";
 import { exactAction, exactMark } from "./exact.js";

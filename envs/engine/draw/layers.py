@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.foresight import WINS
-from ..engine.game import Threats
-from ..engine.messages import quoted
+from ..foresight import WINS, Threats
+from ..messages import quoted
 from .picture import DARK, LIGHT, PAPER, SMALL_TEXT, WIDTH, fitted_text, moved, open_mark, size_of
 
 if TYPE_CHECKING:
-    from ..engine.game import Game
-    from ..engine.position import Position
+    from ..game import Game
+    from ..position import Position
 
 #: The layers by name, each with what it takes.
 LAYERS = {

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine.progress import UNWATCHED, Task
+from ..progress import UNWATCHED, Task
 from .picture import PAPER, RENDER_REMEDY, png, size_of, svg_document
 
 _GAP = 24.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..engine.messages import quoted
+from ..messages import quoted
 from .picture import HEAD, SMALL_TEXT, WIDTH, file_letter, svg_text
 
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.rule import DRAW, ONGOING, PLAYER_0_WINS, TRUNCATED
+from ..rule import DRAW, ONGOING, PLAYER_0_WINS, TRUNCATED
 
 if TYPE_CHECKING:
-    from ..engine.game import Game
+    from ..game import Game
 
 #: What to install where a picture cannot be made.
 RENDER_REMEDY = 'pictures need the extra packages: pip install "ludarium[render]"'

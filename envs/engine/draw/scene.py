@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.views import ROLE
+from ..views import ROLE
 from .layers import SYMBOLS, cell_spots
 from .picture import HEAD, WIDTH, game_document, moved
 
 if TYPE_CHECKING:
-    from ..engine.game import Game
+    from ..game import Game
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from .picture import (
 from .scene import Role, Scene, slots_at
 
 if TYPE_CHECKING:
-    from ..engine.game import Game
+    from ..game import Game
 
 _ROW = 16  # features in a row
 _PAPER = "#d8d2c4"
