@@ -6,7 +6,7 @@
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make test-page    builds the page, and tests it in a browser (Chromium or Chrome must be there)
 #   make test-cluster the tests that need Ray, which it installs
-#   make lint         formatting, lint and types
+#   make lint         formatting, lint, which way imports run, and types
 #   make modules      the games as WebAssembly modules, in build/modules (docs/guide/wasm.md)
 #   make page         the page to play in a browser, in play/built (docs/guide/page.md); needs npm
 #   make site         these documents as a site, in build/site; a warning is an error
@@ -70,6 +70,7 @@ fuzz: $(VENV)/.dev
 lint: $(VENV)/.dev types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	PYTHONPATH=build/types $(BIN)/lint-imports --no-logo --no-cache
 	MYPYPATH=build/types $(BIN)/mypy $(PACKAGES:%=-p ludarium.%)
 	cd benchmarks && MYPYPATH=../build/types ../$(BIN)/mypy *.py
 	cd examples && MYPYPATH=../build/types ../$(BIN)/mypy *.py

@@ -9,12 +9,9 @@ from typing import Any
 from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
-from ludarium.training.agents.checkpoints import (
-    DEFAULT_SIMULATIONS,
-    agents_of_many,
-    telling_options,
-)
+from ludarium.training.agents.checkpoints import agents_of_many, telling_options
 from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.networks import learnt_values
 from ludarium.training.table import text_table
 

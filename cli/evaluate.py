@@ -7,7 +7,7 @@ import argparse
 from ludarium.arena.entrants import check_names
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import play_match, table
 
 from .common import AGENTS_HELP, add_game, add_json, add_options, game_and_agent, read_options

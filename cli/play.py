@@ -20,12 +20,12 @@ from ludarium.envs.registry import GAMES, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import AgentFactory, read_agent
 from ludarium.training.agents.checkpoints import (
-    DEFAULT_SIMULATIONS,
     CheckpointAgent,
     ShippedAgent,
     TrainedAgent,
     shipped_agents,
 )
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
 from .common import AGENTS_HELP, FALLBACK, add_options, game_of, read_options
 

@@ -25,7 +25,8 @@ from ludarium.envs.engine.record import make_record, read_record_file
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import Agent, make_agent
-from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, fitting_agent, shipped_agent
+from ludarium.training.agents.checkpoints import fitting_agent, shipped_agent
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.networks import learnt_options
 from ludarium.training.runs.files import write_file
 from ludarium.training.table import text_table

@@ -14,8 +14,8 @@ from ludarium.envs.engine.game_in_play import GameInPlay
 
 from .agent import Agent, AgentFactory, Seed
 from .alphabeta import AlphaBetaAgent, GreedyAgent
-from .names import AgentKind, make_agent, read_agent
-from .outside import Player, PolicyAgent, as_agent
+from .names import AgentKind, Player, as_agent, make_agent, read_agent
+from .outside import PolicyAgent
 from .uct import UCTAgent
 from .uniform import RandomAgent
 

@@ -19,15 +19,21 @@ from ludarium.models import CheckpointHeader, load_header
 
 from ..networks import fits, learnt_options, stored_network
 from .agent import Agent, AgentFactory, Seed
-from .settings import duration_text, read_duration, read_number, read_real, read_settings
+from .settings import (
+    DEFAULT_SIMULATIONS,
+    check_score,
+    duration_text,
+    read_duration,
+    read_number,
+    read_real,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from ludarium.models import Evaluator
     from ludarium.models.inference import Network
 
     from .network import NetworkAgent
-
-DEFAULT_SIMULATIONS = 64
 
 #: Settings in the name of an agent with a network; see `network.NetworkAgent`.
 _NETWORK_SETTINGS: dict[str, Callable[[str], Any]] = {
@@ -196,14 +202,6 @@ def read_network_settings(
     if "time" in given and "simulations" in given:
         raise ValueError("give simulations or a time for each move, not both")
     return given
-
-
-def check_score(game: Game, share: float) -> None:
-    """Raise ``ValueError`` unless a game has a score of which a value can have this share."""
-    if not 0 < share < 1:
-        raise ValueError(f"score, a share of the value, is from 0 to below 1, not {share:g}")
-    if not game.max_score:
-        raise ValueError(f"{game} counts no points to play for: leave out score={share:g}")
 
 
 def _check_learnt_score(checkpoint: CheckpointHeader, name: str) -> None:

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted, shortened
@@ -44,7 +45,6 @@ from .agent import Agent, AgentFactory, Seed
 from .alphabeta import DEFAULT_DEPTH, AlphaBetaAgent, GreedyAgent
 from .checkpoints import (
     CHECKPOINT_SETTINGS,
-    DEFAULT_SIMULATIONS,
     CheckpointAgent,
     ShippedAgent,
     TrainedAgent,
@@ -52,13 +52,23 @@ from .checkpoints import (
     read_network_settings,
 )
 from .hub import read_hub
-from .outside import ExportedAgent, read_object
-from .settings import read_duration, read_number, read_real, read_settings, split_settings
+from .outside import ExportedAgent, agent_of, read_object
+from .settings import (
+    DEFAULT_SIMULATIONS,
+    read_duration,
+    read_number,
+    read_real,
+    read_settings,
+    split_settings,
+)
 from .uct import DEFAULT_PLAYOUTS, EXPLORATION, UCTAgent
 from .uniform import RandomAgent
 
 #: The group of the entry points by which installed packages add kinds.
 AGENT_ENTRY_POINTS = "ludarium.agents"
+
+#: What `as_agent` makes an agent of.
+Player = Any
 
 _LONGEST_MESSAGE = 400
 
@@ -110,6 +120,46 @@ def make_agent(spec: str, game: Game | str, seed: Seed = None, from_file: bool =
         FileNotFoundError: the game has no shipped agent, or the folder has no agent.
     """
     return read_agent(spec, from_file).make(as_game(game, {}), seed)
+
+
+def as_agent(
+    player: Player,
+    game: Game | str,
+    seed: Seed = None,
+    name: str | None = None,
+    simulations: int | None = None,
+    temperature: float = 0.0,
+    canonical: bool = False,
+    time: float | None = None,
+) -> Agent:
+    """Make an agent of whatever can play.
+
+    Args:
+        player: an `Agent`, which is returned as it is; an agent's name; a subclass of
+            `Agent`, or a function of a game and a seed that makes one, told by the names of its
+            parameters ``game`` and ``seed``; a torch module, or a class of one that takes no
+            arguments; or a `Policy`, any other function, from a position to an action. A module
+            takes float32 [B, *game.observation_shape] and returns policy logits [B, num_actions],
+            or a tuple of these and values [B] for the player to move in [-1, 1], or this
+            package's `Output`.
+        game: the rules, or a game's name.
+        seed: of its random numbers.
+        name: how tables name it; default: its own.
+        simulations: of a module: search for each move. Default: none, it plays the most probable
+            legal action. A search needs values.
+        temperature: of a module, see `NetworkAgent`.
+        canonical: a module sees the board and numbers actions in the canonical frame, as
+            environments do with ``canonical=True``, rather than in the board's own. Networks of
+            this package always do.
+        time: of a module: seconds of search for each move, in place of simulations.
+
+    Raises:
+        ValueError: it cannot play this game; or it is nothing that plays.
+    """
+    game = as_game(game, {})
+    if isinstance(player, str):
+        return make_agent(player, game, seed)
+    return agent_of(player, game, seed, name, simulations, temperature, canonical, time)
 
 
 def read_agent(spec: str, from_file: bool = False) -> AgentFactory:

@@ -19,8 +19,7 @@ from ludarium.training.search import Budget, Finding, Search, SearchSettings, Tr
 from ludarium.training.search.tree_search import SETTINGS
 
 from .agent import Agent, GameInPlay, Seed
-from .checkpoints import DEFAULT_SIMULATIONS, check_score
-from .settings import check_duration, check_simulations
+from .settings import DEFAULT_SIMULATIONS, check_duration, check_score, check_simulations
 from .trees import Trees
 
 if TYPE_CHECKING:

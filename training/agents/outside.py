@@ -1,7 +1,6 @@
 """Players from outside: functions, torch modules and exported networks as agents.
 
-`as_agent` makes an agent of any of them, for matches and other Python calls; the names
-``python:MODULE:OBJECT`` and ``onnx:FILE`` do for the command line.
+`agent_of` makes an agent of each; ``python:MODULE:OBJECT`` and ``onnx:FILE`` name one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.opponents import Policy, ask
-from ludarium.envs.registry import as_game
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked
 
@@ -33,9 +31,6 @@ from .settings import duration_text, read_flag
 
 if TYPE_CHECKING:
     from ludarium.models import PolicyValueNetwork
-
-#: What `as_agent` makes an agent of.
-Player = Any
 
 
 class PolicyAgent(Agent):
@@ -113,12 +108,12 @@ class _OutsideAgent(AgentFactory):
     settings: dict[str, Any]
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        return as_agent(self.player, game, seed, self.name, **self.settings)
+        return agent_of(self.player, game, seed, self.name, **self.settings)
 
 
-def as_agent(
-    player: Player,
-    game: Game | str,
+def agent_of(
+    player: Any,
+    game: Game,
     seed: Seed = None,
     name: str | None = None,
     simulations: int | None = None,
@@ -126,39 +121,15 @@ def as_agent(
     canonical: bool = False,
     time: float | None = None,
 ) -> Agent:
-    """Make an agent of whatever can play.
-
-    Args:
-        player: an `Agent`, which is returned as it is; an agent's name (see `names`); a subclass of
-            `Agent`, or a function of a game and a seed that makes one, told by the names of its
-            parameters ``game`` and ``seed``; a torch module, or a class of one that takes no
-            arguments; or a `Policy`, any other function, from a position to an action. A module
-            takes float32 [B, *game.observation_shape] and returns policy logits [B, num_actions],
-            or a tuple of these and values [B] for the player to move in [-1, 1], or this
-            package's `Output`.
-        game: the rules, or a game's name.
-        seed: of its random numbers.
-        name: how tables name it; default: its own.
-        simulations: of a module: search for each move. Default: none, it plays the most probable
-            legal action. A search needs values.
-        temperature: of a module, see `NetworkAgent`.
-        canonical: a module sees the board and numbers actions in the canonical frame, as
-            environments do with ``canonical=True``, rather than in the board's own. Networks of
-            this package always do.
-        time: of a module: seconds of search for each move, in place of simulations.
+    """Make an agent of whatever can play but a name; see `names.as_agent`.
 
     Raises:
         ValueError: it cannot play this game; or it is nothing that plays.
     """
-    game = as_game(game, {})
     if isinstance(player, Agent):
         if player.game != game:
             raise ValueError(f"agent {player.name} plays {player.game}, not {game}")
         return player
-    if isinstance(player, str):
-        from .names import make_agent
-
-        return make_agent(player, game, seed)
     label = name or _label(player)
     module = _as_module(player)
     if module is not None:
@@ -185,7 +156,7 @@ def as_agent(
         made = player(game=game, seed=seed)
         if not isinstance(made, Agent):
             raise ValueError(f"{label} made {quoted(made)}, which is no Agent")
-        return as_agent(made, game)
+        return agent_of(made, game)
     return PolicyAgent(game, player, label)
 
 
@@ -261,8 +232,8 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
     """A torch module as an evaluator; values are 0 where the module returns none.
 
     Raises:
-        ValueError: its answer to one observation is not of the shapes that `as_agent` tells, or
-            not finite; or it returns no values and ``needs_values``.
+        ValueError: its answer to one observation is not of the shapes that `names.as_agent` tells,
+            or not finite; or it returns no values and ``needs_values``.
     """
     import torch
 
@@ -290,7 +261,7 @@ def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> 
 
 
 def _evaluation_of(answer: Any, name: str, needs_values: bool) -> Evaluation:
-    """What a torch module returned, see `as_agent`."""
+    """What a torch module returned, see `names.as_agent`."""
     from ludarium.models.network import Output
 
     if isinstance(answer, Output):

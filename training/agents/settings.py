@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 
 MOST_SIMULATIONS = 100_000  #: for each move
+DEFAULT_SIMULATIONS = 64  #: of an agent with a network
 
 _MOST_DIGITS = 12
 _MOST_CHARACTERS = 30
@@ -23,6 +25,14 @@ def check_simulations(simulations: int) -> None:
     """Raise ``ValueError`` unless an agent can search with so many simulations; 0 is no search."""
     if not 0 <= simulations <= MOST_SIMULATIONS:
         raise ValueError(f"simulations are 0 to {MOST_SIMULATIONS:,}, not {simulations!r}")
+
+
+def check_score(game: Game, share: float) -> None:
+    """Raise ``ValueError`` unless a game has a score of which a value can have this share."""
+    if not 0 < share < 1:
+        raise ValueError(f"score, a share of the value, is from 0 to below 1, not {share:g}")
+    if not game.max_score:
+        raise ValueError(f"{game} counts no points to play for: leave out score={share:g}")
 
 
 def split_settings(spec: str) -> tuple[str, dict[str, str]]:
