@@ -130,11 +130,11 @@ def train_by_processor_time(config: Any, folder: Path) -> list[dict[str, Any]]:
 
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.reporting import Reporter
-    from ludarium.training.runs.trainer import Trainer
+    from ludarium.training.trainers import make_trainer
 
     torch.set_num_threads(1)
     time.perf_counter = time.process_time
-    trainer = Trainer(config, RunFolder(folder), Reporter())
+    trainer = make_trainer(config, RunFolder(folder), Reporter())
     trainer.run()
     trainer.close()
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]

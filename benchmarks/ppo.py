@@ -39,7 +39,7 @@ from ludarium.training.ppo.loop import PPO
 from ludarium.training.ppo.policy import NetworkPolicy
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.runs.trainer import Trainer
+from ludarium.training.trainers import make_trainer
 
 _TUTORIAL_STEPS = 256  # of a rollout; speeds do not depend on it
 _BATCHED_STEPS = 8  # in each game
@@ -138,7 +138,8 @@ def tutorial(config: PPOConfig, **settings: Any) -> Measure:
 
 
 def batched(config: PPOConfig, folder: str) -> Measure:
-    algorithm = PPO(Trainer(config, RunFolder(folder), Reporter()), None)
+    algorithm = make_trainer(config, RunFolder(folder), Reporter()).algorithm
+    assert isinstance(algorithm, PPO)
     for number in range(config.opponents.active):
         algorithm.pool.add(number)
     algorithm.pool.prepare()

@@ -58,14 +58,14 @@ import tempfile
 from ludarium.configs import apply_settings, load_config
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.runs.trainer import Trainer
+from ludarium.training.trainers import make_trainer
 config = apply_settings(load_config("{game}/default"), [
     "budget={{iterations: 1}}", "bootstrap.positions=0", "backend=compiled", "device=cpu",
     "self_play={{games: 16, positions: 256, simulations: 8, workers: 1}}",
     "learner.batch=64", "network={{channels: 16, blocks: 1}}", "evaluation.every=0",
 ])
 with tempfile.TemporaryDirectory() as folder:
-    trainer = Trainer(config, RunFolder(folder), Reporter())
+    trainer = make_trainer(config, RunFolder(folder), Reporter())
     trainer.run()
     trainer.close()
 """,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,6 @@ from .modules import program
 from .result import Result, warn
 
 if TYPE_CHECKING:
-    from ludarium.training.cluster import Cluster
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.trainer import RunResult, Trainer
 
@@ -203,7 +202,7 @@ def run(given: argparse.Namespace) -> Result:
         of_start = start_settings(given.start, config, folder.begun())
         config = apply_settings(config, [*of_start, *settings])
     with stop_on_ctrl_c(_STOPPING) as stop:
-        outcome = train_run(config, folder, connect(given.cluster), stop)
+        outcome = train_run(config, folder, given.cluster, stop)
     if outcome.iteration and not outcome.step:
         warn(
             "nothing was learnt, the agent plays as it began: too few positions came for a single "
@@ -230,35 +229,30 @@ def run(given: argparse.Namespace) -> Result:
     return Result(data, "\n".join(lines))
 
 
-def connect(address: str | None) -> Cluster | None:
-    """The cluster that ``--cluster`` names; None without."""
-    if address is None:
-        return None
-    from ludarium.training.cluster import Cluster
-
-    return Cluster(address or None)
-
-
 def train_run(
-    config: TrainingConfig,
-    folder: RunFolder,
-    cluster: Cluster | None,
-    stop: Callable[[], bool],
+    config: TrainingConfig, folder: RunFolder, cluster: str | None, stop: Callable[[], bool]
 ) -> RunResult:
-    """Train until the budget is used up or ``stop`` says so, and show how it goes."""
+    """Train until the budget is used up or ``stop`` says so, and show how it goes.
+
+    Args:
+        config: of the run.
+        folder: of the run.
+        cluster: what ``--cluster`` names; None without.
+        stop: asked after each iteration.
+    """
     try:
         from ludarium.training.runs.columns import columns_of
         from ludarium.training.runs.reporting import TerminalReporter
-        from ludarium.training.runs.trainer import Trainer, algorithm_of
+        from ludarium.training.trainers import algorithm_of, make_trainer
 
-        algorithm = algorithm_of(config.algorithm)
+        algorithm_of(config.algorithm)
     except ImportError as error:
         raise _needs_more(error) from error
-    reporter = TerminalReporter(folder, columns_of(config.algorithm, cluster is not None))
+    on_cluster = cluster is not None
+    reporter = TerminalReporter(folder, columns_of(config.algorithm, on_cluster))
     try:
-        # Ray tells of dead processes on standard output, where results are to be.
-        with nullcontext() if cluster is None else redirect_stdout(sys.stderr):
-            trainer = Trainer(config, folder, reporter, cluster, algorithm)
+        with nullcontext() if cluster is None else _on_cluster(cluster):
+            trainer = make_trainer(config, folder, reporter, on_cluster)
             try:
                 reporter.say(_beginning(trainer))
                 reporter.say(describe_plan(config))
@@ -266,9 +260,17 @@ def train_run(
             finally:
                 trainer.close()
     finally:
-        if cluster is not None:
-            cluster.close()
         reporter.close()
+
+
+@contextmanager
+def _on_cluster(address: str) -> Iterator[None]:
+    """Within it this process belongs to the cluster."""
+    from ludarium.training.cluster import joined
+
+    # Ray tells of dead processes on standard output, where results are to be.
+    with redirect_stdout(sys.stderr), joined(address):
+        yield
 
 
 def _needs_more(error: ImportError) -> ImportError:

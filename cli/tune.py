@@ -16,7 +16,7 @@ from .common import add_folder, add_json, read_options
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
 from .result import Result, warn
-from .train import add_configuration, choose_config, connect, train_run
+from .train import add_configuration, choose_config, train_run
 
 if TYPE_CHECKING:
     import optuna
@@ -129,7 +129,7 @@ def _trainer(
     """Trains runs as `ludarium train` does, on the cluster at the address if there is one."""
 
     def train(config: TrainingConfig, folder: RunFolder, stop: Callable[[], bool]) -> RunResult:
-        return train_run(config, folder, connect(address), stop)
+        return train_run(config, folder, address, stop)
 
     return train
 

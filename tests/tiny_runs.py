@@ -12,6 +12,7 @@ from ludarium.configs import apply_settings, load_config
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
+from ludarium.training.trainers import make_trainer
 
 #: Settings of a tiny run of AlphaZero on Corso.
 ALPHAZERO = (
@@ -71,7 +72,7 @@ class TinyRuns:
 
     def begun(self, folder: Path, *settings: str) -> Trainer:
         """A run, new or from its folder, that has yet to go on."""
-        return Trainer(self.config(*settings), RunFolder(folder), Reporter())
+        return make_trainer(self.config(*settings), RunFolder(folder), Reporter())
 
     def trained(self, folder: Path, *settings: str, iterations: int = 10**9) -> Trainer:
         """A run that was trained up to so many iterations, or to its end."""

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,13 +19,14 @@ import torch
 from ludarium.models import build_network
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.cluster import Cluster, actors
+from ludarium.training.cluster import actors, joined
 from ludarium.training.cluster.worker import identity
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
+from ludarium.training.trainers import make_trainer
 from tests.cluster.conftest import STORE
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
@@ -57,8 +59,11 @@ class Run:
     def __init__(self, cluster, folder: Path, *settings: str) -> None:
         config = RUNS.config(*settings)
         self.listener = Listener()
-        self.cluster = Cluster(cluster.address)
-        self.trainer = Trainer(config, RunFolder(folder), self.listener, self.cluster)
+        self._cluster = ExitStack()
+        self._cluster.enter_context(joined(cluster.address))
+        with self._cluster.pop_all() as stack:
+            self.trainer = make_trainer(config, RunFolder(folder), self.listener, on_cluster=True)
+            self._cluster = stack.pop_all()
         self.actors = self.trainer.algorithm.actors
 
     def iterate(self, iterations: int) -> list[dict]:
@@ -85,7 +90,7 @@ class Run:
 
     def close(self) -> None:
         self.trainer.close()
-        self.cluster.close()
+        self._cluster.close()
 
 
 @pytest.fixture
@@ -287,14 +292,14 @@ def test_a_driver_that_is_killed_goes_on_and_a_second_one_is_refused(new_cluster
     assert log[-1]["replay"] > log[-3]["replay"] > 0
 
 
-def test_a_cluster_that_is_not_there_is_an_error_in_one_line(tmp_path):
-    folder = tmp_path / "run"
-    config = RUNS.config()
-    cluster = Cluster("127.0.0.1:1")
-    with pytest.raises(
-        ValueError, match=r"cannot use the Ray cluster at 127\.0\.0\.1:1 .*ray start"
+def test_a_cluster_that_is_not_there_is_an_error_in_one_line():
+    with (
+        pytest.raises(ValueError, match=r"the Ray cluster at 127\.0\.0\.1:1 .*ray start"),
+        joined("127.0.0.1:1"),
     ):
-        Trainer(config, RunFolder(folder), Listener(), cluster)
-    assert not folder.exists()
-    with pytest.raises(ValueError, match="must be started on a node of the cluster"):
-        Cluster("ray://somewhere:10001")
+        raise AssertionError("nobody answers there")
+    with (
+        pytest.raises(ValueError, match="must be started on a node of the cluster"),
+        joined("ray://somewhere:10001"),
+    ):
+        raise AssertionError("it is no node")

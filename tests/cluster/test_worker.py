@@ -11,12 +11,13 @@ import pytest
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Cluster as ClusterConfig
 from ludarium.training.alphazero.actors import Weights, search_settings
-from ludarium.training.alphazero.mixture import Mixture, games_of
-from ludarium.training.cluster import Cluster
+from ludarium.training.alphazero.mixture import Mixture
+from ludarium.training.cluster import joined
 from ludarium.training.cluster.actors import part_of, room_in
 from ludarium.training.cluster.worker import Job, SelfPlayer, identity
 from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
+from ludarium.training.runs.games import games_of
 
 SETTINGS = [
     "options={size: 3}",
@@ -115,5 +116,8 @@ def test_a_cluster_that_does_not_start_is_an_error_in_one_line(monkeypatch):
         raise Exception("The current node timed out during startup.")
 
     monkeypatch.setattr(ray, "init", fail)
-    with pytest.raises(ValueError, match=r"cluster of this machine \(The current node timed out"):
-        Cluster().join()
+    with (
+        pytest.raises(ValueError, match=r"cluster of this machine \(The current node timed out"),
+        joined(),
+    ):
+        raise AssertionError("it has not started")

@@ -17,7 +17,7 @@ pytest.importorskip("sb3_contrib")
 
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.runs.trainer import Trainer
+from ludarium.training.trainers import make_trainer
 
 from .killing import killed_at_random
 from .tiny import fingerprint, tiny_config, train
@@ -72,11 +72,11 @@ def test_a_run_that_is_refused_or_saves_nothing_leaves_no_folder(tmp_path):
     train("drift", tmp_path / "a" / "b", 0)
     config = msgspec.structs.replace(tiny_config("alphazero"), device="cuda:77")
     with pytest.raises(ValueError, match=r"device is 'cuda:77', which is not on this machine"):
-        Trainer(config, RunFolder(tmp_path / "c"), Reporter())
+        make_trainer(config, RunFolder(tmp_path / "c"), Reporter())
     huge = msgspec.structs.replace(config.replay, last=10**16)
     config = msgspec.structs.replace(tiny_config("alphazero"), replay=huge)
     with pytest.raises(ValueError, match=r"would take .* of memory.*lower replay\.last"):
-        Trainer(config, RunFolder(tmp_path / "d"), Reporter())
+        make_trainer(config, RunFolder(tmp_path / "d"), Reporter())
     assert not list(tmp_path.iterdir())
 
 
@@ -85,5 +85,5 @@ def test_a_refused_configuration_throws_no_run_away(tmp_path):
     before = fingerprint(tmp_path)
     config = msgspec.structs.replace(tiny_config("alphazero"), device="cuda:77")
     with pytest.raises(ValueError, match="cuda:77"):
-        Trainer(config, RunFolder(tmp_path, restart=True), Reporter())
+        make_trainer(config, RunFolder(tmp_path, restart=True), Reporter())
     assert fingerprint(tmp_path) == before

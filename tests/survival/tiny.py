@@ -17,6 +17,7 @@ from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.state import State, array_bytes, flatten, unflatten, unpack_state
 from ludarium.training.runs.trainer import Trainer
+from ludarium.training.trainers import algorithm_of
 
 ITERATIONS = 4
 
@@ -136,8 +137,8 @@ def tiny_run(
     **of_folder: bool,
 ) -> Trainer:
     """A tiny run, new or from its folder; ``drift`` is of this kind."""
-    own = kind if algorithm == "drift" else None
-    return Trainer(tiny_config(algorithm), RunFolder(path, **of_folder), reporter, algorithm=own)
+    own = kind if algorithm == "drift" else algorithm_of(algorithm)
+    return Trainer(tiny_config(algorithm), RunFolder(path, **of_folder), reporter, own)
 
 
 def train(

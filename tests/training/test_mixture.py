@@ -9,9 +9,9 @@ import ludarium.training.agents.checkpoints as checkpoints
 from ludarium.envs import GAMES, make_game
 from ludarium.models import load_checkpoint
 from ludarium.training.agents import make_agent
-from ludarium.training.alphazero.mixture import Mixture, games_of
+from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.samples import sample_dtype
-from ludarium.training.runs.resources import memory_of
+from ludarium.training.runs.games import games_of
 from tests.games import MORE_OPTIONS
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
@@ -92,7 +92,6 @@ def test_a_run_plays_each_game_by_its_share_and_resumes_where_it_was(tmp_path):
     )
     counts = np.bincount(records["game"], minlength=3)
     assert (counts > 40).all()
-    assert len(memory_of(whole.config, whole.game))
 
 
 def test_the_agent_plays_every_board(tmp_path):

@@ -21,14 +21,16 @@ from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.networks import chosen_architecture, network_shape
 from ludarium.training.runs import resources
 from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.games import games_of
+from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.resources import (
     available_memory,
     check_device,
     check_resources,
     memory_of,
 )
-from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search.tree import new_tree
+from ludarium.training.trainers import make_trainer
 from tests.tictactoe import TicTacToe
 
 
@@ -56,7 +58,7 @@ def config_of(algorithm, *settings):
 def test_shipped_configurations_fit_into_four_gigabytes(monkeypatch, machine, name):
     monkeypatch.setattr(resources, "available_memory", lambda: 4 * 2**30)
     config = load_config(name)
-    check_resources(config, make_game(config.game, **config.options))
+    check_resources(config, [game for game, _ in games_of(config)])
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_what_the_machine_cannot_do_is_refused_before_anything_is_made(
 ):
     config = config_of(algorithm, *settings)
     with pytest.raises(ValueError, match=message) as caught:
-        Trainer(config, RunFolder(tmp_path / "run"), None)
+        make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
     assert len(str(caught.value)) <= 300
     assert not (tmp_path / "run").exists()
 
@@ -97,7 +99,7 @@ def test_trees_are_reckoned_as_they_are_made(game):
     config = config_of("alphazero", "self_play={games: 32, simulations: 50, workers: 1}")
     tree = new_tree(game, 32, search_settings(config, 0.0))
     made = sum(array.nbytes for array in tree)
-    reckoned = memory_of(config, game)["self_play.games or self_play.simulations"]
+    reckoned = memory_of(config, [game])["self_play.games or self_play.simulations"]
     assert 0.9 * made <= reckoned <= 1.1 * made
 
 
@@ -108,7 +110,7 @@ def test_weights_are_reckoned_as_they_are_made(name):
     config = apply_settings(load_config(f"{name}/ppo"), settings)
     network = make_network(network_shape(game), chosen_architecture(game, config.network))
     made = 6 * sum(weight.nbytes for weight in network.parameters())
-    assert 0.7 * made <= memory_of(config, game)["network"] <= made
+    assert 0.7 * made <= memory_of(config, [game])["network"] <= made
 
 
 def test_memory_is_known_here():

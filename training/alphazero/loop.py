@@ -13,6 +13,7 @@ self-play" (2018), with Gumbel search and the changes named in the configuration
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +48,7 @@ class AlphaZero:
     Args:
         run: that it is part of.
         saved: the state that `restore` will get; None where the run begins.
+        actors: makes whoever plays with the first weights; default: threads of this process.
 
     Attributes:
         rng: what batches are drawn from.
@@ -57,7 +59,12 @@ class AlphaZero:
         actors: whoever plays.
     """
 
-    def __init__(self, run: Trainer, saved: State | None) -> None:
+    def __init__(
+        self,
+        run: Trainer,
+        saved: State | None,
+        actors: Callable[[Trainer, Mixture, Weights], Actors] | None = None,
+    ) -> None:
         assert isinstance(run.config, AlphaZeroConfig)
         self.run = run
         self.config = config = run.config
@@ -81,7 +88,9 @@ class AlphaZero:
             self.network, config.learner, run.game.max_score > 0, run.device, self.workers
         )
         self.actors: Actors
-        if run.cluster is None:
+        if actors is not None:
+            self.actors = actors(run, self.mixture, self._weights())
+        else:
             self.actors = make_actors(
                 run.games,
                 self.mixture,
@@ -90,18 +99,6 @@ class AlphaZero:
                 run.device,
                 self._weights(),
                 *seeds[2:],
-            )
-        else:
-            from ludarium.training.cluster.actors import ClusterActors
-
-            self.actors = ClusterActors(
-                run.games,
-                self.mixture,
-                config,
-                run.device,
-                self._weights(),
-                run.iteration,
-                run.reporter.say,
             )
 
     def play(self) -> SelfPlayResult:

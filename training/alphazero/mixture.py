@@ -7,7 +7,6 @@ the largest of them. So a batch has positions of each game in proportion to thos
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,37 +15,13 @@ import msgspec
 import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
-from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
 from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import SearchSettings, join_results
 
 from .actors import Actors, Advance, LocalActors, Weights
 from .samples import Batch, BatchMaker, sample_dtype
 from .self_play import SelfPlayResult
-
-
-def games_of(config: AlphaZeroConfig) -> list[tuple[Game, float]]:
-    """The games that a run plays, and the share of the positions that each has.
-
-    One game without variants; shares add up to 1.
-
-    Raises:
-        ValueError: the game does not accept some options, or two sets of them are the same.
-    """
-    if not config.variants:
-        return [(make_game(config.game, **config.options), 1.0)]
-    found: dict[str, tuple[Game, float]] = {}
-    total = sum(variant.share for variant in config.variants)
-    for variant in config.variants:
-        for options in variant.combinations():
-            game = make_game(config.game, **(config.options | options))
-            key = json.dumps(game.options, sort_keys=True)
-            if key in found:
-                raise ValueError(f"variants: {quoted(game.options, 200)} is there twice")
-            found[key] = game, variant.share / variant.count / total
-    return list(found.values())
 
 
 class Mixture:

@@ -11,6 +11,6 @@ die, and carries weights and positions in its object store:
 Nothing else in ludarium imports Ray, and this package only imports it when it is used.
 """
 
-from .connection import Cluster
+from .connection import joined
 
-__all__ = ["Cluster"]
+__all__ = ["joined"]

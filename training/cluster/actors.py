@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,11 +20,11 @@ import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
 from ludarium.configs.schema import Cluster as ClusterConfig
-from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
 from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult
+from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import SearchSettings, join_results
 
 from .worker import Chunk, Job, SelfPlayer, identity
@@ -61,32 +61,20 @@ class ClusterActors(Actors):
     """Actors on a cluster that this process has joined.
 
     Args:
-        games: and the share of the positions of each.
+        run: whose games they play.
         mixture: of their samples.
-        config: of the run.
-        device: of the learner.
         weights: of the first version.
-        start: the iteration at which the run begins or goes on.
-        say: tells people.
     """
 
-    def __init__(
-        self,
-        games: Sequence[tuple[Game, float]],
-        mixture: Mixture,
-        config: AlphaZeroConfig,
-        device: str,
-        weights: Weights,
-        start: int,
-        say: Callable[[str], None],
-    ) -> None:
+    def __init__(self, run: Trainer, mixture: Mixture, weights: Weights) -> None:
         import ray
 
-        self.config = config
-        self._device = device
-        self._say = say
-        self._games = len(games)
-        self._job = ray.put(Job(games, mixture, start, identity(games[0][0])))
+        assert isinstance(run.config, AlphaZeroConfig)
+        self.config = run.config
+        self._device = run.device
+        self._say = run.reporter.say
+        self._games = len(run.games)
+        self._job = ray.put(Job(run.games, mixture, run.iteration, identity(run.game)))
         self._actors: list[_Actor] = []
         self._started = 0
         self._ordered: dict[Any, _Actor] = {}  # by the reference to the chunk

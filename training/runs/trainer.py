@@ -7,18 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 import torch
 
-from ludarium.configs import AlphaZeroConfig, TrainingConfig
+from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
-from ludarium.training.alphazero.mixture import games_of
 from ludarium.training.evaluation import load_ratings, measure_ratings, ratings_bytes
 from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
 from ludarium.training.networks import (
@@ -31,13 +30,11 @@ from ludarium.training.networks import (
 
 from .evaluation import Evaluation, Evaluator, LocalEvaluator, check_opponents
 from .folder import RunFolder, SavedRun
+from .games import games_of
 from .reporting import Reporter
 from .resources import check_device, check_resources
 from .start import take_weights
 from .state import State
-
-if TYPE_CHECKING:
-    from ludarium.training.cluster import Cluster
 
 #: Games per match when a run rates anchors that have no rating yet.
 _ANCHOR_GAMES = 40
@@ -66,9 +63,6 @@ class RunResult:
 
 class Algorithm(Protocol):
     """What `Trainer` asks of an algorithm.
-
-    It is made from the trainer, which has all that it needs, and from the state that `restore`
-    will get, or None where a run begins.
 
     Attributes:
         network: the network that learns.
@@ -113,26 +107,21 @@ class Algorithm(Protocol):
         """Device, workers and so on that it uses, for people."""
 
 
-def algorithm_of(name: str) -> Callable[[Trainer, State | None], Algorithm]:
-    """An algorithm by the name that configurations have for it; imports only what it needs."""
-    if name == "ppo":
-        from ludarium.training.ppo.loop import PPO
-
-        return PPO
-    from ludarium.training.alphazero.loop import AlphaZero
-
-    return AlphaZero
+#: Makes the algorithm of a run, from the trainer and the state that `restore` will get, if any.
+MakeAlgorithm = Callable[["Trainer", State | None], Algorithm]
 
 
 class Trainer:
     """A training run, new or resumed from its folder.
 
+    `ludarium.training.trainers` makes the one that a configuration asks for.
+
     Args:
         config: see ``configs/schema.py``.
         folder: where the run is stored; if it holds a run, that run is resumed.
         reporter: receives the events of the run.
-        cluster: where actors play and evaluations are played; None: in this process.
-        algorithm: makes the algorithm; default: that of the configuration.
+        algorithm: makes what plays and learns.
+        evaluator: plays evaluations; default: in this process, while the run waits.
 
     Attributes:
         game: the rules.
@@ -155,37 +144,27 @@ class Trainer:
         config: TrainingConfig,
         folder: RunFolder,
         reporter: Reporter,
-        cluster: Cluster | None = None,
-        algorithm: Callable[[Trainer, State | None], Algorithm] | None = None,
+        algorithm: MakeAlgorithm,
+        evaluator: Evaluator | None = None,
     ) -> None:
         self.config = config
         self.folder = folder
         self.reporter = reporter
-        self.cluster = cluster
+        self.evaluator = evaluator or LocalEvaluator()
         self.game = make_game(config.game, **config.options)
-        check_resources(config, self.game)  # before the folder is made
+        self.games = games_of(config)
+        self.variants = [game for game, _ in self.games] if len(self.games) > 1 else []
+        check_resources(config, [game for game, _ in self.games])  # before the folder is made
         self.device = check_device(config.device)
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
-        self.games: list[tuple[Game, float]] = [(self.game, 1.0)]
-        self.variants: list[Game] = []
-        if isinstance(config, AlphaZeroConfig) and config.variants:
-            self.games = games_of(config)
-            self.variants = [game for game, _ in self.games]
-        self.evaluator: Evaluator = LocalEvaluator()
         self._anchors: dict[str, float] = {}
         check_opponents(config.evaluation, self.game)
         saved = folder.open(config, reporter.say)
         try:
             self.iteration = saved.iteration if saved else 0
-            if cluster is not None:
-                from ludarium.training.cluster.evaluator import ClusterEvaluator
-
-                cluster.join()
-                self.evaluator = ClusterEvaluator()
-            make = algorithm or algorithm_of(config.algorithm)
-            self.algorithm = make(self, saved.state if saved else None)
+            self.algorithm = algorithm(self, saved.state if saved else None)
             if saved is not None:
                 self._go_on(saved)
         except MemoryError as error:

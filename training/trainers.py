@@ -1,0 +1,53 @@
+"""The trainer that a configuration asks for: with its algorithm, here or on a cluster.
+
+The rooms below do not know each other's users: a `Trainer` gets its algorithm and its evaluator
+from here, and `AlphaZero` gets its actors.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ludarium.configs import TrainingConfig
+
+from .runs.folder import RunFolder
+from .runs.reporting import Reporter
+from .runs.trainer import MakeAlgorithm, Trainer
+
+
+def make_trainer(
+    config: TrainingConfig, folder: RunFolder, reporter: Reporter, on_cluster: bool = False
+) -> Trainer:
+    """A run, new or resumed from its folder; the arguments are `Trainer`'s.
+
+    Args:
+        config: of the run.
+        folder: of the run.
+        reporter: receives the events of the run.
+        on_cluster: play on the Ray cluster that this process has joined, and not in this process.
+
+    Raises:
+        ImportError: a library is missing that the algorithm needs.
+        ValueError, StorageError: see `Trainer`.
+    """
+    algorithm = algorithm_of(config.algorithm, on_cluster)
+    if not on_cluster:
+        return Trainer(config, folder, reporter, algorithm)
+    from .cluster.evaluator import ClusterEvaluator
+
+    return Trainer(config, folder, reporter, algorithm, ClusterEvaluator())
+
+
+def algorithm_of(name: str, on_cluster: bool = False) -> MakeAlgorithm:
+    """An algorithm by the name that configurations have for it; imports only what it needs."""
+    if name == "ppo":
+        from .ppo.loop import PPO
+
+        return PPO
+    from .alphazero.loop import AlphaZero
+
+    if not on_cluster:
+        return AlphaZero
+    from .cluster.actors import ClusterActors
+
+    return partial(AlphaZero, actors=ClusterActors)
