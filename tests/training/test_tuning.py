@@ -14,6 +14,7 @@ from tests.tiny_runs import ARGUMENTS
 
 pytest.importorskip("optuna", reason='no Optuna: pip install "ludarium[tune]"')
 
+import optuna
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from ludarium.training.tuning.space import Space, read_dimension
@@ -124,6 +125,25 @@ def test_a_grid_tries_all_combinations_with_every_seed(tmp_path):
     with pytest.raises(ValueError, match="not a range"):
         search(tmp_path / "other", plan_of(RATE, grid=True), training)
     assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("killed", [0, 1, 3])
+def test_a_grid_that_is_killed_while_it_is_written_down_is_whole(tmp_path, monkeypatch, killed):
+    plan = plan_of("learner.batch=64,128", "self_play.solve=0,1", grid=True, prunes=False)
+    enqueue, left = optuna.Study.enqueue_trial, iter(range(killed))
+
+    def enqueue_or_die(*arguments, **given):
+        if next(left, None) is None:
+            raise KilledError
+        enqueue(*arguments, **given)
+
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(optuna.Study, "enqueue_trial", enqueue_or_die)
+        search(tmp_path, plan, Training(closeness))
+    for _ in range(2):  # once more: nothing is written down twice
+        rows = search(tmp_path, plan, Training(closeness))
+        tried = sorted(tuple(row.params.values()) for row in rows)
+        assert tried == [("128", "0"), ("128", "1"), ("64", "0"), ("64", "1")]
 
 
 def test_a_search_goes_further_but_no_other_search_goes_on(tmp_path):

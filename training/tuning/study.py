@@ -122,12 +122,11 @@ def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
         return study
     study.sampler = optuna.samplers.TPESampler(seed=plan.space.config.seed + len(study.trials))
     description = json.loads(json.dumps(plan.description))
-    if "plan" not in study.user_attrs:
-        study.set_user_attr("plan", description)
-        for values in plan.first_trials:
-            study.enqueue_trial(values)
-    if study.user_attrs["plan"] != description:
+    if study.user_attrs.get("plan", description) != description:
         raise ValueError(f"{folder} holds another search; give another --folder")
+    study.set_user_attr("plan", description)
+    for values in plan.first_trials:  # again, since a kill may have come between them
+        study.enqueue_trial(values, skip_if_exists=True)
     return study
 
 
