@@ -13,6 +13,7 @@ of PyTorch on 1,024 positions of random games: half the sum of the differences o
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -147,6 +148,7 @@ def evaluators(module: PolicyValueNetwork, examples: np.ndarray) -> dict[str, Ev
 
 def by_onnx_runtime(module: PolicyValueNetwork) -> Evaluator:
     """The same layers in ONNX Runtime, in float32 on one core."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read at the import
     import onnxruntime
 
     if not isinstance(module, BoardNetwork | VectorNetwork):

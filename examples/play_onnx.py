@@ -8,9 +8,12 @@
 
 import argparse
 import json
+import os
 import sys
 
 import numpy as np
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read at the import that follows
 import onnxruntime
 
 from ludarium.envs import make_game

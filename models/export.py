@@ -240,6 +240,8 @@ def _differences(module: nn.Module, exported: ExportedNetwork, observations: np.
 
 def _require_onnx() -> Any:
     """Import ``onnxruntime``, and check that ``onnx`` is installed too."""
+    # Read at the import: without it, ONNX Runtime keeps an id of this device and reports its use.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import_module("onnx")
         return import_module("onnxruntime")

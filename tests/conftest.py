@@ -17,6 +17,7 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # for tests that import onnxruntime
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # processes side by side: a core for each
     os.environ.setdefault("OMP_NUM_THREADS", "1")
