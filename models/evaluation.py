@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ludarium.envs.engine.compile import GivenPart
 
 _ROUNDING = 1e-3  # by which probabilities may leave their range
 
@@ -48,8 +51,35 @@ class Evaluation(NamedTuple):
         )
 
 
+class NetworkInSearch(NamedTuple):
+    """A network that compiled searches call themselves.
+
+    Attributes:
+        part: takes the place of the template function ``network`` of searches.
+        net: its first argument, for one thread at a time.
+    """
+
+    part: GivenPart
+    net: Any
+
+
 #: A network in any form: float32 [n, *observation_shape] to the `Evaluation` of each.
 Evaluator = Callable[[np.ndarray], Evaluation]
+
+
+def in_search(evaluate: Evaluator, searches: int) -> NetworkInSearch | None:
+    """An evaluator for compiled searches in the thread that calls.
+
+    Args:
+        evaluate: an evaluator.
+        searches: that could have their leaves evaluated at once.
+
+    Returns:
+        None if it can only be called from Python, or is faster there. Its answers are the same, bit
+        for bit, as from there.
+    """
+    made = getattr(evaluate, "in_search", None)
+    return None if made is None else made(searches)
 
 
 def checked(

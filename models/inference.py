@@ -23,7 +23,7 @@ import numpy as np
 
 from ludarium.envs.engine.threads import available_cores, split
 
-from .evaluation import Evaluation, Evaluator
+from .evaluation import Evaluation, Evaluator, NetworkInSearch
 from .kernels import CompiledNetwork, ranges_of
 from .layers import BoardLayers, Layers, VectorLayers
 from .turn import Turn
@@ -140,7 +140,7 @@ class InferenceEngine:
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy, or a pickled one, prepares the network anew when it is asked."""
-        return vars(self) | {"_evaluators": {}}
+        return vars(self) | {"_evaluators": {}, "_compiled": {}}
 
     def update(self, network: Network, examples: np.ndarray | None = None) -> None:
         """Load the weights of ``network``; newer ``examples`` replace the old ones.
@@ -156,6 +156,7 @@ class InferenceEngine:
             self._examples = examples
         self._network = copy.deepcopy(network)
         self._evaluators: dict[tuple[Backend, int], Evaluator] = {}
+        self._compiled: dict[Backend, CompiledNetwork] = {}
         tried = self._observations(min(_TRIED, self.batch))
         exact = self._exact_backend()
         _check_finite(self._evaluator_for(exact, len(tried))(tried), exact)
@@ -177,6 +178,13 @@ class InferenceEngine:
         if self._turn is None:
             return self._evaluate(observations)
         return self._turn.ask(self._evaluate, observations)
+
+    def in_search(self, searches: int) -> NetworkInSearch | None:
+        """See `evaluation.in_search`: a compiled backend is called by compiled searches."""
+        if self.backend not in BATCH_INVARIANT:
+            return None
+        network = self._compiled_network(self.backend)
+        return None if searches >= network.batch else network.in_search()
 
     def _usual_backend(self, network: Network) -> Backend:
         if str(self.device) != "cpu":
@@ -230,17 +238,22 @@ class InferenceEngine:
 
     def _prepared(self, backend: Backend, size: int) -> Evaluator:
         if backend in BATCH_INVARIANT:
-            layers = _layers_of(self._network)
-            if backend == "compiled":
-                return self._shared(CompiledNetwork(layers))
-            assert self._examples is not None, "checked before"
-            return self._shared(CompiledNetwork(layers, ranges_of(layers, self._examples)))
+            return self._shared(self._compiled_network(backend))
         from . import backends
 
         network = cast("PolicyValueNetwork", self._network)
         if backend == "eager":
             return backends.eager(network, self.device)
         return backends.captured(network, (size, *self._observation_shape), self.device)
+
+    def _compiled_network(self, backend: Backend) -> CompiledNetwork:
+        if backend not in self._compiled:
+            layers, ranges = _layers_of(self._network), None
+            if backend == "compiled-int8":
+                assert self._examples is not None, "checked before"
+                ranges = ranges_of(layers, self._examples)
+            self._compiled[backend] = CompiledNetwork(layers, ranges, self._turn)
+        return self._compiled[backend]
 
     def _shared(self, network: CompiledNetwork) -> Evaluator:
         """The network on all cores that are free."""

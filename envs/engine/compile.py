@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
@@ -58,15 +59,37 @@ _COMPILE: dict[str, Callable] = {
 }
 
 
+@dataclass(frozen=True)
+class GivenPart:
+    """A part that is no game's, to be called by templates.
+
+    Attributes:
+        function: what `codegen.part` returned.
+        sources: a digest of all that it is made of.
+    """
+
+    function: Callable
+    sources: str
+
+
 @cache
 def specialise(
-    templates: ModuleType, rules: ModuleType, view: ModuleType | None = None
+    templates: ModuleType,
+    rules: ModuleType,
+    view: ModuleType | None = None,
+    **given: GivenPart,
 ) -> SimpleNamespace:
     """Compiled copies of all kernels of ``templates`` for one game's ``rules`` module.
 
     Templates may import parts from other template modules; those are copied along. Optional
     functions that the game lacks are filled in from `engine.hooks.HOOKS`. Templates that
     show positions need the game's ``view`` module too, whose functions they find in ``rules``.
+
+    Args:
+        templates: the template module.
+        rules: a game's.
+        view: of the same game.
+        given: parts that take the place of the template functions of these names.
 
     Returns:
         One attribute per template function. Compilation happens at the first call with new
@@ -77,7 +100,7 @@ def specialise(
     modules = _template_modules(templates)
     filled_in = _fill_in(rules, view)
     game = rules.__name__.replace(".", "_")
-    sources = sources_of(templates, rules, view)
+    sources = sources_of(templates, rules, view, **given)
     compiled: dict[FunctionType, Callable] = {}
     namespaces = []
     for module in modules:
@@ -97,7 +120,8 @@ def specialise(
                     compiled[function] = _COMPILE[role](copy)
     for module, names in zip(modules, namespaces, strict=True):
         for name, function in _templates_in(module):
-            names[name] = compiled[function]
+            replacement = given.get(function.__name__)
+            names[name] = replacement.function if replacement else compiled[function]
     return SimpleNamespace(
         **{name: compiled[function] for name, function in _templates_in(templates)}
     )
@@ -136,13 +160,20 @@ def _template_modules(templates: ModuleType) -> list[ModuleType]:
     return modules
 
 
-def sources_of(templates: ModuleType, rules: ModuleType, view: ModuleType | None = None) -> str:
+def sources_of(
+    templates: ModuleType,
+    rules: ModuleType,
+    view: ModuleType | None = None,
+    **given: GivenPart,
+) -> str:
     """Digest of everything that the kernels of ``templates`` for one game's ``rules`` are made of.
 
     That is the source of each module with functions that it may call, and the numbers that
     those modules have from elsewhere, which become constants.
     """
     digest = hashlib.sha256()
+    for name, part in sorted(given.items()):
+        digest.update(f"{name}={part.sources}".encode())
     for path in (__file__, codegen.__file__, numba_private.__file__):
         digest.update(Path(path).read_bytes())
     views = [] if view is None else [view]

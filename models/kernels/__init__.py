@@ -3,6 +3,8 @@
     network = CompiledNetwork(layers(weights, shape))
     evaluation = network(observations)
 
+Compiled searches call a network themselves, see `CompiledNetwork.in_search`.
+
 `block` is the inner loop, `vector` what numba lacks for the rest, `parts` the layers, `evaluate`
 the networks, `packing` the weights as these read them, `target` what the processor decides. Sizes
 are known only at run time: a machine compiles each of the kernels once for all games, boards and
@@ -22,14 +24,16 @@ from types import FunctionType
 import numpy as np
 
 from ludarium.envs.engine import code_cache, codegen, numba_private
-from ludarium.models.evaluation import Evaluation
+from ludarium.envs.engine.compile import GivenPart
+from ludarium.models.evaluation import Evaluation, NetworkInSearch
 from ludarium.models.layers import BoardLayers, Layers
 from ludarium.models.shape import NetworkShape
+from ludarium.models.turn import Turn
 
 from . import block, evaluate, packing, parts, target, vector
-from .packing import pack, with_memory_of_its_own
+from .packing import PackedNetwork, pack, turned, with_memory_of_its_own
 
-__all__ = ["CompiledNetwork", "ranges_of"]
+__all__ = ["CompiledNetwork", "network_part", "ranges_of"]
 
 
 class CompiledNetwork:
@@ -42,12 +46,25 @@ class CompiledNetwork:
         layers: of the network.
         ranges: of what the trunk's layers read, see `ranges_of`: the products of the trunk are then
             of eight-bit integers; None: all is float32.
+        turn: of the game, for searches, which know the board's own frame only.
+
+    Attributes:
+        batch: from how many observations on it evaluates them faster together than each alone, by
+            more than a search saves that calls it. That is so of a perceptron in float32, whose
+            weights do not fit the fast caches.
     """
 
-    def __init__(self, layers: Layers, ranges: np.ndarray | None = None) -> None:
+    def __init__(
+        self, layers: Layers, ranges: np.ndarray | None = None, turn: Turn | None = None
+    ) -> None:
         self.shape = layers.shape
+        is_large = ranges is None and not isinstance(layers, BoardLayers)
+        self.batch = target.HOST.rows if is_large else math.inf
         self._packed = pack(layers, ranges)
+        if turn is not None:
+            self._packed = turned(self._packed, turn, isinstance(layers, BoardLayers))
         self._evaluate = _kernel_for(layers)
+        self._part = network_part(_kind(layers))
         self._memory = threading.local()
 
     def __call__(self, observations: np.ndarray) -> Evaluation:
@@ -57,11 +74,20 @@ class CompiledNetwork:
             ValueError: the observations are of another shape.
         """
         flat = _flat(observations, self.shape)
+        answer = Evaluation.empty(len(observations), self.shape.num_actions)
+        self._evaluate(self._of_thread(), flat, *answer)
+        return answer
+
+    def in_search(self) -> NetworkInSearch:
+        """The network for compiled searches in the thread that calls."""
+        return NetworkInSearch(self._part, self._of_thread())
+
+    def _of_thread(self) -> PackedNetwork:
+        """The network with memory of the thread that calls."""
         if not hasattr(self._memory, "packed"):
             self._memory.packed = with_memory_of_its_own(self._packed)
-        answer = Evaluation.empty(len(observations), self.shape.num_actions)
-        self._evaluate(self._memory.packed, flat, *answer)
-        return answer
+        packed: PackedNetwork = self._memory.packed
+        return packed
 
 
 def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
@@ -93,22 +119,36 @@ def _flat(observations: np.ndarray, shape: NetworkShape) -> np.ndarray:
     return array.reshape(len(array), math.prod(shape.observation))
 
 
+@cache
+def network_part(kind: str) -> GivenPart:
+    """The part ``network(net, planes, evaluation, n)`` of compiled searches.
+
+    Args:
+        kind: ``board`` or ``vector``; ``net`` is the `PackedNetwork` of such a network.
+    """
+    return GivenPart(getattr(evaluate, f"{kind}_in_search"), f"{kind} {_digest()}")
+
+
+def _kind(layers: Layers) -> str:
+    return "board" if isinstance(layers, BoardLayers) else "vector"
+
+
 def _kernel_for(layers: Layers) -> Callable:
-    return _kernel("boards" if isinstance(layers, BoardLayers) else "vectors")
+    return _kernel(_kind(layers))
 
 
 @cache
-def _kernel(name: str) -> Callable:
+def _kernel(kind: str) -> Callable:
     """An entry point of `evaluate` for Python, kept on disk."""
-    template = getattr(evaluate, f"evaluate_{name}")
+    template = getattr(evaluate, f"evaluate_{kind}s")
     template = getattr(template, "py_func", template)
     sources = _digest()
     function = FunctionType(
         template.__code__, vars(evaluate), template.__name__, template.__defaults__
     )
     function.__module__ = evaluate.__name__
-    function.__qualname__ = f"networks_{name}_{sources}"  # announced so
-    return codegen.kernel(function, f"network-{name}", sources)
+    function.__qualname__ = f"networks_{kind}s_{sources}"  # announced so
+    return codegen.kernel(function, f"network-{kind}s", sources)
 
 
 @cache

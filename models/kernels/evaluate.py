@@ -1,4 +1,4 @@
-"""Whole networks: the kernels that Python calls, and that searches call as a part of theirs.
+"""Whole networks: the kernels that Python calls, and the parts that searches call.
 
 Each takes a `packing.PackedNetwork`, which holds the weights and memory to compute in. The kind of
 number that the trunk is computed in follows from the types of its arrays.
@@ -138,15 +138,15 @@ def feed(net, rows, values, number, of_each, skips, floor, out):
 
 
 @part
-def evaluate_some_vectors(net, observations, start, rows, logits, wdl, scores):
-    """Evaluate the ``rows`` observations from ``start`` on, 1 or `ROWS`."""
+def answer_vectors(net, rows, logits, wdl, scores, start):
+    """The answers from position ``start`` on to the ``rows`` observations in ``net.features``.
+
+    ``rows`` is 1 or `ROWS`.
+    """
     size = net.sizes[0]
-    channels, planes = size.channels, net.trunk[0].inputs
+    channels = size.channels
     x, y = net.x, net.y
-    for row in range(rows):
-        for k in range(size.planes):
-            net.features[row * planes + k] = observations[start + row, k]
-    feed(net, rows, net.features, 0, planes, False, _NONE, x)
+    feed(net, rows, net.features, 0, net.trunk[0].inputs, False, _NONE, x)
     of_norm = 2 * channels
     for block in range(size.blocks + 1):
         is_last = block == size.blocks
@@ -176,8 +176,78 @@ def evaluate_vectors(net, observations, logits, wdl, scores):
 
     Weights are read once for `ROWS` positions: they are too many for the fast caches.
     """
+    features, of_each = net.sizes[0].planes, net.trunk[0].inputs
     n = 0
     while n < len(observations):
         rows = ROWS if n + ROWS <= len(observations) else 1
-        evaluate_some_vectors(net, observations, n, rows, logits, wdl, scores)
+        for row in range(rows):
+            for k in range(features):
+                net.features[row * of_each + k] = observations[n + row, k]
+        answer_vectors(net, rows, logits, wdl, scores, n)
         n += rows
+
+
+# The part ``network`` of searches.
+
+
+@part
+def see(net, planes, n, seen):
+    """Copy observation ``n`` of ``planes`` [n, rows, cells] as the network sees it.
+
+    Returns:
+        Whether it sees the board turned, see `ludarium.models.turn.Turn`.
+    """
+    cells = planes.shape[2]
+    is_turned = len(net.turn_cells) > 0 and planes[n, net.upright[0], net.upright[1]] < 0.5
+    for row in range(planes.shape[1]):
+        for cell in range(cells):
+            of = net.turn_cells[cell] if is_turned else cell
+            seen[row * cells + cell] = planes[n, row, of]
+    return is_turned
+
+
+@part
+def take_back_turn(net, logits, n):
+    """Exchange the logits of the actions that the turn exchanges."""
+    for action in range(len(net.turn_actions)):
+        other = net.turn_actions[action]
+        if action < other:
+            logits[n, action], logits[n, other] = logits[n, other], logits[n, action]
+
+
+@part
+def is_finite(logits, wdl, scores, n):
+    """Whether an answer is of finite numbers."""
+    total = scores[n] * 0
+    for action in range(logits.shape[1]):
+        total += logits[n, action] * 0
+    for k in range(3):
+        total += wdl[n, k] * 0
+    return total == 0
+
+
+@part
+def board_in_search(net, planes, evaluation, n):
+    """Answer observation ``n`` of ``planes`` in the board's own frame, by a board's network.
+
+    Returns:
+        Whether the answer, row ``n`` of the `Evaluation`, is of finite numbers.
+    """
+    logits, wdl, scores = evaluation
+    is_turned = see(net, planes, n, net.seen)
+    trunk_of_board(net, net.seen)
+    heads_of_board(net, logits, wdl, scores, n)
+    if is_turned:
+        take_back_turn(net, logits, n)
+    return is_finite(logits, wdl, scores, n)
+
+
+@part
+def vector_in_search(net, planes, evaluation, n):
+    """As `board_in_search`, by a perceptron."""
+    logits, wdl, scores = evaluation
+    is_turned = see(net, planes, n, net.features)
+    answer_vectors(net, 1, logits, wdl, scores, n)
+    if is_turned:
+        take_back_turn(net, logits, n)
+    return is_finite(logits, wdl, scores, n)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ludarium.envs.engine.rule import record_dtype
 from ludarium.models.layers import BoardLayers, Layers, Linear, VectorLayers
+from ludarium.models.turn import Turn
 
 from .block import STREAMS
 from .evaluate import HEADS, POOLED_BIASES
@@ -57,10 +58,12 @@ class PackedNetwork(NamedTuple):
         heads: records of `LAYER`, see `evaluate`.
         head_weights, head_bias, ones: of these, float32; ``ones`` are their scales.
         order: int64 [A], where each action's logit is in ``policy``.
+        turn_cells, turn_actions: int64, a `Turn`; empty if the network sees the board as it is.
+        upright: int64 [2], row and cell of the entry that tells whether it is turned.
         ranges: float32 [layers of the trunk, 2], which the kernels widen so that they hold all
             activations; or nothing.
-        x, y, q, sums, features, cells, policy, pooled, bias, hidden, outcome, head_sums, lanes:
-            memory to compute in, for one thread at a time.
+        x, y, q, sums, seen, features, cells, policy, pooled, bias, hidden, outcome, head_sums,
+            lanes: memory to compute in, for one thread at a time.
     """
 
     sizes: np.ndarray
@@ -76,11 +79,15 @@ class PackedNetwork(NamedTuple):
     head_bias: np.ndarray
     ones: np.ndarray
     order: np.ndarray
+    turn_cells: np.ndarray
+    turn_actions: np.ndarray
+    upright: np.ndarray
     ranges: np.ndarray
     x: np.ndarray
     y: np.ndarray
     q: np.ndarray
     sums: np.ndarray
+    seen: np.ndarray
     features: np.ndarray
     cells: np.ndarray
     policy: np.ndarray
@@ -107,6 +114,15 @@ def pack(layers: Layers, ranges: np.ndarray | None = None, target: Target = HOST
     """
     pack_layers = _pack_board if isinstance(layers, BoardLayers) else _pack_vector
     return pack_layers(layers, ranges, target)  # type: ignore[arg-type]
+
+
+def turned(network: PackedNetwork, turn: Turn, is_board: bool) -> PackedNetwork:
+    """The same network of a game with a turn, for searches."""
+    return network._replace(
+        turn_cells=np.array(turn.cells, np.int64),
+        turn_actions=np.array(turn.actions, np.int64),
+        upright=np.array([turn.upright, 0] if is_board else [0, turn.upright]),
+    )
 
 
 def with_memory_of_its_own(network: PackedNetwork) -> PackedNetwork:
@@ -315,6 +331,7 @@ def _pack_board(layers: BoardLayers, ranges: np.ndarray | None, target: Target) 
         order=order.astype(np.int64),
         x=cells * channels,
         sums=width * step,
+        seen=planes * cells,
         features=2 * channels + cells * hidden,
         cells=cells * of_cell,
         policy=cells * of_policy + of_others,
@@ -377,6 +394,8 @@ def _network(sizes: np.ndarray, trunk: _Packer, heads: _Packer, **others: Any) -
     others = {"q": others["x"], "y": others["x"], "ranges": 0} | others
     arrays = (
         dict.fromkeys(("stem", "stem_bias", "norms"), np.zeros(1, np.float32))
+        | dict.fromkeys(("turn_cells", "turn_actions"), np.zeros(0, np.int64))
+        | {"upright": np.zeros(2, np.int64)}
         | {name: others.get(name, 1) for name in WRITTEN}
         | {name: each for name, each in others.items() if isinstance(each, np.ndarray)}
     )

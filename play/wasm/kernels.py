@@ -286,9 +286,11 @@ def search_advance(game, search):
         settings_of(search),
         search.rngs,
         search.evaluation,
+        None,
         search.planes,
         0,
         1,
+        True,
     )
 
 

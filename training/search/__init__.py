@@ -1,9 +1,10 @@
 """Batched tree search (Gumbel AlphaZero and PUCT) over any game's rules.
 
-The search knows nothing of networks: whoever runs it evaluates the leaves. Cut as in the
-literature: ``tree`` (storage), ``gumbel`` and ``puct`` (which action to try), ``proof``
-(exact values), ``simulate`` (the simulation loop), ``search`` (running it from Python),
-``finding`` (what a search returns), ``results`` (joining what several found).
+The search knows nothing of networks: whoever runs it evaluates the leaves, or hands it a compiled
+network as a part of its kernels. Cut as in the literature: ``tree`` (storage), ``gumbel`` and
+``puct`` (which action to try), ``proof`` (exact values), ``simulate`` (the simulation loop),
+``search`` (running it from Python), ``finding`` (what a search returns), ``results`` (joining what
+several found).
 ``leaves`` and ``tree_search`` use the same parts to search one position by all cores.
 """
 

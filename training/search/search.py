@@ -1,16 +1,24 @@
-"""Run a batch of searches from Python, with any function that evaluates leaves."""
+"""Run a batch of searches from Python, with any function that evaluates leaves.
+
+A compiled network is called by the compiled searches, which so run to their ends; each core has a
+part of the batch. Another function gets the leaves of all searches at once, again and again.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, seed_rng
-from ludarium.models.evaluation import Evaluation, Evaluator, checked
+from ludarium.envs.engine.threads import available_cores, split
+from ludarium.models.evaluation import Evaluation, Evaluator, checked, in_search
 
 from . import simulate
-from .cache import empty, new_cache
+from .cache import Cache, empty, new_cache
 from .finding import Finding
 from .gumbel import write_considered_visits
 from .results import join_results
@@ -19,15 +27,15 @@ from .tree import new_tree
 
 
 class Search:
-    """Searches up to ``batch`` positions in parallel; one network call evaluates all their leaves.
+    """Searches up to ``batch`` positions in parallel.
 
     Args:
         game: the rules.
         settings: see `SearchSettings`.
         batch: most positions that are searched in parallel; more are split into batches.
         seed: of the root noise.
-        cache: megabytes for answers of the network, which are kept from one `run` to the next;
-            call `forget` before one with another network. 0 keeps none.
+        cache: megabytes of each core for answers of the network, which are kept from one `run` to
+            the next; call `forget` before one with another network. 0 keeps none.
 
     Raises:
         ValueError: a setting is of a wrong type, or there is nothing to search.
@@ -50,11 +58,13 @@ class Search:
         self.game = game
         self.settings = settings
         self.batch = batch
-        self.kernels = specialise(simulate, game.rules)
         self.tree = new_tree(game, batch, settings)
         write_considered_visits(settings, self.tree.considered_visits)
         self.observations = np.zeros((batch, *game.observation_shape), np.float32)
-        self.cache = new_cache(self.observations, game.num_actions, cache)
+        self._caches = [
+            new_cache(self.observations, game.num_actions, cache)
+            for _ in range(min(available_cores(), batch))
+        ]
         self._planes = self.observations.reshape(batch, *game.planes_shape)
         self._rngs = seed_rng(seed, batch)
         self._megabytes = cache
@@ -84,7 +94,8 @@ class Search:
 
     def forget(self) -> None:
         """Empty the cache."""
-        empty(self.cache)
+        for cache in self._caches:
+            empty(cache)
 
     def run(
         self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None = None
@@ -112,38 +123,29 @@ class Search:
         return portions[0] if len(portions) == 1 else join_results(portions)
 
     def _run(self, states: np.ndarray, evaluate: Evaluator, noise: np.ndarray | None) -> Finding:
-        count, tree, tables = len(states), self.tree, self.game.tables
+        count, tree, num_actions = len(states), self.tree, self.game.num_actions
+        is_inside = in_search(evaluate, count) is not None
+        kernels = specialise(simulate, self.game.rules)
         tree.roots["noise"][:count] = 0 if noise is None else noise
         tree.states[:count, 0] = states
-        self.kernels.begin(tables, tree, self.cache, self._planes, 0, count)
-        evaluations = 0
-        num_actions = self.game.num_actions
         evaluation = Evaluation.empty(count, num_actions)
-        waiting = count
+        parts = self._parts(count, min(len(self._caches), count) if is_inside else 1)
+        for cache, first, last in parts:
+            kernels.begin(self.game.tables, tree, cache, self._planes, first, last)
+        waiting = self._run_inside(count, evaluate, evaluation, parts) if is_inside else count
         while waiting:
             open_searches = np.flatnonzero(tree.roots["waiting"][:count] >= 0)
-            evaluations += waiting
             answer = evaluate(self.observations[open_searches])
             needs_score = self.settings.score > 0
             answer = checked(answer, waiting, num_actions, evaluate, needs_score)
             for array, found in zip(evaluation, answer, strict=True):
                 array[open_searches] = found
-            waiting = self.kernels.advance(
-                tables,
-                tree,
-                self.cache,
-                self.settings,
-                self._rngs,
-                evaluation,
-                self._planes,
-                0,
-                count,
-            )
+            waiting = sum(self._advance(kernels, None, evaluation, True, part) for part in parts)
         actions = np.zeros(count, np.int64)
         values = np.zeros(count, np.float32)
         visits = np.zeros((count, num_actions), np.int32)
         action_values = np.full(visits.shape, np.nan, np.float32)
-        self.kernels.results(
+        kernels.results(
             tree, self.settings, self._rngs, actions, values, visits, action_values, 0, count
         )
         roots = tree.nodes[:count, 0]
@@ -155,8 +157,61 @@ class Search:
             visits=visits,
             action_values=action_values,
             simulations=int(tree.roots["simulation"][:count].sum()),
-            evaluations=evaluations,
+            evaluations=int(tree.roots["evaluations"][:count].sum()),
         )
+
+    def _parts(self, count: int, threads: int) -> list[tuple[Cache, int, int]]:
+        """The searches in even parts, (cache, first, end) each."""
+        bounds = [count * part // threads for part in range(threads + 1)]
+        return list(zip(self._caches, bounds, bounds[1:], strict=False))
+
+    def _run_inside(
+        self,
+        count: int,
+        evaluate: Evaluator,
+        evaluation: Evaluation,
+        parts: Sequence[tuple[Cache, int, int]],
+    ) -> int:
+        """Run searches that have begun with a compiled network, each part on a core.
+
+        Returns:
+            How many searches wait all the same: the network's answers are no finite numbers.
+        """
+        waiting = [0] * len(parts)
+
+        def run_part(number: int, _: int) -> None:
+            network = in_search(evaluate, count)
+            assert network is not None
+            kernels = specialise(simulate, self.game.rules, network=network.part)
+            waiting[number] = self._advance(kernels, network.net, evaluation, False, parts[number])
+
+        split(run_part, len(parts), len(parts))
+        return sum(waiting)
+
+    def _advance(
+        self,
+        kernels: Any,
+        net: Any,
+        evaluation: Evaluation,
+        is_answered: bool,
+        part: tuple[Cache, int, int],
+    ) -> int:
+        """See `simulate.advance`."""
+        cache, first, last = part
+        waiting: int = kernels.advance(
+            self.game.tables,
+            self.tree,
+            cache,
+            self.settings,
+            self._rngs,
+            evaluation,
+            net,
+            self._planes,
+            first,
+            last,
+            is_answered,
+        )
+        return waiting
 
 
 def _copied(

@@ -32,6 +32,25 @@ rules: Any = None  # one game's rule module, filled in by `specialise`
 
 
 @part
+def network(net, planes, evaluation, n):
+    """Answer observation ``n`` of ``planes`` in row ``n`` of ``evaluation``.
+
+    A compiled network takes the place of this function, see `specialise`. Others are asked between
+    calls of a kernel.
+
+    Args:
+        net: the network; None if it is not compiled.
+        planes: float32 [B, planes, cells].
+        evaluation: an `Evaluation` of B.
+        n: the number of the observation.
+
+    Returns:
+        Whether there is an answer.
+    """
+    return False
+
+
+@part
 def show(table, state, cache, planes, b):
     """Write the observation of search ``b``: the position as its player to move sees it."""
     rules.observe(table, state, int(state.mover), planes[b])
@@ -75,6 +94,7 @@ def start_search(table, search):
     root.edges = 0
     new_node(table, search, 0, NO_NODE)
     root.simulation = 0
+    root.evaluations = 0
     root.waiting = 0
 
 
@@ -321,28 +341,52 @@ def begin(tables, tree, cache, planes, first, last):
         show(tables[0], tree.states[b, 0], cache, planes, b)
 
 
-@kernel
-def advance(tables, tree, cache, settings, rngs, evaluation, planes, first, last):
-    """Expand the waiting leaves; find the next leaves that are not in the cache.
+@part
+def receive(table, search, settings, rng, cache, evaluation, b):
+    """Expand the node of search ``b`` that waits with row ``b`` of an `Evaluation`; cache that."""
+    logits, wdl, score = evaluation
+    store(cache, b, evaluation, b)
+    expand(table, search, settings, rng, logits[b], wdl[b], score[b])
+    search.roots[0].evaluations += 1
 
-    ``evaluation``, an `Evaluation` of B, answers the observations that the last call wrote into
-    ``planes`` [B, planes, cells]. Returns how many searches wait for the network again.
+
+@kernel
+def advance(tables, tree, cache, settings, rngs, evaluation, net, planes, first, last, is_answered):
+    """Search on until each search has ended, or waits for the network.
+
+    Args:
+        tables: the game's tables.
+        tree: B searches.
+        cache: the network's answers.
+        settings: see `SearchSettings`.
+        rngs: int64 [B, 2], random numbers.
+        evaluation: an `Evaluation` of B, for answers.
+        net: the network, see `network`.
+        planes: float32 [B, planes, cells], where searches show what they ask.
+        first, last: searches ``first`` to before ``last``.
+        is_answered: whether ``evaluation`` answers what the last call left in ``planes``.
+
+    Returns:
+        How many searches wait for the network.
     """
     table = tables[0]
-    logits, wdl, score = evaluation
     waiting = 0
     for b in range(first, last):
-        prefetch_tree(tree, cache, logits, b + 1)
-        search = search_of(tree, b)
+        prefetch_tree(tree, cache, evaluation[0], b + 1)
+        search, rng = search_of(tree, b), rngs[b]
         if search.roots[0].waiting < 0:
             continue
-        rng = rngs[b]
-        store(cache, b, evaluation, b)
-        expand(table, search, settings, rng, logits[b], wdl[b], score[b])
+        if not (is_answered or network(net, planes, evaluation, b)):
+            waiting += 1
+            continue
+        receive(table, search, settings, rng, cache, evaluation, b)
         while next_leaf(table, search, settings, tree.considered_visits) != NO_NODE:
-            if not answer_from_cache(table, search, settings, rng, cache, planes, b):
+            if answer_from_cache(table, search, settings, rng, cache, planes, b):
+                continue
+            if not network(net, planes, evaluation, b):
                 waiting += 1
                 break
+            receive(table, search, settings, rng, cache, evaluation, b)
     return waiting
 
 

@@ -65,17 +65,18 @@ EDGE = np.dtype(
 def root_dtype(actions: int) -> np.dtype:
     """One search.
 
-    ``size`` nodes and ``edges`` edges in use; ``simulation`` simulations done; ``waiting`` node
-    that waits for the network, NO_NODE or PAUSED; ``greedy`` whether the best action found is
-    played, see `SearchSettings`. For each action: ``noise`` of the root, and ``policy``, what the
-    network should learn. ``visited``, ``values``, ``best_unvisited`` and ``unvisited_prior`` are
-    scratch space of `gumbel` and `puct`, for the edges of one node.
+    ``size`` nodes and ``edges`` edges in use; ``simulation`` simulations done, ``evaluations`` by
+    the network; ``waiting`` node that waits for the network, NO_NODE or PAUSED; ``greedy`` whether
+    the best action found is played, see `SearchSettings`. For each action: ``noise`` of the root,
+    and ``policy``, what the network should learn. ``visited``, ``values``, ``best_unvisited`` and
+    ``unvisited_prior`` are scratch space of `gumbel` and `puct`, for the edges of one node.
     """
     return np.dtype(
         [
             ("size", np.int32),
             ("edges", np.int32),
             ("simulation", np.int32),
+            ("evaluations", np.int32),
             ("waiting", np.int32),
             ("greedy", np.int8),
             ("best_unvisited", np.int32),

@@ -1,0 +1,115 @@
+"""Searches that call a compiled network themselves find the same as those that wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from ludarium.envs import make_game
+from ludarium.envs.engine.compile import sources_of
+from ludarium.envs.engine.game import Game
+from ludarium.models import Evaluation, InferenceEngine, build_network
+from ludarium.models.evaluation import in_search
+from ludarium.models.kernels import network_part
+from ludarium.training.networks import inference_engine, network_shape
+from ludarium.training.random_positions import random_observations
+from ludarium.training.search import Finding, Search, SearchSettings, simulate
+from ludarium.training.search.settings import PUCT
+from tests.games import slow_but
+
+from .test_search import random_positions, states_of
+
+#: A board, boards that a network sees turned for one of the players, a perceptron.
+GAMES: dict[str, dict] = {
+    "corso": {"size": 4},
+    "onyx": {"size": 6},
+    "osiron": {},
+    "obsidio": {},
+    "obelisk": {},
+}
+BACKENDS = pytest.mark.parametrize("backend", ["compiled", "compiled-int8"])
+
+
+def engine_of(game: Game, backend: str = "compiled", blocks: int = 2) -> InferenceEngine:
+    torch.manual_seed(1)
+    network = build_network(network_shape(game), 16, blocks)
+    examples = random_observations(game, 64, 0)
+    return inference_engine(game, network, 64, backend, examples=examples)
+
+
+def from_python(engine: InferenceEngine) -> Callable[[np.ndarray], Evaluation]:
+    """The same network as a function that can only be called from Python."""
+    return lambda observations: engine(observations)
+
+
+def assert_same(found: Finding, expected: Finding) -> None:
+    for name in ("actions", "policies", "values", "proven", "visits", "action_values"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert found.simulations == expected.simulations
+
+
+@BACKENDS
+@pytest.mark.parametrize("name", slow_but(["corso"], GAMES))
+def test_the_same_is_found_bit_for_bit(name, backend):
+    game = make_game(name, **GAMES[name])
+    engine = engine_of(game, backend)
+    assert in_search(engine, 1) is not None
+    assert in_search(from_python(engine), 1) is None
+    states = np.concatenate(
+        [states_of(random_positions(game, plies, 4, seed=plies)) for plies in (1, 2, 7)]
+    )
+    assert set(states["mover"]) == {0, 1}
+    settings = SearchSettings(simulations=40)
+    for cache in (0.0, 1.0):
+        inside, outside = (Search(game, settings, 6, seed=0, cache=cache) for _ in range(2))
+        found = inside.run(states, engine)
+        assert_same(found, outside.run(states, from_python(engine)))
+        assert found.evaluations > 100
+        assert_same(found, inside.run(states, engine))  # now some answers are cached
+
+
+def test_a_large_network_is_faster_in_batches_and_waited_for():
+    game = make_game("obelisk")
+    for backend, waits in (("compiled", True), ("compiled-int8", False)):
+        engine = engine_of(game, backend)
+        assert [in_search(engine, searches) is None for searches in (1, 128)] == [False, waits]
+
+
+def test_each_core_searches_some_of_the_positions(monkeypatch):
+    game = make_game("corso", size=4)
+    engine = engine_of(game)
+    states = states_of(random_positions(game, 3, 7))
+    settings = SearchSettings(simulations=30, algorithm=PUCT)
+    found = []
+    for cores in (1, 2, 5):
+        monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda n=cores: n)
+        found.append(Search(game, settings, 7, seed=0, cache=1.0).run(states, engine))
+    for other in found[1:]:
+        assert_same(other, found[0])
+
+
+def test_answers_that_are_no_numbers_are_refused_by_name():
+    game = make_game("corso", size=4)
+    engine = engine_of(game)
+    states = states_of(random_positions(game, 3, 5))
+    search = Search(game, SearchSettings(simulations=30), 5, seed=0)
+    expected = search.run(states, engine)
+    inside = in_search(engine, 1)
+    assert inside is not None
+    inside.net.head_bias[:] = np.nan  # the weights of all threads
+    with pytest.raises(ValueError, match="InferenceEngine answered logits that are not finite"):
+        search.run(states, engine)
+    assert_same(search.run(states, engine_of(game)), expected)
+
+
+def test_kernels_with_a_network_are_kept_apart_from_those_without():
+    rules = make_game("corso").rules
+    digests = {
+        sources_of(simulate, rules),
+        sources_of(simulate, rules, network=network_part("board")),
+        sources_of(simulate, rules, network=network_part("vector")),
+    }
+    assert len(digests) == 3
