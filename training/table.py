@@ -91,5 +91,6 @@ def _drawn(
     for row in rows:
         table.add_row(*(Text(row[column]) for column in columns))
     text = StringIO()
-    Console(file=text, force_terminal=not is_plain, width=width).print(table)
+    console = Console(file=text, force_terminal=not is_plain, force_jupyter=False, width=width)
+    console.print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().removesuffix("\n").split("\n"))
