@@ -15,7 +15,6 @@ from ludarium.training.search import Budget
 
 from .answer import Answer, Value
 from .games import GameAnalysis, analyse_game
-from .perfect import PerfectAgent
 from .solution import ILLEGAL, Solution, TableSolution
 from .solutions import SOLVED, solution_of
 from .solver import Solver
@@ -27,7 +26,6 @@ __all__ = [
     "Answer",
     "Budget",
     "GameAnalysis",
-    "PerfectAgent",
     "PositionAnalysis",
     "Solution",
     "Solver",

@@ -12,7 +12,13 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, GameInPlay, Seed, read_agent
-from ludarium.training.agents.settings import read_flag, read_number, read_settings
+from ludarium.training.agents.settings import (
+    read_flag,
+    read_number,
+    read_settings,
+    setting,
+    settings_of,
+)
 
 from .answer import Answer
 from .probing import solver_of
@@ -29,6 +35,8 @@ _KIND = "endgame"
 
 class EndgameAgent(Agent):
     """Plays another agent's moves, unless a search to the end of the game knows better.
+
+    It is no searcher, since it plays any agent's moves, one's own too, and asks that for others.
 
     Before each move the position is searched with exact values (`ludarium.analysis.probing`):
 
@@ -151,18 +159,32 @@ class EndgameAgent(Agent):
                 yield action
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EndgameFactory(AgentFactory):
     """Makes an `EndgameAgent` of the agent that another factory makes.
 
     Attributes:
         player: makes the player.
-        positions, points: see `EndgameAgent`.
     """
 
+    positions: int = setting(
+        read_number, f"that are searched for each move, {POSITIONS:,} by default", POSITIONS
+    )
+    points: bool = setting(read_flag, "true keeps the lead too, in games that count points", False)
     player: AgentFactory
-    positions: int = POSITIONS
-    points: bool = False
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str]) -> EndgameFactory:
+        """Read ``AGENT``, whose are all settings but these two; see `AgentFactory.read`."""
+        if not argument:
+            raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
+        if argument.partition(":")[0] == _KIND:
+            raise ValueError("endgame: once is enough")
+        own = {key: text for key, text in settings.items() if key in settings_of(cls)}
+        rest = {key: text for key, text in settings.items() if key not in own}
+        # As from a file: a name within a name may not run code either.
+        player = read_agent(_with_settings(argument, rest), from_file=True)
+        return cls(player=player, **read_settings(cls, own))
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
         """The player's game; see `AgentFactory.choose_game`."""
@@ -181,22 +203,6 @@ class EndgameFactory(AgentFactory):
         return EndgameAgent(self.player.make(game, seed), self.positions, self.points, seed)
 
 
-_OWN_SETTINGS = {"positions": read_number, "points": read_flag}
-
-
-def _read(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
-    if not argument:
-        raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
-    if argument.partition(":")[0] == _KIND:
-        raise ValueError("endgame: once is enough")
-    own = read_settings(
-        {key: settings[key] for key in _OWN_SETTINGS if key in settings}, _OWN_SETTINGS
-    )
-    rest = {key: value for key, value in settings.items() if key not in own}
-    # As from a file: a name within a name may not run code either.
-    return EndgameFactory(read_agent(_with_settings(argument, rest), from_file=True), **own)
-
-
 def _with_settings(name: str, settings: Mapping[str, str]) -> str:
     """An agent's name with further settings."""
     if not settings:
@@ -209,7 +215,6 @@ def _with_settings(name: str, settings: Mapping[str, str]) -> str:
 ENDGAME = AgentKind(
     "endgame:AGENT",
     "any agent, which also searches late positions to the end of the game, plays what is proven "
-    f"best, and nothing that is proven to lose; ?positions={POSITIONS} for each move; "
-    "?points=true keeps the lead too; all other settings are the agent's",
-    _read,
+    "best, and nothing that is proven to lose; all other settings are the agent's",
+    EndgameFactory,
 )

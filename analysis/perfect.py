@@ -5,40 +5,51 @@ from __future__ import annotations
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents.agent import Agent, Seed
+from ludarium.training.agents import Agent, Searcher, Seed
+from ludarium.training.search import Budget, Finding
 
-from .solution import TableSolution
+from .solution import Solution, TableSolution
 from .solutions import solution_of
 
 
-class PerfectAgent(Agent):
-    """Plays solved games perfectly: wins what is won, and never loses what is drawn.
+class SolvedSearcher(Searcher):
+    """Knows the best actions; of equally good ones one is drawn uniformly. No budget is asked.
+
+    Args:
+        solution: of the game.
+
+    Attributes:
+        solution: as given.
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(solution.game)
+        self.solution = solution
+
+    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
+        """See `Searcher.find`."""
+        best = self.solution.best_actions(states)
+        lots = rng.random(best.shape)
+        chosen = np.where(best, lots, -1.0).argmax(axis=1)
+        return Finding.of(chosen, (best / best.sum(axis=1, keepdims=True)).astype(np.float32))
+
+
+def perfect(game: Game, seed: Seed = None) -> Agent:
+    """Exact play, in solved games: wins what is won, and never loses what is drawn.
 
     With a table of all positions it wins as fast as possible, else draws, else loses as slowly as
-    possible. Corso's solution searches, and documents its own preferences. The agent draws
-    uniformly from equally good actions. The solution is loaded, or computed if there is none yet.
+    possible. Corso's solution searches, and documents its own preferences. The solution is loaded,
+    or computed if there is none yet.
 
     Raises:
         ValueError: the game is not solved, not with these options, or not from the start on, or its
             file is damaged.
     """
-
-    def __init__(self, game: Game, seed: Seed = None) -> None:
-        super().__init__(game, "perfect", seed)
-        self.solution = solution_of(game)
-        table = self.solution if isinstance(self.solution, TableSolution) else None
-        if table is not None and not table.knows(game.start(0).states)[0]:
-            raise ValueError(
-                f"{game} is not solved from the start on; endgame:AGENT, such as endgame:random, "
-                "is AGENT, and perfect where the values are known"
-            )
-
-    def actions(self, states: np.ndarray) -> np.ndarray:
-        """A random one of the best actions of each position; see `Agent.actions`."""
-        states = self._check(states)
-        best = self.solution.best_actions(states)
-        lots = self._random.random(best.shape)
-        chosen = np.where(best, lots, -1.0).argmax(axis=1)
-        chosen[states["outcome"] != ONGOING] = -1
-        return chosen
+    solution = solution_of(game)
+    table = solution if isinstance(solution, TableSolution) else None
+    if table is not None and not table.knows(game.start(0).states)[0]:
+        raise ValueError(
+            f"{game} is not solved from the start on; endgame:AGENT, such as endgame:random, "
+            "is AGENT, and perfect where the values are known"
+        )
+    return Agent(game, "perfect", seed, SolvedSearcher(solution))

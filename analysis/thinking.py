@@ -25,12 +25,13 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.training.agents import Agent, AlphaBetaAgent, make_agent
+from ludarium.training.agents import Agent, AlphaBetaSearcher, make_agent
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, TreeSearch
 
 from .answer import Value
+from .perfect import SolvedSearcher
 from .solution import Solution, TableSolution
 
 _SIMULATIONS = 1000  # by a network whose agent does not say how many
@@ -267,10 +268,9 @@ class _SearchThinker(Thinker):
     def __init__(self, agent: Agent, search: TreeSearch | UCTSearch, position: Position) -> None:
         super().__init__(agent, position)
         self._search = search
-        own = getattr(agent, "budget", None)
-        if own is not None:
-            self._name = _without_effort(agent.name)
-        self._budget = own or Budget(simulations=_SIMULATIONS)
+        self._budget = Budget(simulations=_SIMULATIONS)
+        if agent.budget != Budget():
+            self._name, self._budget = _without_effort(agent.name), agent.budget
 
     def think(
         self,
@@ -363,22 +363,25 @@ class _InstantThinker(Thinker):
 class _MinimaxThinker(_InstantThinker):
     """By alpha-beta, which knows a score, and sees the end of the game where that is near."""
 
-    agent: AlphaBetaAgent
+    def __init__(self, agent: Agent, searcher: AlphaBetaSearcher, position: Position) -> None:
+        super().__init__(agent, position)
+        self._searcher = searcher
 
     def _answer(self) -> tuple[Estimate, list[MoveAnalysis]]:
-        _, scores, best = self.agent.minimax(self.position.states)
+        _, scores, best = self._searcher.minimax(self.position.states, self.agent.rng)
         value = int(scores[0]) * (1 - 2 * self.position.mover)
         plies = WIN - abs(value)
         if plies <= self.position.game.max_plies:
             estimate = Estimate.exactly(Value(1 if value > 0 else -1, plies=plies))
         else:
-            words = "1 ply" if self.agent.depth == 1 else f"{self.agent.depth} plies"
+            depth = self._searcher.depth
+            words = "1 ply" if depth == 1 else f"{depth} plies"
             estimate = Estimate(note=f"score {value:+d} within {words}")
         return estimate, self._best_moves(best[0] == 1, estimate)
 
 
 class _SolvedThinker(_InstantThinker):
-    """With a `Solution` of the game, as `PerfectAgent` has."""
+    """With a `Solution` of the game."""
 
     def __init__(self, agent: Agent, solution: Solution, position: Position) -> None:
         super().__init__(agent, position)
@@ -398,22 +401,23 @@ class _SolvedThinker(_InstantThinker):
 
 
 def make_thinker(agent: Agent, position: Position) -> Thinker:
-    """A `Thinker` about a position, with what the agent knows.
+    """A `Thinker` about a position, with what the agent's searcher knows.
 
-    Any agent takes part that has a method ``deep_search`` as `NetworkAgent` has.
+    Any takes part that has a `Searcher.deep_search`.
 
     Raises:
         ValueError: the game is over; the agent plays another game, or does not tell what it
             thinks.
     """
-    if isinstance(agent, AlphaBetaAgent):
-        return _MinimaxThinker(agent, position)
-    solution = getattr(agent, "solution", None)
-    if isinstance(solution, Solution):
-        return _SolvedThinker(agent, solution, position)
-    if callable(deep_search := getattr(agent, "deep_search", None)):
-        _check(agent, position)
-        return _SearchThinker(agent, deep_search(position), position)
+    _check(agent, position)
+    searcher = agent.searcher
+    if isinstance(searcher, AlphaBetaSearcher):
+        return _MinimaxThinker(agent, searcher, position)
+    if isinstance(searcher, SolvedSearcher):
+        return _SolvedThinker(agent, searcher.solution, position)
+    search = None if searcher is None else searcher.deep_search(position.states, agent.rng)
+    if search is not None:
+        return _SearchThinker(agent, search, position)
     raise ValueError(
         f"agent {agent.name} cannot say what it thinks of a position; take a trained one, uct, "
         "alphabeta or perfect"

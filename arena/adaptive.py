@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.position import Position
 from ludarium.training.agents import Agent, GameInPlay, Seed
-from ludarium.training.search import TreeSearch
 
 from .knobs import knobs_at
 from .ladder import RANDOM_STRENGTH, Ladder
-from .level import LevelAgent
+from .level import LevelSearcher
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -72,6 +70,8 @@ class OpponentEstimate:
 class AdaptiveAgent(Agent):
     """Plays each game at the strength that it takes its opponent to have.
 
+    It is a class of its own since it learns from the results of games, which no searcher is told.
+
     A game is played at one strength from `begin` to `finish`. Games side by side, as those of a
     match, begin with the same estimate; all results count, as of one opponent. So it adapts from
     game to game: in vectorised or single environments, or in matches one after the other without
@@ -101,10 +101,9 @@ class AdaptiveAgent(Agent):
         self._ladder = ladder
         self._start = start
         knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
-        self._player = LevelAgent(
-            game, network, knobs, name, seed, most_simulations=ladder.simulations
-        )
-        super().__init__(game, name, seed)
+        self._level = LevelSearcher(game, network, knobs, ladder.simulations)
+        self._player = Agent(game, name, seed, self._level)
+        super().__init__(game, name, seed, self._level)
 
     @property
     def elo(self) -> float:
@@ -114,12 +113,8 @@ class AdaptiveAgent(Agent):
     def restart(self, seed: Seed = None) -> None:
         """Reseed, and forget the opponent."""
         super().restart(seed)
-        self._player.restart(int(self._random.integers(1 << 63)))
+        self._player.restart(int(self.rng.integers(1 << 63)))
         self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.elo, self._start)
-
-    def deep_search(self, position: Position) -> TreeSearch:
-        """As that of `LevelAgent`."""
-        return self._player.deep_search(position)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Settle the strength of these games."""
@@ -147,5 +142,5 @@ class AdaptiveAgent(Agent):
 
     def _play_at(self, elo: float, states: np.ndarray) -> np.ndarray:
         ladder = self._ladder
-        self._player.adjust(knobs_at(ladder.strength_of(elo), ladder.simulations))
+        self._level.adjust(knobs_at(ladder.strength_of(elo), ladder.simulations))
         return self._player.actions(states)

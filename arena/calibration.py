@@ -32,7 +32,7 @@ from ludarium.training.evaluation import (
 
 from .knobs import knobs_at, strongest
 from .ladder import RANDOM_STRENGTH, Ladder, Level, Meeting
-from .level import LevelAgent
+from .level import LevelSearcher
 
 if TYPE_CHECKING:
     from ludarium.models.inference import Network
@@ -64,8 +64,8 @@ class _Bench:
     """
 
     game: Game
-    upper: LevelAgent
-    lower: LevelAgent
+    upper: LevelSearcher
+    lower: LevelSearcher
     random: Agent
     simulations: int
     games: int
@@ -78,12 +78,12 @@ class _Bench:
         seed = _seed_of(self.seed, self.played)
         self.played += 1
         self.upper.adjust(knobs_at(upper, self.simulations))
-        opponent: Agent = self.random
+        player, opponent = Agent(self.game, "upper", searcher=self.upper), self.random
         if lower > RANDOM_STRENGTH:
             self.lower.adjust(knobs_at(lower, self.simulations))
-            opponent = self.lower
+            opponent = Agent(self.game, "lower", searcher=self.lower)
         self.task.begin(title, games)
-        return play_match(self.game, self.upper, opponent, games, seed, task=self.task).tally
+        return play_match(self.game, player, opponent, games, seed, task=self.task).tally
 
 
 def calibrate(
@@ -121,8 +121,8 @@ def calibrate(
     most = knobs_at(top, simulations)
     bench = _Bench(
         game,
-        LevelAgent(game, network, most, "upper"),
-        LevelAgent(game, network, most, "lower"),
+        LevelSearcher(game, network, most),
+        LevelSearcher(game, network, most),
         RandomAgent(game),
         simulations,
         games,
@@ -173,22 +173,15 @@ def check_steps(
         seed: of all games, another than the ladder's.
         task: is told of each match.
     """
-    upper, lower = (
-        LevelAgent(
-            game,
-            network,
-            knobs_at(RANDOM_STRENGTH, ladder.simulations),
-            name,
-            most_simulations=ladder.simulations,
-        )
-        for name in ("upper", "lower")
-    )
+    knobs = knobs_at(RANDOM_STRENGTH, ladder.simulations)
+    upper, lower = (LevelSearcher(game, network, knobs, ladder.simulations) for _ in range(2))
+    players = Agent(game, "upper", searcher=upper), Agent(game, "lower", searcher=lower)
     meetings = []
     for number, (weaker, stronger) in enumerate(pairwise(ladder.levels), 1):
         upper.adjust(stronger.knobs)
         lower.adjust(weaker.knobs)
         task.begin(f"level {number + 1} against {number}", games)
-        played = play_match(game, upper, lower, games, _seed_of(seed, number), task=task)
+        played = play_match(game, *players, games, _seed_of(seed, number), task=task)
         meetings.append(Meeting(number + 1, number, played.tally))
     return meetings
 

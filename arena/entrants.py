@@ -10,9 +10,9 @@ from typing import Any
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
-from ludarium.training.agents import Agent, AgentFactory, Seed, as_agent, read_agent
+from ludarium.training.agents import Agent, AgentFactory, Seed, read_agent
 from ludarium.training.agents.checkpoints import TrainedAgent
-from ludarium.training.agents.outside import ExportedAgent
+from ludarium.training.agents.outside import ExportedAgent, ObjectFactory
 
 from .chunks import on_one_core
 
@@ -85,19 +85,7 @@ def _factory(name: str, player: Any, from_file: bool) -> AgentFactory:
             f"{name} is one agent, and each core needs its own: give its name, its class, or a "
             "function of a game and a seed that makes it"
         )
-    return _Player(player, name)
-
-
-@dataclass(frozen=True)
-class _Player(AgentFactory):
-    """Makes an agent of a player of the user's own."""
-
-    shares_state = True
-    player: Any
-    name: str
-
-    def make(self, game: Game, seed: Seed = None) -> Agent:
-        return as_agent(self.player, game, seed, self.name)
+    return ObjectFactory(player=player, name=name)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`LevelAgent`: a trained network that plays below its strength, by mistakes as people make them.
+"""`LevelSearcher`: a trained network below its strength, by mistakes as people make them.
 
 It searches as the trained agent does and then draws among the moves that the search looked at, by
 how much of the position's value each loses: a small loss is likely, a large one unlikely, and one
@@ -7,16 +7,15 @@ beyond a bound does not happen. `Knobs` say how likely and how large.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents import Agent, Seed
+from ludarium.training.agents import Searcher
 from ludarium.training.networks import cache_size, evaluator_of, shared_by_threads
-from ludarium.training.search import Finding, Search, SearchSettings, TreeSearch
+from ludarium.training.search import Budget, Finding, Search, SearchSettings, TreeSearch
 
 from .knobs import Knobs
 
@@ -31,18 +30,17 @@ _PREFERENCE = 0.02
 _LEAST_POLICY = 1e-6
 
 
-class LevelAgent(Agent):
-    """Plays with a network at the strength that its knobs make.
+class LevelSearcher(Searcher):
+    """Finds moves with a network at the strength that its knobs make.
 
-    With the same seed and the same positions in the same order it plays the same. Each decision
-    takes one search, so many positions at once are as fast as for the trained agent.
+    Its moves are those that `choose` draws. The draw is made here and not by the agent's choice,
+    since one row of random numbers for each position, those of the search's noise among them, gives
+    a position the same move alone and among others. No budget is asked.
 
     Args:
         game: the rules.
         network: with its weights.
         knobs: the strength.
-        name: how tables name it.
-        seed: of its mistakes.
         most_simulations: that `adjust` may ask for; default: those of ``knobs``.
         backend: see `ludarium.models.InferenceEngine`.
 
@@ -55,12 +53,10 @@ class LevelAgent(Agent):
         game: Game,
         network: Network,
         knobs: Knobs,
-        name: str = "level",
-        seed: Seed = None,
         most_simulations: int | None = None,
         backend: str = "auto",
     ) -> None:
-        super().__init__(game, name, seed)
+        super().__init__(game)
         most = max(most_simulations or 0, knobs.simulations)
         room = _NODES_AT_ONCE // ((most + 1) * game.num_actions)
         batch = int(np.clip(room, 1, _BATCH))
@@ -71,27 +67,27 @@ class LevelAgent(Agent):
         self.adjust(knobs)
 
     def adjust(self, knobs: Knobs) -> None:
-        """Change the strength, to at most the simulations that the agent was made for."""
+        """Change the strength, to at most the simulations that there is room for."""
         self.knobs = knobs
         self._set_search(sees_wins=True)
 
-    def deep_search(self, position: Position) -> TreeSearch:
-        """See `NetworkAgent.deep_search`: analyses have the network's full strength."""
-        return TreeSearch(self.game, position.states, self._shared_evaluator)
+    def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> TreeSearch:
+        """With the network's full strength, for analyses; see `Searcher.deep_search`."""
+        return TreeSearch(self.game, state, self._shared_evaluator)
 
-    def actions(self, states: np.ndarray) -> np.ndarray:
-        """A move for each position, mistakes included; see `Agent.actions`."""
-        states = self._check(states)
-        chosen = np.full(len(states), -1, np.int64)
-        lots = self._random.random((len(states), 2 + self.game.num_actions))
-        open_games = np.flatnonzero(states["outcome"] == ONGOING)
-        if len(open_games):
-            sees_wins = lots[open_games, 1] < self.knobs.sees_wins
-            for sees, games in ((True, open_games[sees_wins]), (False, open_games[~sees_wins])):
-                if len(games):
-                    result = self._look(states[games], lots[games, 2:], sees)
-                    chosen[games] = choose(result, self.knobs, lots[games, 0])
-        return chosen
+    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
+        """The search's finding, but for its actions: mistakes are included."""
+        lots = rng.random((len(states), 2 + self.game.num_actions))
+        sees_wins = lots[:, 1] < self.knobs.sees_wins
+        places, findings = [], []
+        for sees in (True, False):
+            group = np.flatnonzero(sees_wins == sees)
+            if len(group):
+                found = self._look(states[group], lots[group, 2:], sees)
+                actions = choose(found, self.knobs, lots[group, 0])
+                places.append(group)
+                findings.append(replace(found, actions=actions))
+        return Finding.scattered(len(states), self.game.num_actions, places, findings)
 
     def _set_search(self, sees_wins: bool) -> None:
         simulations = self.knobs.simulations

@@ -17,7 +17,7 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
 from ludarium.training.agents.checkpoints import ShippedAgent, find_checkpoint, shipped_agents
-from ludarium.training.agents.settings import read_real, read_settings
+from ludarium.training.agents.settings import read_real, read_settings, setting
 from ludarium.training.networks import stored_network
 
 from .ladder import WORDS, Ladder, digest_of, find_ladder, load_ladder
@@ -25,21 +25,31 @@ from .ladder import WORDS, Ladder, digest_of, find_ladder, load_ladder
 AUTO = "auto"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LevelFactory(AgentFactory):
     """Makes an agent of a level.
 
     Attributes:
         level: a number from 1, one of `WORDS`, or `AUTO`.
-        ladder: file of the ladder; ``None`` takes the shipped one.
-        agent: the checkpoint or run that the ladder is of; ``None`` takes the shipped agent.
-        elo: what `AUTO` takes its opponent to have at first, in Elo points above random play.
     """
 
+    ladder: Path | None = setting(Path, "file of levels of your own, from `ludarium levels`")
+    agent: Path | None = setting(Path, "the checkpoint or run that these levels are of")
+    elo: float | None = setting(
+        read_real, f"what {AUTO} takes its opponent to have at first, above random play"
+    )
     level: str
-    ladder: Path | None = None
-    agent: Path | None = None
-    elo: float | None = None
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str]) -> LevelFactory:
+        """Read ``LEVEL``; see `AgentFactory.read`."""
+        given = read_settings(cls, settings)
+        level = argument or ""
+        if level not in (*WORDS, AUTO) and not (level.isascii() and level.isdecimal()):
+            raise ValueError(f"a level is a number from 1, {', '.join(WORDS)} or {AUTO}")
+        if "elo" in given and level != AUTO:
+            raise ValueError(f"elo is a setting of level:{AUTO} alone")
+        return cls(level=level, **given)
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
         """The game of a ladder that was given; see `AgentFactory.choose_game`."""
@@ -70,14 +80,14 @@ class LevelFactory(AgentFactory):
                 "`ludarium levels`"
             )
         from .adaptive import AdaptiveAgent
-        from .level import LevelAgent
+        from .level import LevelSearcher
 
         name = f"level:{self.level}"
         network = stored_network(path, game, name)
         if number is None:
             return AdaptiveAgent(game, network, ladder, self.elo, name, seed)
         knobs = ladder.levels[number - 1].knobs
-        return LevelAgent(game, network, knobs, name, seed)
+        return Agent(game, name, seed, LevelSearcher(game, network, knobs))
 
     def _ladder_of(self, game: Game) -> Ladder:
         if self.ladder is None:
@@ -87,21 +97,10 @@ class LevelFactory(AgentFactory):
         return ladder
 
 
-def _read(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
-    given = read_settings(settings, {"ladder": Path, "agent": Path, "elo": read_real})
-    level = argument or ""
-    if level not in (*WORDS, AUTO) and not (level.isascii() and level.isdecimal()):
-        raise ValueError(f"a level is a number from 1, {', '.join(WORDS)} or {AUTO}")
-    if "elo" in given and level != AUTO:
-        raise ValueError(f"elo is a setting of level:{AUTO} alone")
-    return LevelFactory(level, **given)
-
-
 #: The kind of agents ``level:...``, an entry point of this package.
 LEVELS = AgentKind(
     "level:LEVEL",
     "an opponent of a chosen strength: a number from 1, the weakest (`ludarium levels GAME` lists "
-    f"them), {', '.join(WORDS)}, or {AUTO}, which adapts to its opponent from game to game; "
-    "?ladder=FILE and &agent=CHECKPOINT for levels of your own",
-    _read,
+    f"them), {', '.join(WORDS)}, or {AUTO}, which adapts to its opponent from game to game",
+    LevelFactory,
 )

@@ -28,6 +28,8 @@ from ludarium.analysis.exact_tests import (
 )
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents.network import NetworkSearcher
+from ludarium.training.search import Budget
 from ludarium.training.table import text_table
 
 from .common import add_game, add_json, add_options, game_and_agent, read_options
@@ -134,8 +136,6 @@ def _read_simulations(text: str) -> tuple[int, ...]:
 
 def run(given: argparse.Namespace) -> Result:
     """Make or read the test positions, and ask the agent."""
-    from ludarium.training.agents.network import NetworkAgent
-
     agents: list[Agent] = []
     for simulations in given.simulations:
         game, agent = game_and_agent(
@@ -147,11 +147,12 @@ def run(given: argparse.Namespace) -> Result:
     if given.save:
         write_exact_test(given.save, test)
     calibration = None
-    if isinstance(agent, NetworkAgent):
-        if agent.searches:
-            agents.insert(0, agent.without_search())
-            agents[0].name = "network alone"
-        calibration = calibrate(agent.evaluate(test.states).values, test.values)
+    searcher = agent.searcher
+    if isinstance(searcher, NetworkSearcher):
+        policy = Budget(simulations=0)
+        if agent.budget != policy:
+            agents.insert(0, Agent(game, "network alone", None, searcher, policy, agent.choice))
+        calibration = calibrate(searcher.evaluate(test.states).values, test.values)
     answers = {agent.name: _answers(agent, test.states) for agent in agents}
     chosen = {name: actions for name, (actions, _) in answers.items()}
     errors = {
@@ -180,12 +181,10 @@ def run(given: argparse.Namespace) -> Result:
 
 def _answers(agent: Agent, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """The actions that an agent chooses, and what it thinks the positions are worth, if known."""
-    from ludarium.training.agents.network import NetworkAgent
-
-    if not isinstance(agent, NetworkAgent):
+    if not isinstance(agent.searcher, NetworkSearcher):
         return agent.actions(states), None
     found = agent.search(states)
-    return agent.actions(states) if agent.temperature else found.actions, found.values
+    return agent.choice(found, agent.rng), found.values
 
 
 def _made_test(given: argparse.Namespace, game: Game) -> ExactTest:

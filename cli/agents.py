@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from ludarium.arena.ladder import WORDS, ladder_beside, load_ladder
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.models import load_header
 from ludarium.training.agents.checkpoints import agents_of_many, telling_options
-from ludarium.training.agents.names import FORMS_WITHOUT_KIND, agent_kinds
+from ludarium.training.agents.names import FORMS_WITHOUT_KIND, AgentKind, agent_kinds
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.networks import learnt_values
 from ludarium.training.table import text_table
@@ -46,7 +47,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(given: argparse.Namespace) -> Result:
     """The list."""
     names = list(GAMES) if given.game is None else [find_game(given.game).name]
-    forms = [(kind.usage, kind.help) for kind in agent_kinds().values()] + [*FORMS_WITHOUT_KIND]
+    kinds = agent_kinds()
+    forms = [(kind.usage, kind.help) for kind in kinds.values()] + [*FORMS_WITHOUT_KIND]
     trained = [
         _describe(name, path, options)
         for name in names
@@ -55,9 +57,17 @@ def run(given: argparse.Namespace) -> Result:
     ]
     data = {
         "names": [{"usage": usage, "help": help_line} for usage, help_line in forms],
+        "settings": {word: kind.settings for word, kind in kinds.items() if kind.settings},
         "trained": trained,
     }
-    lines = [text_table(None, forms, left=(0, 1)), "", "shipped agents:"]
+    lines = [
+        text_table(None, forms, left=(0, 1)),
+        "",
+        "settings, as in corso?simulations=100&temperature=0.5 (GAME and PATH: as shipped):",
+        text_table(None, _settings(kinds), left=(0, 1, 2)),
+        "",
+        "shipped agents:",
+    ]
     for agent in trained:
         values = "; ".join(
             f"{name} {', '.join(map(str, learnt))}" for name, learnt in agent["learnt"].items()
@@ -79,6 +89,15 @@ def run(given: argparse.Namespace) -> Result:
     if not trained:
         lines.append(f"  none; make one: {program()} train {given.game}")
     return Result(data, "\n".join(lines))
+
+
+def _settings(kinds: Mapping[str, AgentKind]) -> list[tuple[str, str, str]]:
+    """Each setting, the kinds that take it, and what it is."""
+    takers: dict[tuple[str, str], list[str]] = {}
+    for word, kind in kinds.items():
+        for key, line in kind.settings.items():
+            takers.setdefault((key, line), []).append(word)
+    return [(key, ", ".join(words), line) for (key, line), words in takers.items()]
 
 
 def _describe(game: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:

@@ -222,7 +222,7 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
         if given.no_browser or given.port is not None:
             return ""
         raise _NoPageError(f"the page has no trained agent for {variant.game}")
-    if isinstance(factory, LevelFactory) and factory == LevelFactory(factory.level):
+    if isinstance(factory, LevelFactory) and factory == LevelFactory(level=factory.level):
         if factory.level != AUTO and variant.ladder is not None:
             from ludarium.arena.ladder import load_ladder
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from ludarium.analysis.solutions import SOLVED
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents import UCTAgent, make_agent
+from ludarium.training.agents import Searcher, UCTSearcher
 from ludarium.training.evaluation.games import Games
+from ludarium.training.search import Budget
 
 from .enumeration import Enumeration, position_keys, rewards_of
-
-if TYPE_CHECKING:
-    from ludarium.training.agents.network import NetworkAgent
 
 _AT_ONCE = 4096  # positions
 _SEARCHED_FOR_START = 1 << 22  # positions, to find out who wins a small board of Corso
@@ -33,7 +31,7 @@ class Evaluator(ABC):
         game: the rules.
         name: for people.
         is_exact: whether the values are those of perfect play.
-        plays_out: see `AgentValues`.
+        plays_out: see `SearchedValues`.
     """
 
     is_exact = False
@@ -111,36 +109,36 @@ class TableValues(Evaluator):
         return outcomes[places] * (1.0 - 2.0 * states["mover"])
 
 
-class AgentValues(Evaluator):
-    """The values that an agent finds, by a search or by its network.
+class SearchedValues(Evaluator):
+    """The values that a searcher finds.
 
     Args:
-        agent: has ``search``.
+        searcher: for this game.
+        budget: of each position.
         name: for people.
+        seed: of its random numbers.
 
     Attributes:
         plays_out: whether they are mean results of random playouts, which vary and take long.
     """
 
-    def __init__(self, agent: NetworkAgent | UCTAgent, name: str) -> None:
-        super().__init__(agent.game, name)
-        self.plays_out = isinstance(agent, UCTAgent)
-        self._agent = agent
+    def __init__(
+        self, searcher: Searcher, budget: Budget, name: str, seed: int | None = None
+    ) -> None:
+        super().__init__(searcher.game, name)
+        self.plays_out = isinstance(searcher, UCTSearcher)
+        self._searcher = searcher
+        self._budget = budget
+        self._rng = np.random.default_rng(seed)
+
+    @classmethod
+    def of_playouts(cls, game: Game, playouts: int, seed: int) -> Self:
+        """Those of UCT."""
+        return cls(UCTSearcher(game), Budget(simulations=playouts), f"uct:{playouts}", seed)
 
     def _unfinished(self, states: np.ndarray) -> np.ndarray:
-        return self._agent.search(states).values * (1.0 - 2.0 * states["mover"])
-
-
-def network_agent(game: Game, spec: str) -> NetworkAgent | None:
-    """The agent of that name if it searches with a network, else None.
-
-    Raises:
-        ValueError: it is no agent for this game.
-    """
-    agent = make_agent(spec, game, seed=0)
-    from ludarium.training.agents.network import NetworkAgent
-
-    return agent if isinstance(agent, NetworkAgent) else None
+        found = self._searcher.find(states, self._budget, self._rng)
+        return found.values * (1.0 - 2.0 * states["mover"])
 
 
 def exact_evaluator(game: Game, positions: Enumeration) -> Evaluator | None:

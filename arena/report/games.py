@@ -17,6 +17,8 @@ from ludarium.training.evaluation.openings import Openings
 class _IndependentAgent(RandomAgent):
     """Plays uniformly at random, in each game by random numbers of the game's own.
 
+    So a sample of games holds the same ones, however many others are played beside them.
+
     Args:
         game: the rules.
         count: of games.

@@ -27,6 +27,8 @@ _AGAINST_SEARCH = 3  # symmetries that are tried against the search, the most of
 class MirrorAgent(Agent):
     """Plays the images of the opponent's last actions, and at random where they are not legal.
 
+    It is no searcher, since it goes by the moves of a game and not by its position.
+
     Args:
         game: the rules.
         symmetries: of the game.

@@ -9,20 +9,19 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.training.agents import Agent, UCTAgent, make_agent
-from ludarium.training.agents.agent import GameInPlay
+from ludarium.training.agents import make_agent
 from ludarium.training.evaluation import play_match
 from ludarium.training.evaluation.kernels import match as match_templates
+from ludarium.training.evaluation.openings import Openings
 from ludarium.training.evaluation.statistics import Z_95
 
 from .enumeration import enumerate_positions
 from .estimates import Estimate, expit, logit, rounded, share
 from .evaluators import (
-    AgentValues,
     Evaluator,
+    SearchedValues,
     exact_evaluator,
     exact_values,
-    network_agent,
 )
 from .study import SWAP_OPTION, Study, with_settings
 
@@ -182,13 +181,11 @@ def without_swap(game: Game) -> Game:
 def _searcher(study: Study, game: Game) -> Evaluator:
     settings = study.settings
     if study.agent is not None and study.has_network:
-        deeper = network_agent(
-            game, with_settings(study.agent, simulations=settings.opening_simulations)
-        )
-        assert deeper is not None
-        return AgentValues(deeper, f"searches of {deeper.name}")
-    playouts = UCTAgent(game, settings.opening_playouts, study.seed(60))
-    return AgentValues(playouts, playouts.name)
+        spec = with_settings(study.agent, simulations=settings.opening_simulations)
+        deeper = make_agent(spec, game, seed=0)
+        assert deeper.searcher is not None, "it has a network"
+        return SearchedValues(deeper.searcher, deeper.budget, f"searches of {deeper.name}")
+    return SearchedValues.of_playouts(game, settings.opening_playouts, study.seed(60))
 
 
 def _searched(study: Study, searcher: Evaluator, after: np.ndarray) -> np.ndarray:
@@ -245,45 +242,13 @@ def _estimates(chances: np.ndarray, orbits: list[list[int]]) -> list[Estimate]:
     ]
 
 
-class OpensWith(Agent):
-    """Begins games with given actions in turn, and goes on as another agent.
-
-    Args:
-        agent: that goes on.
-        openings: first actions; game ``n`` of a match has number ``n // 2``, counted around.
-    """
-
-    def __init__(self, agent: Agent, openings: Sequence[int]) -> None:
-        self.agent = agent
-        self.openings = list(openings)
-        super().__init__(agent.game, agent.name)
-
-    def restart(self, seed: Any = None) -> None:
-        """See `Agent.restart`."""
-        super().restart(seed)
-        self.agent.restart(seed)
-
-    def actions(self, states: np.ndarray) -> np.ndarray:
-        """The other agent's choice; only `play` knows which game it is."""
-        return self.agent.actions(states)
-
-    def begin(self, games: Sequence[GameInPlay]) -> None:
-        """See `Agent.begin`."""
-        self.agent.begin(games)
-
-    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
-        """The given action at the start, later the other agent's choice."""
-        chosen = np.full(len(states), -1, np.int64)
-        later = np.flatnonzero(states["ply"] > 0)
-        if len(later):
-            chosen[later] = self.agent.play([games[n] for n in later.tolist()], states[later])
-        for number in np.flatnonzero(states["ply"] == 0).tolist():
-            chosen[number] = self.openings[games[number].number // 2 % len(self.openings)]
-        return chosen
-
-    def finish(self, games: Sequence[GameInPlay]) -> None:
-        """See `Agent.finish`."""
-        self.agent.finish(games)
+def _beginning_with(game: Game, actions: Sequence[int], count: int) -> Openings:
+    """So many beginnings of games: their first actions are these in turn, around and around."""
+    begun = Openings.of_seeds(game, [0] * count)
+    first = np.resize(np.array(actions, np.int64), count)
+    states = begun.states.copy()
+    specialise(match_templates, game.rules).play(game.tables, states, first, game.num_actions)
+    return Openings(states, begun.seeds, tuple((action,) for action in first.tolist()))
 
 
 def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]]:
@@ -293,8 +258,9 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
     games = per_move * len(actions)
     study.task.begin(f"first moves played by {study.strong_name}", games)
     seed = study.seed(61)
-    first, second = (OpensWith(make_agent(spec, game, seed + n), actions) for n in (0, 1))
-    played = play_match(game, first, second, games, seed, 0, study.task)
+    first, second = (make_agent(spec, game, seed + number) for number in (0, 1))
+    openings = _beginning_with(game, actions, games // 2)
+    played = play_match(game, first, second, games, seed, task=study.task, openings=openings)
     found = []
     for action in actions:
         begun = np.flatnonzero(played.actions[:, 0] == action)

@@ -10,18 +10,19 @@ import numpy as np
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import load_header
-from ludarium.training.agents import Agent, UCTAgent, make_agent
+from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.checkpoints import shipped_agent
+from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.agents.settings import split_settings
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.networks import learnt_options
+from ludarium.training.search import Budget
 
 from .enumeration import Enumeration, enumerate_positions
 from .evaluators import (
-    AgentValues,
     Evaluator,
+    SearchedValues,
     exact_evaluator,
-    network_agent,
 )
 from .games import random_games
 
@@ -194,12 +195,13 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
     agent = settings.agent or trained_agent(game)
     positions = enumerate_positions(game, settings.positions)
     exact = exact_evaluator(game, positions)
-    network = None if agent is None else network_agent(game, agent)
-    if network is not None:
-        estimator = AgentValues(network.without_search(), f"the network of {network.name}")
+    trained = None if agent is None else make_agent(agent, game, seed=0)
+    searcher = None if trained is None else trained.searcher
+    if trained is not None and isinstance(searcher, NetworkSearcher):
+        policy = Budget(simulations=0)
+        estimator = SearchedValues(searcher, policy, f"the network of {trained.name}")
     else:
-        playouts = UCTAgent(game, settings.value_playouts, settings.seed)
-        estimator = AgentValues(playouts, playouts.name)
+        estimator = SearchedValues.of_playouts(game, settings.value_playouts, settings.seed)
     study = Study(
         game=game,
         settings=settings,
@@ -208,7 +210,7 @@ def begin_study(game: Game, settings: ReportSettings, task: Task = UNWATCHED) ->
         positions=positions,
         exact=exact,
         evaluator=exact or estimator,
-        has_network=network is not None,
+        has_network=isinstance(searcher, NetworkSearcher),
     )
     study.samples["random"] = random_games(game, 10 * study.games, study.seed(0))
     for number, spec in enumerate(study.searches, 1):

@@ -1,5 +1,5 @@
 /**
- * Levels of strength: plays as `ludarium.arena.level.LevelAgent` does in Python, with the ladders
+ * Levels of strength: plays as `ludarium.arena.level.LevelSearcher` does in Python, with the ladders
  * that it measured (NAME.levels.json); docs/guide/levels.md tells how a level plays.
  *
  *     const levels = readLevels(await (await fetch("corso.levels.json")).text());

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from ludarium.analysis import ILLEGAL, PerfectAgent
+from ludarium.analysis import ILLEGAL, solution_of
 from ludarium.analysis.accuracy import (
     Accuracy,
     accuracy,
@@ -19,7 +19,7 @@ from ludarium.analysis.search import EndgameSolver
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
-from ludarium.training.agents import Agent, RandomAgent
+from ludarium.training.agents import Agent, RandomAgent, make_agent
 from tests.analysis.corso_positions import minimax
 from tests.tictactoe import TicTacToe
 
@@ -71,10 +71,10 @@ def test_results_of_other_games_are_those_of_the_search():
 @pytest.mark.slow
 def test_osiron_is_looked_up():
     game = make_game("osiron")
-    perfect = PerfectAgent(game)
+    perfect, solution = make_agent("perfect", game), solution_of(game)
     test = make_exact_test(game, 200, seed=3)
     for state, results in zip(test.states, test.results, strict=True):
-        values = perfect.solution.actions(Position.of_state(game, state))
+        values = solution.actions(Position.of_state(game, state))
         assert {action: results[action] for action in values} == {
             action: value.outcome for action, value in values.items()
         }
@@ -84,7 +84,7 @@ def test_osiron_is_looked_up():
 
 def test_perfect_keeps_everything_and_a_blunderer_nothing(corso_test):
     assert moves_that_keep(
-        PerfectAgent(corso_test.game).actions(corso_test.states), corso_test
+        make_agent("perfect", corso_test.game).actions(corso_test.states), corso_test
     ).all()
     kept = moves_that_keep(Blunderer(corso_test).actions(corso_test.states), corso_test)
     choice = corso_test.has_choice

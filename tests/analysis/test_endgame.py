@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ludarium.analysis import ILLEGAL, PerfectAgent
+from ludarium.analysis import ILLEGAL, solution_of
 from ludarium.analysis.accuracy import moves_that_keep, points_lost
 from ludarium.analysis.endgame import EndgameAgent, EndgameFactory
 from ludarium.analysis.exact_tests import make_exact_test
@@ -90,7 +90,7 @@ def test_games_with_a_table_are_played_perfectly():
     test = make_exact_test(game, 100, seed=3)
     agent = EndgameAgent(RandomAgent(game, 1))
     assert moves_that_keep(agent.actions(test.states), test).all()
-    best = PerfectAgent(game).solution.best_actions(test.states)
+    best = solution_of(game).best_actions(test.states)
     assert best[np.arange(100), agent.actions(test.states)].all()
 
 
@@ -109,7 +109,7 @@ def test_games_that_a_player_remembers_are_handed_on():
     agent = make_agent("endgame:corso?time=2ms", game, seed=1)
     match = play_match(game, agent, "random", 10, seed=1)
     assert match.tally.wins >= 8
-    assert agent.player._trees._in_play == 0
+    assert agent.player.searcher._trees._in_play == 0
     start = game.start().states
     assert agent.preferences(start).shape == (1, 9)
 

@@ -24,7 +24,7 @@ from ludarium.analysis.probing import prober_of
 from ludarium.cli import main
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.osiron.board import HEXAGON
-from ludarium.training.agents import AlphaBetaAgent, make_agent
+from ludarium.training.agents import AlphaBetaSearcher, make_agent
 from ludarium.training.agents.alphabeta import WIN as SEARCH_WIN
 from tests.references.osiron import CIRCLES, INDEX, SPACES, space_name
 
@@ -227,7 +227,7 @@ def test_forward_search_finds_the_same_wins_and_losses(solution: OsironSolution)
     states = np.concatenate(
         [some_of_each_value(solution, 200), random_states(solution.game, 1500, seed=2)]
     )
-    _, found, _ = AlphaBetaAgent(solution.game, depth, seed=1).minimax(states)
+    _, found, _ = AlphaBetaSearcher(solution.game, depth).minimax(states, np.random.default_rng(1))
     found = found.astype(np.int64)
     found *= 1 - 2 * states["mover"].astype(np.int64)
     is_proven = abs(found) > SEARCH_WIN - 100

@@ -11,6 +11,7 @@ import pytest
 
 from ludarium.analysis import Budget, TableSolution, Value
 from ludarium.analysis.games import analyse_game
+from ludarium.analysis.perfect import SolvedSearcher
 from ludarium.analysis.thinking import (
     Estimate,
     Thinker,
@@ -20,12 +21,12 @@ from ludarium.analysis.thinking import (
 )
 from ludarium.analysis.value_graph import picture_of
 from ludarium.arena.knobs import Knobs
-from ludarium.arena.level import LevelAgent
+from ludarium.arena.level import LevelSearcher
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
-from ludarium.training.agents import RandomAgent, UCTAgent, make_agent
+from ludarium.training.agents import Agent, best, make_agent
 from ludarium.training.agents.agent import GameInPlay
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.tasks import Told
@@ -35,8 +36,8 @@ GAME = TicTacToe()
 
 
 @pytest.fixture(scope="module")
-def network_agent() -> NetworkAgent:
-    return NetworkAgent(GAME, build_network(network_shape(GAME), 4, 1), 50, "mine:50", 0, "eager")
+def with_network() -> Agent:
+    return network_agent(GAME, build_network(network_shape(GAME), 4, 1), 50, "mine:50", 0, "eager")
 
 
 def after(*texts: str) -> Position:
@@ -60,9 +61,9 @@ def check(analysis: Any, position: Position) -> None:
     json.dumps(analysis.as_json(), allow_nan=False)
 
 
-def test_a_network_tells_all_there_is(network_agent):
+def test_a_network_tells_all_there_is(with_network):
     position = after("b2", "a1")
-    analysis = analyse_position(position, network_agent)
+    analysis = analyse_position(position, with_network)
     check(analysis, position)
     assert analysis.agent == "mine"
     assert analysis.simulations == 50
@@ -73,22 +74,22 @@ def test_a_network_tells_all_there_is(network_agent):
     assert len(analysis.best.variation) > 1
 
 
-def test_a_proven_win_is_exact(network_agent):
-    analysis = analyse_position(after("a1", "b2", "a2", "c3"), network_agent)
+def test_a_proven_win_is_exact(with_network):
+    analysis = analyse_position(after("a1", "b2", "a2", "c3"), with_network)
     assert analysis.best.text == "a3"
     assert analysis.best.estimate == Estimate(1.0, 1.0, 0.0, 0.0, True)
     assert analysis.estimate == analysis.best.estimate
 
 
-def test_a_lost_position_is_exact_too(network_agent):
-    analysis = analyse_position(after("a1", "b2", "c3", "c1", "a3"), network_agent, Budget(1000))
+def test_a_lost_position_is_exact_too(with_network):
+    analysis = analyse_position(after("a1", "b2", "c3", "c1", "a3"), with_network, Budget(1000))
     assert analysis.mover == 1
     assert analysis.estimate == Estimate(-1.0, 0.0, 0.0, 1.0, True)
     assert analysis.simulations < 1000
 
 
-def test_thinking_goes_on_and_follows_the_game(network_agent):
-    thinker = make_thinker(network_agent, after("b2"))
+def test_thinking_goes_on_and_follows_the_game(with_network):
+    thinker = make_thinker(with_network, after("b2"))
     first = thinker.think(Budget(simulations=40))
     more = thinker.think(Budget(simulations=60))
     assert (first.simulations, more.simulations) == (40, 60)
@@ -103,11 +104,11 @@ def test_thinking_goes_on_and_follows_the_game(network_agent):
     assert thinker.analysis() == kept
 
 
-def test_reports_come_while_it_thinks(network_agent):
+def test_reports_come_while_it_thinks(with_network):
     found: list[int] = []
     analyse_position(
         after("b2"),
-        network_agent,
+        with_network,
         Budget(seconds=0.1),
         report=lambda analysis: found.append(analysis.simulations),
         every=0.01,
@@ -117,7 +118,7 @@ def test_reports_come_while_it_thinks(network_agent):
 
 def test_uct_tells_visits_and_chances():
     position = after("a1", "b2", "a2", "c3")
-    analysis = analyse_position(position, UCTAgent(GAME, 600, seed=1))
+    analysis = analyse_position(position, make_agent("uct:600", GAME, 1))
     check(analysis, position)
     assert (analysis.agent, analysis.simulations) == ("uct", 600)
     assert analysis.best.text == "a3"
@@ -129,7 +130,9 @@ def test_uct_tells_visits_and_chances():
 
 
 def test_uct_tells_the_same_with_the_same_seed():
-    first, second = (analyse_position(after("b2"), UCTAgent(GAME, 300, seed=5)) for _ in range(2))
+    first, second = (
+        analyse_position(after("b2"), make_agent("uct:300", GAME, 5)) for _ in range(2)
+    )
     assert first == second
 
 
@@ -163,8 +166,7 @@ class CentreWins(TableSolution):
 
 
 def test_a_solution_tells_exact_values():
-    agent = RandomAgent(GAME)
-    agent.solution = CentreWins(GAME)
+    agent = Agent(GAME, "solved", searcher=SolvedSearcher(CentreWins(GAME)))
     analysis = analyse_position(GAME.start(0), agent)
     check(analysis, GAME.start(0))
     assert analysis.best.text == "b2"
@@ -172,19 +174,21 @@ def test_a_solution_tells_exact_values():
     assert analysis.moves[1].estimate == Estimate(0, 0.0, 1.0, 0.0, True, "draw")
 
 
-def test_what_cannot_be_asked(network_agent):
+def test_what_cannot_be_asked(with_network):
     with pytest.raises(ValueError, match="agent random cannot say what it thinks"):
         analyse_position(after("b2"), "random")
     with pytest.raises(ValueError, match="the game is over"):
-        analyse_position(after("a1", "b2", "a2", "c3", "a3"), network_agent)
+        analyse_position(after("a1", "b2", "a2", "c3", "a3"), with_network)
     with pytest.raises(ValueError, match="plays TicTacToe"):
-        make_thinker(network_agent, make_game("corso", size=3).start(0))
+        make_thinker(with_network, make_game("corso", size=3).start(0))
 
 
 def test_a_level_tells_what_its_network_thinks():
     network = build_network(network_shape(GAME), 4, 1)
-    level = LevelAgent(GAME, network, Knobs(16, temperature=1.0), "level:1", backend="eager")
-    full = NetworkAgent(GAME, network, 30, backend="eager")
+    knobs = Knobs(16, temperature=1.0)
+    searcher = LevelSearcher(GAME, network, knobs, backend="eager")
+    level = Agent(GAME, "level:1", searcher=searcher)
+    full = network_agent(GAME, network, 30, backend="eager")
     analysis = analyse_position(after("b2"), level, Budget(simulations=30))
     assert analysis.agent == "level:1"
     priors, expected = (
@@ -221,8 +225,8 @@ def blunder() -> list[int]:
     return actions
 
 
-def test_the_move_that_lost_most_is_found(network_agent):
-    analysis = analyse_game(GAME, 0, blunder(), network_agent, Budget(simulations=4000))
+def test_the_move_that_lost_most_is_found(with_network):
+    analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=4000))
     assert analysis.is_complete
     assert [move.text for move in analysis.moves] == list(BLUNDER)
     assert analysis.values[-1] == -1.0
@@ -234,23 +238,23 @@ def test_the_move_that_lost_most_is_found(network_agent):
     json.dumps(analysis.as_json(), allow_nan=False)
 
 
-def test_an_analysis_can_be_stopped(network_agent):
+def test_an_analysis_can_be_stopped(with_network):
     def stop_after_two(told: Told) -> None:
         told.stops = len(told.steps) == 2
 
     told = Told(stop_after_two)
-    analysis = analyse_game(GAME, 0, blunder(), network_agent, Budget(simulations=30), told)
+    analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=30), told)
     assert told.begun == [("moves analysed", 6)]
     assert not analysis.is_complete
     assert len(analysis.moves) == 2
     assert len(analysis.values) == 3
     with pytest.raises(ValueError, match="no moves"):
-        analyse_game(GAME, 0, [], network_agent)
+        analyse_game(GAME, 0, [], with_network)
 
 
-def test_the_picture_of_a_game(network_agent):
+def test_the_picture_of_a_game(with_network):
     pytest.importorskip("matplotlib")
-    analysis = analyse_game(GAME, 0, blunder(), network_agent, Budget(simulations=20))
+    analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=20))
     assert picture_of(analysis, ".png").startswith(b"\x89PNG")
     svg = picture_of(analysis, ".svg")
     assert b"<svg" in svg
@@ -262,15 +266,14 @@ def test_the_picture_of_a_game(network_agent):
 
 def test_a_tree_is_kept_from_move_to_move_and_forgotten_at_the_end(monkeypatch):
     network = build_network(network_shape(GAME), 4, 1)
-    agent = NetworkAgent(GAME, network, seconds=0.02, backend="eager")
+    agent = network_agent(GAME, network, seconds=0.02, backend="eager")
     kept: list[int] = []
-    think = agent._choose
 
-    def choose(found: Any) -> Any:
+    def choice(found: Any, rng: Any) -> Any:
         kept.extend(found.visits.sum(axis=1))
-        return think(found)
+        return best(found, rng)
 
-    monkeypatch.setattr(agent, "_choose", choose)
+    agent.choice = choice
     handles: dict[int, GameInPlay] = {}
     begin = agent.begin
     monkeypatch.setattr(
@@ -283,12 +286,12 @@ def test_a_tree_is_kept_from_move_to_move_and_forgotten_at_the_end(monkeypatch):
     assert len(kept) >= 8
     assert handles
     assert all(each.memory is None for each in handles.values())
-    assert agent._trees._in_play == 0
+    assert agent.searcher._trees._in_play == 0
 
 
 def test_memory_is_shared_by_the_games_in_play():
     network = build_network(network_shape(GAME), 4, 1)
-    agent = NetworkAgent(GAME, network, seconds=0.001, backend="eager", memory=8_000_000)
+    agent = network_agent(GAME, network, seconds=0.001, backend="eager", memory=8_000_000)
     states = np.repeat(GAME.start(0).states, 4)
     moves: list[list[int]] = [[] for _ in range(4)]
     games = [GameInPlay(GAME, number, 0, 0, states, moves[number]) for number in range(4)]
@@ -342,5 +345,5 @@ def test_times_that_are_refused(spec, message):
         make_agent(spec, GAME)
 
 
-def test_a_thinker_is_a_thinker(network_agent):
-    assert isinstance(make_thinker(network_agent, after("b2")), Thinker)
+def test_a_thinker_is_a_thinker(with_network):
+    assert isinstance(make_thinker(with_network, after("b2")), Thinker)

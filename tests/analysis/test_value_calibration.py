@@ -10,8 +10,10 @@ import pytest
 from ludarium.analysis.accuracy import MeanLoss
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.envs import make_game
+from ludarium.envs.engine.codec import observations_of
 from ludarium.training.agents import make_agent
-from ludarium.training.networks import inference_engine
+from ludarium.training.agents.checkpoints import shipped_agent
+from ludarium.training.networks import inference_engine, stored_network
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import GUMBEL, PUCT
 
@@ -39,9 +41,10 @@ def network(name: str):
     """The shipped agent's network, ready to be asked, and the errors of its values."""
     states, exact = positions(name)
     game = make_game(name)
-    agent = make_agent(name, game)
-    engine = inference_engine(game, agent.network, 64)
-    return engine, np.abs(agent.evaluate(states).values - exact)
+    path = shipped_agent(name, game.options)
+    engine = inference_engine(game, stored_network(path, game, name), 64)
+    values = engine(observations_of(game, states)).values
+    return engine, np.abs(values - exact)
 
 
 @pytest.mark.parametrize("simulations", [16, 32, 64, 256])

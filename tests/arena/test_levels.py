@@ -25,16 +25,16 @@ from ludarium.arena.ladder import (
     save_ladder,
     shipped_ladders,
 )
-from ludarium.arena.level import LevelAgent, choice_probabilities, choose
+from ludarium.arena.level import LevelSearcher, choice_probabilities, choose
 from ludarium.cli import main
 from ludarium.configs.schema import Network
 from ludarium.envs import GAMES, Game, make_game
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.models import Checkpoint, save_checkpoint
 from ludarium.models.network import PolicyValueNetwork
-from ludarium.training.agents import RandomAgent, make_agent, read_agent
+from ludarium.training.agents import Agent, RandomAgent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import shipped_agents
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import Rating, Tally, elo_difference, expected_score, play_match
 from ludarium.training.networks import chosen_architecture, fresh_network, network_shape
 from ludarium.training.search import Finding
@@ -165,7 +165,8 @@ def test_without_temperature_the_best_move_is_played() -> None:
 def test_positions_get_the_same_moves_one_by_one_and_together(
     game: Game, network: PolicyValueNetwork
 ) -> None:
-    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3, backend="compiled")
+    searcher = LevelSearcher(game, network, knobs_at(1.0, 16), backend="compiled")
+    agent = Agent(game, "level", 3, searcher)
     states = open_states(game, 40)
     together = agent.actions(states)
     agent.restart(3)
@@ -176,7 +177,7 @@ def test_positions_get_the_same_moves_one_by_one_and_together(
 
 
 def test_finished_games_get_no_move(game: Game, network: PolicyValueNetwork) -> None:
-    agent = LevelAgent(game, network, knobs_at(1.0, 16), seed=3)
+    agent = Agent(game, "level", 3, LevelSearcher(game, network, knobs_at(1.0, 16)))
     over = random_positions(game, 10)[-1].states
     assert agent.actions(over).tolist() == [-1]
 
@@ -193,10 +194,11 @@ def test_wins_at_once_are_found_from_a_strength_on(game: Game, network: PolicyVa
             states.append(position.states)
             wins.append(set(np.array(position.legal_actions)[won].tolist()))
     assert len(states) >= 10
-    agent = LevelAgent(game, network, knobs_at(3.0, 16), seed=1)
+    searcher = LevelSearcher(game, network, knobs_at(3.0, 16))
+    agent = Agent(game, "level", 1, searcher)
     found = agent.actions(np.concatenate(states))
     assert all(action in won for action, won in zip(found.tolist(), wins, strict=True))
-    agent.adjust(knobs_at(-3.0, 16))
+    searcher.adjust(knobs_at(-3.0, 16))
     missed = agent.actions(np.concatenate(states))
     assert not all(action in won for action, won in zip(missed.tolist(), wins, strict=True))
 
@@ -205,8 +207,9 @@ def test_the_strongest_level_plays_as_the_trained_agent(
     game: Game, network: PolicyValueNetwork
 ) -> None:
     states = open_states(game, 30)
-    level = LevelAgent(game, network, knobs_at(strongest(32), 32), backend="compiled")
-    whole = NetworkAgent(game, network, 32, backend="compiled")
+    searcher = LevelSearcher(game, network, knobs_at(strongest(32), 32), backend="compiled")
+    level = Agent(game, "level", searcher=searcher)
+    whole = network_agent(game, network, 32, backend="compiled")
     assert level.actions(states).tolist() == whole.actions(states).tolist()
 
 
@@ -291,9 +294,9 @@ def test_a_ladder_of_ones_own_names_levels(
     settings = f"ladder={tmp_path / 'mine.json'}&agent={agent}"
     assert read_agent(f"level:hard?{settings}").choose_game({}) == game
     weak, strong = (make_agent(f"level:{each}?{settings}", game, 1) for each in ("1", "strongest"))
-    assert isinstance(weak, LevelAgent)
-    assert isinstance(strong, LevelAgent)
-    assert weak.knobs.temperature > strong.knobs.temperature == 0
+    assert isinstance(weak.searcher, LevelSearcher)
+    assert isinstance(strong.searcher, LevelSearcher)
+    assert weak.searcher.knobs.temperature > strong.searcher.knobs.temperature == 0
     assert isinstance(make_agent(f"level:auto?{settings}", game), AdaptiveAgent)
     result = play_match(game, weak, f"level:auto?{settings}", 4, seed=1)
     assert len(result) == 4

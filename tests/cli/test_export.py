@@ -20,7 +20,7 @@ from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.models.export import TOLERANCE, load_exported
 from ludarium.models.network import expected_value
 from ludarium.training.agents.checkpoints import shipped_agent
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import fitted
 from ludarium.training.random_positions import random_observations
 from tests.games import slow_but
@@ -95,7 +95,7 @@ def test_the_file_has_the_favourite_that_the_agent_plays(name, folder):
     checkpoint = load_checkpoint(shipped_agent(name))
     game = GAMES[name](**checkpoint.options)
     checkpoint = fitted(checkpoint, game, name)
-    agent = NetworkAgent(game, checkpoint.network, simulations=0, backend="eager")
+    agent = network_agent(game, checkpoint.network, simulations=0, backend="eager")
     session = onnxruntime.InferenceSession(folder / f"{name}.onnx")
     random, position = np.random.default_rng(1), game.start(1)
     while not position.is_over:

@@ -18,7 +18,7 @@ import torch
 
 from ludarium.models import build_network
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.cluster import actors, joined
 from ludarium.training.cluster.worker import identity
 from ludarium.training.evaluation import play_match
@@ -152,10 +152,10 @@ def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
     assert abs(steps - first["step"] - 4 * (new - first["replay"]) / 64) <= 12
 
     game = trainer.game
-    agent = NetworkAgent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
+    agent = network_agent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
     random_agent = make_agent("random", game)
     torch.manual_seed(0)
-    untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
+    untrained = network_agent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
     # What is learnt depends on who was faster: the margins are less than half of what is usual.
     result = play_match(game, agent, random_agent, 1000, seed=1)
     before = play_match(game, untrained, random_agent, 1000, seed=1)

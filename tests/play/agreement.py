@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.arena.knobs import Knobs, knobs_at
-from ludarium.arena.level import LevelAgent
+from ludarium.arena.level import LevelSearcher
 from ludarium.configs.schema import Network
 from ludarium.envs import Game
 from ludarium.envs.engine.position import Position, contents_of
@@ -31,6 +31,7 @@ from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.views import FLIP, TURN
 from ludarium.models import Evaluation
 from ludarium.play.wasm import Limits, build_module
+from ludarium.training.agents import Agent
 from ludarium.training.networks import fresh_network
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import PUCT
@@ -132,9 +133,10 @@ def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
 
 
 def moves_of_level(game: Game, knobs: Knobs, positions: int, seed: int) -> list[int]:
-    agent = LevelAgent(game, fresh_network(game, Network(channels=2, blocks=1)), knobs)
-    agent._evaluator = lambda observations: answer(observations, game.num_actions)  # type: ignore
-    agent._random = Draws(seed)  # type: ignore[assignment]
+    searcher = LevelSearcher(game, fresh_network(game, Network(channels=2, blocks=1)), knobs)
+    searcher._evaluator = lambda planes: answer(planes, game.num_actions)  # type: ignore
+    agent = Agent(game, "level", searcher=searcher)
+    agent.rng = Draws(seed)  # type: ignore[assignment]
     draws = Draws(seed)
     return [
         int(agent.actions(wander(game, seed + number, draws))[0]) for number in range(positions)

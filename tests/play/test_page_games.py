@@ -18,7 +18,7 @@ from ludarium.envs.registry import make_game
 from ludarium.models import load_checkpoint
 from ludarium.play.wasm import module_name
 from ludarium.training.agents.checkpoints import fitting_agent
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.networks import inference_engine
 from ludarium.training.search import Finding, Search, SearchSettings
 from ludarium.training.search.settings import PUCT
@@ -271,8 +271,8 @@ def _analysed(game: Game, actions: Sequence[int]) -> tuple[np.ndarray, Finding]:
     engine = inference_engine(game, network, batch=1, backend="eager")
     settings = SearchSettings(simulations=SIMULATIONS, algorithm=PUCT)
     result = Search(game, settings, batch=1).run(position.states, engine)
-    agent = NetworkAgent(game, network, simulations=0, backend="eager")
-    logits = agent.evaluate(position.states).logits[0]
+    agent = network_agent(game, network, simulations=0, backend="eager")
+    logits = agent.searcher.evaluate(position.states).logits[0]
     return np.where(position.mask == 1, logits, -np.inf), result
 
 

@@ -99,7 +99,7 @@ def test_numbers_have_defaults(game: Game) -> None:
         ("uct:", "agent 'uct:': '' is not a whole number"),
         ("uct:" + "9" * 5000, "is not a whole number of at most 12 digits"),
         ("alphabeta:-1", "agent 'alphabeta:-1': '-1' is not a whole number"),
-        ("random:3", "agent 'random:3': random takes no number"),
+        ("random:3", "agent 'random:3': it takes no number"),
         ("corso:fast", "agent 'corso:fast': 'fast' is not a whole number"),
         ("shipped", "agent 'shipped': '' is no game"),
         ("uct?playouts", "agent 'uct.playouts': the setting 'playouts' is not KEY=VALUE"),
@@ -212,23 +212,32 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_an_installed_package_adds_kinds(game: Game, packages: Path) -> None:
     code = (
-        "from ludarium.training.agents import AgentFactory, AgentKind, RandomAgent, UCTAgent\n"
+        "from dataclasses import dataclass\n"
+        "from ludarium.training.agents import *\n"
         "class Lazy(RandomAgent):\n"
         "    '''Plays anything.'''\n"
+        "@dataclass(frozen=True)\n"
         "class Some(AgentFactory):\n"
-        "    def __init__(self, argument, settings): self.argument = argument\n"
-        "    def make(self, game, seed=None): return UCTAgent(game, len(self.argument), seed)\n"
+        "    argument = 'word'\n"
+        "    word: str = setting(str, 'whose letters are counted', '')\n"
+        "    times: int = setting(int, 'how often', 1)\n"
+        "    def make(self, game, seed=None):\n"
+        "        return make_agent(f'uct:{len(self.word) * self.times}', game, seed)\n"
         "KIND = AgentKind('letters:WORD', 'as many playouts as letters', Some)\n"
     )
     points = {"lazy": "mybots_a:Lazy", "letters": "mybots_a:KIND"}
     install(packages, "my-bots", {"mybots_a.py": code}, {"ludarium.agents": points})
     assert type(make_agent("lazy", game)).__name__ == "Lazy"
     assert make_agent("letters:abc:de", game).name == "uct:6"
-    with pytest.raises(ValueError, match="lazy takes no number"):
+    assert make_agent("letters?word=abc&times=3", game).name == "uct:9"
+    with pytest.raises(ValueError, match="'size'; accepted here: word, times"):
+        make_agent("letters:abc?size=3", game)
+    with pytest.raises(ValueError, match="agent 'lazy:3': it takes no number"):
         make_agent("lazy:3", game)
     kinds = agent_kinds()
     assert (kinds["lazy"].usage, kinds["lazy"].help) == ("lazy", "plays anything")
     assert kinds["letters"].usage == "letters:WORD"
+    assert kinds["letters"].settings == {"word": "whose letters are counted", "times": "how often"}
     with pytest.raises(ValueError, match=r"accepted: .*lazy, .*letters"):
         make_agent("stockfish", game)
 

@@ -11,9 +11,10 @@ import pytest
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import PLAYER_1_WINS
-from ludarium.training.agents import AlphaBetaAgent, GreedyAgent, UCTAgent, make_agent
+from ludarium.training.agents import Agent, AlphaBetaSearcher, Searcher, UCTSearcher, make_agent
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
+from ludarium.training.search import Budget, Finding
 from tests.games import ALL_GAMES, random_positions, slow_but
 from tests.tictactoe import TicTacToe
 from tests.training.random_tree import RandomTree
@@ -40,6 +41,12 @@ def tictactoe(*cells: str) -> Position:
     for cell in cells:
         position.play(position.text_to_action(cell))
     return position
+
+
+def found_by(
+    searcher: Searcher, states: np.ndarray, simulations: int = 0, seed: int = 0
+) -> Finding:
+    return searcher.find(states, Budget(simulations=simulations), np.random.default_rng(seed))
 
 
 # Every agent.
@@ -83,11 +90,12 @@ def test_agents_do_not_change_the_positions(corso: Game, spec: str) -> None:
     assert (states == before).all()
 
 
-@pytest.mark.parametrize("kind", [UCTAgent, AlphaBetaAgent])
-def test_threads_change_nothing(corso: Game, kind: type[UCTAgent | AlphaBetaAgent]) -> None:
+@pytest.mark.parametrize("kind", [UCTSearcher, AlphaBetaSearcher])
+def test_threads_change_nothing(corso: Game, kind: type[UCTSearcher | AlphaBetaSearcher]) -> None:
     states = stacked(unfinished(corso, 60))
-    alone = kind(corso, 3, seed=0, threads=1).search(states)
-    shared = kind(corso, 3, seed=0, threads=7).search(states)
+    alone, shared = (
+        found_by(kind(corso, threads=threads), states, simulations=3) for threads in (1, 7)
+    )
     for name, array in vars(shared).items():
         np.testing.assert_array_equal(getattr(alone, name), array)
 
@@ -96,9 +104,9 @@ def test_long_searches_go_in_portions_that_change_nothing(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     states = stacked(unfinished(corso, 40))
-    whole = UCTAgent(corso, 20, seed=0).actions(states)
+    whole = make_agent("uct:20", corso, 0).actions(states)
     monkeypatch.setattr("ludarium.training.agents.uct._PLAYOUTS_AT_ONCE", 50)
-    assert (UCTAgent(corso, 20, seed=0).actions(states) == whole).all()
+    assert (make_agent("uct:20", corso, 0).actions(states) == whole).all()
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -112,15 +120,16 @@ def test_agents_take_no_positions_at_all_and_strided_ones(corso: Game, spec: str
 
 
 def test_no_way_to_pass_positions_compiles_anew(corso: Game) -> None:
-    agent = UCTAgent(corso, 10, seed=0)
+    searcher = UCTSearcher(corso)
+    agent = Agent(corso, "uct", 0, searcher, Budget(simulations=10))
     states = stacked(unfinished(corso, 10))
     agent.actions(states)
-    compiled = len(agent._kernels.search.signatures)
+    compiled = len(searcher._kernels.search.signatures)
     locked = states.copy()
     locked.flags.writeable = False
     for others in (states[::2], locked, corso.start().states, states[:0]):
         agent.actions(others)
-    assert len(agent._kernels.search.signatures) == compiled
+    assert len(searcher._kernels.search.signatures) == compiled
 
 
 def test_an_agent_refuses_what_it_cannot_decide(corso: Game) -> None:
@@ -130,7 +139,7 @@ def test_an_agent_refuses_what_it_cannot_decide(corso: Game) -> None:
     over = next(position for position in random_positions(corso, 5) if position.is_over)
     with pytest.raises(ValueError, match="random cannot move: the game is over"):
         agent.choose(over)
-    with pytest.raises(ValueError, match="needs positions of Corso"):
+    with pytest.raises(ValueError, match=r"agent random: positions of Corso.* are needed"):
         agent.actions(np.zeros(3))
     with pytest.raises(ValueError, match=r"of shape \[N\], not \(1, 1\)"):
         agent.actions(corso.start().states.reshape(1, 1))
@@ -141,9 +150,9 @@ def test_an_agent_refuses_what_it_cannot_decide(corso: Game) -> None:
 
 def test_threads_are_at_least_one(corso: Game) -> None:
     with pytest.raises(ValueError, match="uct threads are 1 or more, not 0"):
-        UCTAgent(corso, threads=0)
+        UCTSearcher(corso, threads=0)
     with pytest.raises(ValueError, match="alphabeta threads are 1 or more, not 0"):
-        AlphaBetaAgent(corso, threads=0)
+        AlphaBetaSearcher(corso, threads=0)
 
 
 def test_agents_without_a_network_do_not_import_torch() -> None:
@@ -170,7 +179,7 @@ def test_positions_from_a_file_are_decided_though_they_are_the_first(tmp_path) -
 def test_a_game_without_score_has_no_greedy_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     game = TicTacToe()
     monkeypatch.delattr(game.rules, "score")
-    with pytest.raises(ValueError, match="greedy needs a score, and the rules of tictactoe"):
+    with pytest.raises(ValueError, match="greedy need a score, and the rules of tictactoe"):
         make_agent("greedy", game)
 
 
@@ -178,7 +187,7 @@ def test_a_game_without_score_has_no_greedy_agent(monkeypatch: pytest.MonkeyPatc
 
 
 def minimax(position: Position, depth: int, ply: int = 0) -> int:
-    """Plain full-width minimax in player 0's view, as `AlphaBetaAgent` values positions."""
+    """Plain full-width minimax in player 0's view, as `AlphaBetaSearcher` values positions."""
     if position.is_over:
         return position.rewards[0] * (WIN - ply)
     if ply == depth:
@@ -195,7 +204,9 @@ def children(position: Position) -> Iterator[tuple[int, Position]]:
 
 
 def check_against_minimax(game: Game, positions: list[Position], depth: int) -> None:
-    actions, scores, bests = AlphaBetaAgent(game, depth, seed=0).minimax(stacked(positions))
+    actions, scores, bests = AlphaBetaSearcher(game, depth).minimax(
+        stacked(positions), np.random.default_rng(0)
+    )
     for index, position in enumerate(positions):
         values = {action: minimax(child, depth, 1) for action, child in children(position)}
         value = min(values.values()) if position.mover else max(values.values())
@@ -226,7 +237,7 @@ def test_alphabeta_equals_minimax_in_tictactoe(depth: int) -> None:
 
 def test_equally_good_actions_are_all_chosen_at_times(corso: Game) -> None:
     states = np.repeat(corso.start().states, 400)
-    result = AlphaBetaAgent(corso, 1, seed=0).search(states)
+    result = found_by(AlphaBetaSearcher(corso, 1), states)
     assert set(result.actions) == set(np.flatnonzero(result.policies[0]))
 
 
@@ -237,7 +248,7 @@ def test_greedy_takes_the_best_score(corso: Game) -> None:
             action: sign * (WIN * child.rewards[0] if child.is_over else child.score)
             for action, child in children(position)
         }
-        assert values[GreedyAgent(corso).choose(position)] == max(values.values())
+        assert values[make_agent("greedy", corso).choose(position)] == max(values.values())
 
 
 # UCT.
@@ -245,7 +256,7 @@ def test_greedy_takes_the_best_score(corso: Game) -> None:
 
 def test_uct_shares_its_playouts_among_legal_actions(corso: Game) -> None:
     positions = random_positions(corso, 20)
-    result = UCTAgent(corso, 150, seed=0).search(stacked(positions))
+    result = found_by(UCTSearcher(corso), stacked(positions), 150)
     assert result.values.dtype == np.float32
     assert (abs(result.values) <= 1).all()
     for index, position in enumerate(positions):
@@ -258,15 +269,15 @@ def test_uct_shares_its_playouts_among_legal_actions(corso: Game) -> None:
 
 def test_uct_tries_every_action_before_any_twice(corso: Game) -> None:
     for position in unfinished(corso, 10):
-        agent = UCTAgent(corso, len(position.legal_actions), seed=0)
-        assert (agent.search(position.states).visits[0] == position.mask).all()
+        found = found_by(UCTSearcher(corso), position.states, len(position.legal_actions))
+        assert (found.visits[0] == position.mask).all()
 
 
 def test_uct_wins_in_one() -> None:
     #  . . .        X: a1 b1; O: a2 b2; X to move wins on c1
     position = tictactoe("a1", "a2", "b1", "b2")
     for seed in range(10):
-        agent = UCTAgent(position.game, 200, seed)
+        agent = make_agent("uct:200", position.game, seed)
         assert position.action_to_text(agent.choose(position)) == "c1"
     assert agent.search(position.states).values[0] > 0.8
 
@@ -274,13 +285,13 @@ def test_uct_wins_in_one() -> None:
 def test_uct_does_not_lose_in_one() -> None:
     position = tictactoe("a1", "b2", "b1")  # O to move must stop c1
     for seed in range(10):
-        agent = UCTAgent(position.game, 400, seed)
+        agent = make_agent("uct:400", position.game, seed)
         assert position.action_to_text(agent.choose(position)) == "c1"
 
 
 def test_the_last_action_has_its_exact_value() -> None:
     position = tictactoe("a1", "b1", "c1", "a2", "b2", "a3", "b3", "c3")  # only c2 is left
-    result = UCTAgent(position.game, 10, seed=0).search(position.states)
+    result = found_by(UCTSearcher(position.game), position.states, 10)
     assert position.action_to_text(result.actions[0]) == "c2"
     position.play(result.actions[0])
     assert result.values[0] == position.rewards[0]
@@ -290,19 +301,19 @@ def test_values_are_in_the_view_of_the_player_to_move() -> None:
     before = tictactoe("a1", "a2", "b1", "b2")
     lost = before.copy()
     lost.play(lost.text_to_action("c3"))  # now O wins on c2
-    agent = UCTAgent(before.game, 300, seed=0)
-    values = agent.search(stacked([before, lost])).values
+    searcher = UCTSearcher(before.game)
+    values = found_by(searcher, stacked([before, lost]), 300).values
     assert (values > 0.7).all()
     over = lost.copy()
     over.play(over.text_to_action("c2"))
     assert over.outcome == PLAYER_1_WINS
-    assert agent.search(over.states).values[0] == over.rewards[over.mover]
+    assert found_by(searcher, over.states, 300).values[0] == over.rewards[over.mover]
 
 
 def test_uct_finds_the_best_action_where_players_move_several_times_in_a_row() -> None:
     for number in range(20):
         position = RandomTree(number=number).start()
-        action = UCTAgent(position.game, 10_000, seed=number).choose(position)
+        action = make_agent("uct:10000", position.game, number).choose(position)
         values = {action: minimax(child, 99) for action, child in children(position)}
         results = {action: np.sign(value) for action, value in values.items()}
         best = min(results.values()) if position.mover else max(results.values())
@@ -313,7 +324,7 @@ def test_a_full_tree_stops_growing_and_goes_on_counting(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ludarium.training.agents.uct.MOST_NODES", 60)
-    result = UCTAgent(corso, 500, seed=0).search(corso.start().states)
+    result = found_by(UCTSearcher(corso), corso.start().states, 500)
     assert result.visits.sum() == 500
     assert corso.start().mask[result.actions[0]]
 

@@ -28,7 +28,7 @@ from ludarium.models import (
 )
 from ludarium.models.network import SIZES
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
@@ -358,11 +358,11 @@ def test_training_learns_corso_3x3(tmp_path):
     """
     trainer = trained(tmp_path, "budget={iterations: 24}", "self_play.positions=512")
     game = trainer.game
-    agent = NetworkAgent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
+    agent = network_agent(game, trainer.algorithm.learner.ema_network, 0, backend="eager")
     random_agent = make_agent("random", game)
     result = play_match(game, agent, random_agent, 200, seed=1)
     torch.manual_seed(0)
-    untrained = NetworkAgent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
+    untrained = network_agent(game, build_network(network_shape(game), 8, 1), 0, backend="eager")
     before = play_match(game, untrained, random_agent, 200, seed=1)
     assert result.tally.score > 0.7
     assert result.tally.score > before.tally.score + 0.15

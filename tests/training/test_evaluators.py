@@ -10,7 +10,7 @@ import pytest
 
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.models import Evaluation, Evaluator
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.alphazero.self_play import Group
 from ludarium.training.search import Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
@@ -42,11 +42,11 @@ def in_self_play(evaluate: Evaluator) -> None:
 
 
 def in_agent(evaluate: Evaluator) -> None:
-    NetworkAgent(GAME, evaluate, 0).choose(GAME.start(0))
+    network_agent(GAME, evaluate, 0).choose(GAME.start(0))
 
 
 def in_thinking_agent(evaluate: Evaluator) -> None:
-    NetworkAgent(GAME, evaluate, seconds=0.001)
+    network_agent(GAME, evaluate, seconds=0.001)
 
 
 WRONG: dict[str, tuple[Callable[[Evaluation], Any], str]] = {

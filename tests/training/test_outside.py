@@ -16,7 +16,7 @@ from ludarium.envs.engine.description import describe_game
 from ludarium.models import Architecture, Checkpoint, PolicyValueNetwork, build_network
 from ludarium.models.export import export_checkpoint
 from ludarium.training.agents import Agent, GameInPlay, RandomAgent, as_agent, make_agent
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import NetworkSearcher, network_agent
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
 from tests.tictactoe import TicTacToe
@@ -135,13 +135,13 @@ def test_an_exported_network_plays_as_its_checkpoint(name: str, tmp_path: Path) 
     seen = np.random.default_rng(1).integers(0, 2, (8, *shape.observation)).astype(np.float32)
     export_checkpoint(checkpoint, describe_game(game), tmp_path / "net.onnx", seen)
     exported = make_agent(f"onnx:{tmp_path / 'net.onnx'}?simulations=0", game)
-    assert isinstance(exported, NetworkAgent)
-    mine = NetworkAgent(game, network, 0, backend="eager")
+    assert isinstance(exported.searcher, NetworkSearcher)
+    mine = network_agent(game, network, 0, backend="eager")
     position = game.start(1)
     random = np.random.default_rng(1)
     while not position.is_over:
         for found, expected in zip(
-            exported.evaluate(position.states), mine.evaluate(position.states), strict=True
+            *(each.searcher.evaluate(position.states) for each in (exported, mine)), strict=True
         ):
             np.testing.assert_allclose(found, expected, atol=1e-4)
         position.play(random.choice(position.legal_actions))
@@ -289,7 +289,7 @@ def test_networks_see_the_turned_board_and_answer_in_the_boards_frame(name: str)
             return network(observations)
 
     agents = [
-        NetworkAgent(game, network, 0, backend="eager"),
+        network_agent(game, network, 0, backend="eager"),
         as_agent(network, game, simulations=0),
         as_agent(Module(), game, simulations=0, canonical=True),
     ]
@@ -301,8 +301,8 @@ def test_networks_see_the_turned_board_and_answer_in_the_boards_frame(name: str)
             policy, outcome, _ = network(seen)
         numbers = [position.turned_action(action) for action in range(game.num_actions)]
         for agent in agents:
-            assert isinstance(agent, NetworkAgent)
-            found = agent.evaluate(position.states)
+            assert isinstance(agent.searcher, NetworkSearcher)
+            found = agent.searcher.evaluate(position.states)
             np.testing.assert_allclose(found.logits[0], policy[0, numbers], atol=1e-5)
             np.testing.assert_allclose(found.wdl, outcome.softmax(1), atol=1e-5)
         turned += position.is_turned()

@@ -18,7 +18,7 @@ from ludarium.envs.batch import BatchEnv
 from ludarium.models import build_network, load_checkpoint
 from ludarium.models.network import Output, expected_value
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
 from ludarium.training.evaluation import play_match
 from ludarium.training.networks import network_shape
@@ -271,7 +271,7 @@ def test_training_learns_corso_3x3(tmp_path):
     opponent = make_agent("random", game)
 
     def score(network) -> float:
-        agent = NetworkAgent(game, network, 0, backend="eager")
+        agent = network_agent(game, network, 0, backend="eager")
         return play_match(game, agent, opponent, 200, seed=1, opening_plies=0).tally.score
 
     untrained = []
@@ -279,7 +279,7 @@ def test_training_learns_corso_3x3(tmp_path):
         torch.manual_seed(seed)
         untrained.append(score(build_network(network_shape(game), 16, 1)))
     assert score(trainer.algorithm.network) > max(0.75, np.mean(untrained) + 0.1)
-    searching = NetworkAgent(game, trainer.algorithm.network, 32, backend="eager")
+    searching = network_agent(game, trainer.algorithm.network, 32, backend="eager")
     assert play_match(game, searching, opponent, 60, seed=1).tally.score > 0.7
 
 

@@ -13,7 +13,9 @@ import pytest
 
 from ludarium.envs import Position
 from ludarium.models import Evaluation
-from ludarium.training.agents import UCTAgent
+from ludarium.training.agents import UCTSearcher
+from ludarium.training.agents.searcher import random_streams
+from ludarium.training.agents.uct import EXPLORATION
 from ludarium.training.agents.uct_search import UCTSearch
 from ludarium.training.search import Budget, Search, SearchSettings, TreeSearch
 from ludarium.training.search.settings import PUCT
@@ -262,10 +264,10 @@ def test_answers_are_cached_by_observation():
 
 
 def test_uct_can_be_resumed_and_is_the_same_search():
-    agent, twin = UCTAgent(GAME, 300, seed=3), UCTAgent(GAME, 300, seed=3)
-    position = after("b2")
-    expected = agent.search(position.states).visits[0]
-    resumed = UCTSearch(GAME, twin._random_streams(1), agent.exploration)
+    position, (rng, twin) = after("b2"), (np.random.default_rng(3) for _ in range(2))
+    found = UCTSearcher(GAME).find(position.states, Budget(simulations=300), rng)
+    expected = found.visits[0]
+    resumed = UCTSearch(GAME, random_streams(twin, 1), EXPLORATION)
     resumed.restart(position.states)
     resumed.think(Budget(simulations=100))
     assert resumed.simulations == 100

@@ -13,25 +13,30 @@ from __future__ import annotations
 from ludarium.envs.engine.game_in_play import GameInPlay
 
 from .agent import Agent, AgentFactory, Seed
-from .alphabeta import AlphaBetaAgent, GreedyAgent
+from .alphabeta import AlphaBetaSearcher
 from .names import AgentKind, Player, as_agent, make_agent, read_agent
 from .outside import PolicyAgent
-from .uct import UCTAgent
+from .searcher import Drawn, Searcher, best
+from .settings import setting
+from .uct import UCTSearcher
 from .uniform import RandomAgent
 
 __all__ = [
     "Agent",
     "AgentFactory",
     "AgentKind",
-    "AlphaBetaAgent",
+    "AlphaBetaSearcher",
+    "Drawn",
     "GameInPlay",
-    "GreedyAgent",
     "Player",
     "PolicyAgent",
     "RandomAgent",
+    "Searcher",
     "Seed",
-    "UCTAgent",
+    "UCTSearcher",
     "as_agent",
+    "best",
     "make_agent",
     "read_agent",
+    "setting",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,39 +13,77 @@ from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import make_game
+from ludarium.training.search.finding import Budget, Finding
+
+from .searcher import Choice, Searcher, as_positions, best
+from .settings import read_settings
 
 Seed = int | np.random.SeedSequence | None
 
 
 class Agent:
-    """Chooses actions in positions of one game.
+    """Chooses actions in positions of one game: a searcher finds, within a budget, a choice takes.
 
-    `actions` is all that an agent must have, or `play`. With `actions` alone it keeps no memory of
-    a game between decisions, only of its random numbers: with the same seed, the same positions in
-    the same order get the same actions, whether they come one by one or together.
+    Without a searcher it is the base of agents that think in another way, such as a user's own. A
+    subclass has `actions`, or `play`. With `actions` alone it keeps no memory of a game between
+    decisions, only of its random numbers: with the same seed, the same positions in the same order
+    get the same actions, whether they come one by one or together. One that does keep something,
+    such as a tree, overrides `play`, and `begin` and `finish` where it needs them: matches give it
+    whole games.
 
-    An agent that does keep something, such as a tree, overrides `play`, and `begin` and `finish`
-    where it needs them: matches give it whole games.
+    Args:
+        game: the rules.
+        name: how tables name it, such as ``uct:1000``.
+        seed: of its random numbers; ``None`` takes fresh ones from the system.
+        searcher: finds its moves.
+        budget: of each decision.
+        choice: takes the actions from what was found.
 
     Attributes:
-        game: the rules that it plays by.
-        name: how tables name it, such as ``uct:1000``.
+        game, name, searcher, budget, choice: as given.
+        rng: its random numbers.
+
+    Raises:
+        ValueError: the searcher cannot search with that budget.
     """
 
-    def __init__(self, game: Game, name: str, seed: Seed = None) -> None:
+    def __init__(
+        self,
+        game: Game,
+        name: str,
+        seed: Seed = None,
+        searcher: Searcher | None = None,
+        budget: Budget | None = None,
+        choice: Choice = best,
+    ) -> None:
         self.game = game
         self.name = name
+        self.searcher = searcher
+        self.budget = budget or Budget()
+        self.choice = choice
+        if searcher is not None:
+            searcher.prepare(self.budget)
         self.restart(seed)
 
     def restart(self, seed: Seed = None) -> None:
         """Reseed the random numbers; ``None`` takes a fresh seed from the system."""
-        self._random = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(seed)
+
+    def search(self, states: np.ndarray) -> Finding:
+        """What the agent goes by in positions, see `Searcher.find`.
+
+        Raises:
+            ValueError: it has no searcher, or that refuses the positions.
+        """
+        if self.searcher is None:
+            raise ValueError(f"agent {self.name} does not tell what it finds")
+        return self.searcher.find(self._check(states), self.budget, self.rng)
 
     def actions(self, states: np.ndarray) -> np.ndarray:
         """Choose an action for the player to move in each position, all in one call.
 
-        By default each unfinished position is a game that begins there, is played for one move, and
-        has no `finish`.
+        By default each unfinished position is searched, or it is a game that begins there, is
+        played for one move, and has no `finish`.
 
         Args:
             states: structured array [N] of ``game.state_dtype``; it is not changed.
@@ -55,22 +93,26 @@ class Agent:
 
         Raises:
             ValueError: ``states`` is not such an array.
-            NotImplementedError: the agent's class has neither ``actions`` nor ``play``.
+            NotImplementedError: the agent has no searcher, and its class neither ``actions`` nor
+                ``play``.
         """
-        if type(self).play is Agent.play:
-            raise NotImplementedError(
-                f"agent {self.name} cannot choose: {type(self).__name__} must have actions or play"
-            )
         states = self._check(states)
         chosen = np.full(len(states), -1, np.int64)
         places = np.flatnonzero(states["outcome"] == ONGOING)
         playing = np.ascontiguousarray(states[places])
-        games = [
-            GameInPlay(self.game, number, int(state["mover"]), 0, playing, [])
-            for number, state in enumerate(playing)
-        ]
-        self.begin(games)
-        chosen[places] = self.play(games, playing)
+        if type(self).play is not Agent.play:
+            games = [
+                GameInPlay(self.game, number, int(state["mover"]), 0, playing, [])
+                for number, state in enumerate(playing)
+            ]
+            self.begin(games)
+            chosen[places] = self.play(games, playing)
+        elif self.searcher is None:
+            raise NotImplementedError(
+                f"agent {self.name} cannot choose: {type(self).__name__} must have actions or play"
+            )
+        elif len(places):
+            chosen[places] = self.choice(self.search(playing), self.rng)
         return chosen
 
     def preferences(self, states: np.ndarray) -> np.ndarray:
@@ -83,10 +125,15 @@ class Agent:
             float [N, A]; only the order within a row has a meaning, and actions that are not legal
             have none. By default all are equal.
         """
-        return np.zeros((len(self._check(states)), self.game.num_actions))
+        states = self._check(states)
+        if self.searcher is None:
+            return np.zeros((len(states), self.game.num_actions))
+        return self.searcher.preferences(states, self.budget, self.rng)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Called before the first decision of these games."""
+        if self.searcher is not None:
+            self.searcher.begin(games)
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
         """Choose an action in each of these games of a match, where the agent is to move.
@@ -98,10 +145,15 @@ class Agent:
         Returns:
             int64[N], a legal action for each.
         """
-        return self.actions(states)
+        if self.searcher is None:
+            return self.actions(states)
+        found = self.searcher.find_in(games, self._check(states), self.budget, self.rng)
+        return self.choice(found, self.rng)
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
         """Called once when these games are over, or abandoned; see `GameInPlay.reward`."""
+        if self.searcher is not None:
+            self.searcher.finish(games)
 
     def choose(self, position: Position) -> int:
         """Choose an action for the player to move in ``position``.
@@ -119,31 +171,39 @@ class Agent:
         return f"<agent {self.name} for {self.game}>"
 
     def _check(self, states: np.ndarray) -> np.ndarray:
-        """The positions as compiled functions need them: contiguous, writable, of an aligned dtype.
-
-        A dtype that was read from a file has lost its aligned flag, although it equals the game's.
-        """
-        if not isinstance(states, np.ndarray) or states.dtype != self.game.state_dtype:
-            kind = getattr(states, "dtype", type(states).__name__)
-            raise ValueError(f"agent {self.name} needs positions of {self.game}, not {kind}")
-        if states.ndim != 1:
-            raise ValueError(f"positions are an array of shape [N], not {states.shape}")
-        return np.require(states, requirements=["C", "A", "W"]).view(self.game.state_dtype)
-
-    def _random_streams(self, count: int) -> np.ndarray:
-        """Generator states for ``engine.rule.random_below``, int64[count, 2]."""
-        return self._random.integers(1, 1 << 32, (count, 2))
+        """The positions as compiled functions need them, see `as_positions`."""
+        try:
+            return as_positions(self.game, states)
+        except ValueError as error:
+            raise ValueError(f"agent {self.name}: {error}") from None
 
 
 class AgentFactory(ABC):
     """Makes an agent for a game that is given later; parsing an agent's name returns one.
 
+    A subclass that is a dataclass has the settings of its names as fields, see `setting`.
+
     Attributes:
+        argument: the setting that what follows the colon of a name stands for; empty for none.
         shares_state: whether the agents that it makes may share what two threads must not use at
             once, such as an object of the user's own.
     """
 
+    argument: ClassVar[str] = ""
     shares_state: ClassVar[bool] = False
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
+        """The factory that a name means.
+
+        Args:
+            argument: what follows the colon, ``None`` where there is none.
+            settings: texts by key.
+
+        Raises:
+            ValueError: the name is not accepted; the message says why.
+        """
+        return cls(**read_settings(cls, settings, argument, cls.argument))
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
         """The game that a trained agent plays, with its own options but for the given ones.

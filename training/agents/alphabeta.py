@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import available_cores, split
-from ludarium.training.search.finding import Finding
+from ludarium.training.search.finding import Budget, Finding
 
-from .agent import Agent, Seed
+from .agent import Agent, AgentFactory, Seed
 from .kernels import alphabeta as templates
+from .searcher import Searcher, as_positions, random_streams
+from .settings import read_number, setting
 
 DEFAULT_DEPTH = 4
 MOST_DEPTH = 64
@@ -20,44 +24,38 @@ MOST_DEPTH = 64
 WIN = templates.WIN
 
 
-class AlphaBetaAgent(Agent):
-    """Plays a best action by minimax to ``depth`` plies, by alpha-beta (see the kernel's sources).
+class AlphaBetaSearcher(Searcher):
+    """Finds the best actions by minimax to ``depth`` plies, with alpha-beta (see the kernel).
 
     The value of a position at the horizon is its score. A finished game counts more than any
-    score: a win is better the sooner it comes, a loss is better the later it comes. The agent
-    draws uniformly from equally good actions.
+    score: a win is better the sooner it comes, a loss is better the later it comes. Of equally good
+    actions one is drawn uniformly. No budget is asked.
 
     Args:
         game: the rules.
         depth: plies to look ahead.
-        seed: of the choice among equally good actions.
-        threads: number of positions searched in parallel; default: one per core. The chosen
-            actions do not depend on it.
-        name: how tables name it.
+        threads: number of positions searched in parallel; default: one per core. What is found does
+            not depend on it.
+
+    Attributes:
+        depth: as given.
 
     Raises:
         ValueError: ``depth`` or ``threads`` is out of range, or the game's rules have no
             ``score``.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        depth: int = DEFAULT_DEPTH,
-        seed: Seed = None,
-        threads: int | None = None,
-        name: str | None = None,
-    ) -> None:
+    def __init__(self, game: Game, depth: int = DEFAULT_DEPTH, threads: int | None = None) -> None:
         if not 1 <= depth <= MOST_DEPTH:
             raise ValueError(f"alphabeta depth is 1 to {MOST_DEPTH} plies, not {depth!r}")
         if threads is not None and threads < 1:
             raise ValueError(f"alphabeta threads are 1 or more, not {threads!r}")
-        super().__init__(game, name or f"alphabeta:{depth}", seed)
         if not hasattr(game.rules, "score"):
             raise ValueError(
-                f"agent {self.name} needs a score, and the rules of {game.name} have none; "
+                f"alphabeta and greedy need a score, and the rules of {game.name} have none; "
                 "uct plays any game"
             )
+        super().__init__(game)
         self.depth = depth
         self._kernels = specialise(templates, game.rules)
         workers = threads or available_cores()
@@ -67,13 +65,9 @@ class AlphaBetaAgent(Agent):
         self._keys = np.empty((workers, depth, game.num_actions), np.int64)
         self._history = np.empty((workers, 2, game.num_actions), np.int64)
 
-    def search(self, states: np.ndarray) -> Finding:
-        """Search each position; values are known where the end of the game was seen.
-
-        Raises:
-            ValueError: ``states`` is not a structured array [N] of the game's positions.
-        """
-        actions, scores, best = self.minimax(states)
+    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
+        """Search each position; values are known where the end of the game was seen."""
+        actions, scores, best = self.minimax(states, rng)
         decided = np.abs(scores) >= WIN - self.depth
         values = np.sign(scores) * (1 - 2 * states["mover"])
         return Finding.of(
@@ -83,7 +77,9 @@ class AlphaBetaAgent(Agent):
             proven=decided,
         )
 
-    def minimax(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def minimax(
+        self, states: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The search's own terms.
 
         Returns:
@@ -92,13 +88,13 @@ class AlphaBetaAgent(Agent):
             [N, A], 1 for every action of that value.
 
         Raises:
-            ValueError: see `search`.
+            ValueError: ``states`` is not a structured array [N] of the game's positions.
         """
-        states = self._check(states)
+        states = as_positions(self.game, states)
         count = len(states)
         actions, values = np.empty(count, np.int64), np.empty(count, np.int32)
         best = np.empty((count, self.game.num_actions), np.int8)
-        streams = self._random_streams(count)
+        streams = random_streams(rng, count)
         workers = max(1, min(len(self._lines), count))
 
         def share(begin: int, end: int) -> None:
@@ -122,17 +118,22 @@ class AlphaBetaAgent(Agent):
         split(share, workers, workers)
         return actions, values, best
 
-    def actions(self, states: np.ndarray) -> np.ndarray:
-        """A random one of the best actions of each position; see `Agent.actions`."""
-        return self.minimax(states)[0]
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaBetaFactory(AgentFactory):
+    """Makes an agent that plays one of the best actions of an `AlphaBetaSearcher`."""
+
+    argument = "depth"
+
+    depth: int = setting(
+        read_number, f"plies to look ahead, {DEFAULT_DEPTH} by default", DEFAULT_DEPTH
+    )
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """The agent for ``game``; see `AgentFactory.make`."""
+        return Agent(game, f"alphabeta:{self.depth}", seed, AlphaBetaSearcher(game, self.depth))
 
 
-class GreedyAgent(AlphaBetaAgent):
-    """Looks one ply ahead: wins if it can, else takes the best score; ties at random.
-
-    Raises:
-        ValueError: the game's rules have no ``score``.
-    """
-
-    def __init__(self, game: Game, seed: Seed = None) -> None:
-        super().__init__(game, 1, seed, name="greedy")
+def greedy(game: Game, seed: Seed = None) -> Agent:
+    """The action with the best score after one ply: wins if it can; ties at random."""
+    return Agent(game, "greedy", seed, AlphaBetaSearcher(game, 1))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.models import CheckpointHeader, load_header
 
@@ -21,29 +22,21 @@ from ..networks import fits, learnt_options, stored_network
 from .agent import Agent, AgentFactory, Seed
 from .settings import (
     DEFAULT_SIMULATIONS,
+    TEMPERATURE_HELP,
+    TIME_HELP,
+    check_one_budget,
     check_score,
     duration_text,
     read_duration,
     read_number,
     read_real,
     read_settings,
+    setting,
 )
 
 if TYPE_CHECKING:
     from ludarium.models import Evaluator
     from ludarium.models.inference import Network
-
-    from .network import NetworkAgent
-
-#: Settings in the name of an agent with a network; see `network.NetworkAgent`.
-_NETWORK_SETTINGS: dict[str, Callable[[str], Any]] = {
-    "simulations": read_number,
-    "time": read_duration,
-    "temperature": read_real,
-}
-
-#: Settings of agents in checkpoints, beside those of all with a network.
-CHECKPOINT_SETTINGS = {"score": read_real, "bound": read_real}
 
 _SUFFIX = ".safetensors"
 _LATEST = f"agent{_SUFFIX}"  # in a run's folder
@@ -51,57 +44,72 @@ _LATEST = f"agent{_SUFFIX}"  # in a run's folder
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkFactory(AgentFactory):
-    """Makes an agent with a network; see `NetworkAgent`.
+    """Makes an agent with a network; see `network_agent`."""
 
-    Attributes:
-        simulations: for each move; ``None`` where the name does not say.
-        temperature: of the choice of a move.
-        time: seconds for each move, in place of simulations.
-        score: share of the final score in the value.
-        bound: of the choice of a move with a time.
-    """
+    argument = "simulations"
 
-    simulations: int | None = None
-    temperature: float = 0.0
-    time: float | None = None
-    score: float = 0.0
-    bound: float | None = None
+    simulations: int | None = setting(
+        read_number,
+        f"of a search for each move, {DEFAULT_SIMULATIONS} by default; 0 plays the policy alone",
+    )
+    time: float | None = setting(read_duration, TIME_HELP)
+    temperature: float = setting(read_real, TEMPERATURE_HELP, 0.0)
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
+        """See `AgentFactory.read`; ``others`` are fields that are no settings."""
+        given = read_settings(cls, settings, argument, cls.argument)
+        check_one_budget(given, "simulations")
+        return cls(**given, **others)
 
     def with_simulations(self, simulations: int | None) -> Self:
         """See `AgentFactory.with_simulations`."""
         return replace(self, simulations=simulations) if self.simulations is None else self
 
     def make_of(
-        self, game: Game, network: Network | Evaluator, label: str, seed: Seed
-    ) -> NetworkAgent:
+        self,
+        game: Game,
+        network: Network | Evaluator,
+        label: str,
+        seed: Seed,
+        score: float = 0.0,
+        bound: float | None = None,
+    ) -> Agent:
         """The agent, which tables call ``label`` with the settings."""
-        from .network import NetworkAgent
+        from .network import network_agent
 
         simulations = DEFAULT_SIMULATIONS if self.simulations is None else self.simulations
         told: dict[str, Any] = {
             "time": None if self.time is None else duration_text(self.time),
             "temperature": f"{self.temperature:g}" if self.temperature else None,
-            "score": f"{self.score:g}" if self.score else None,
-            "bound": None if self.bound is None else f"{self.bound:g}",
+            "score": f"{score:g}" if score else None,
+            "bound": None if bound is None else f"{bound:g}",
         }
         settings = "&".join(f"{key}={text}" for key, text in told.items() if text is not None)
         name = f"{label}:{simulations}" if self.time is None else label
-        return NetworkAgent(
+        return network_agent(
             game,
             network,
             simulations,
             name + ("?" + settings if settings else ""),
             seed,
             temperature=self.temperature,
-            score=self.score,
+            score=score,
             seconds=self.time,
-            bound=self.bound,
+            bound=bound,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedAgent(NetworkFactory):
     """Makes the agent of a checkpoint."""
+
+    score: float = setting(
+        read_real, "share of the final lead in what the search goes by, to play for points too", 0.0
+    )
+    bound: float | None = setting(
+        read_real, "with a time: standard errors of the bounds that the move is chosen by"
+    )
 
     @property
     @abstractmethod
@@ -133,7 +141,7 @@ class TrainedAgent(NetworkFactory):
         if self.score:
             check_score(game, self.score)
             _check_learnt_score(load_header(path), self.label)
-        return self.make_of(game, network, self.label, seed)
+        return self.make_of(game, network, self.label, seed, self.score, self.bound)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +153,14 @@ class ShippedAgent(TrainedAgent):
     """
 
     name: str
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
+        """Read ``GAME[:SIMULATIONS]``; see `AgentFactory.read`."""
+        name, colon, simulations = (argument or "").partition(":")
+        if name not in GAMES:
+            raise ValueError(f"{quoted(name)} is no game; games: {', '.join(GAMES)}")
+        return super().read(simulations if colon else None, settings, name=name)
 
     @property
     def label(self) -> str:
@@ -180,28 +196,6 @@ class CheckpointAgent(TrainedAgent):
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
         """The one file; see `TrainedAgent.checkpoint_path`."""
         return find_checkpoint(self.path)
-
-
-def read_network_settings(
-    settings: Mapping[str, str],
-    simulations: str | None = None,
-    others: Mapping[str, Callable[[str], Any]] | None = None,
-) -> dict[str, Any]:
-    """The settings of an agent with a network that are given; see `NetworkFactory`.
-
-    Args:
-        settings: texts by key.
-        simulations: what follows the colon, which stands for them.
-        others: further keys that are accepted, and how they are read.
-
-    Raises:
-        ValueError: see `read_settings`; or both simulations and a time are given.
-    """
-    known = {**_NETWORK_SETTINGS, **(others or {})}
-    given = read_settings(settings, known, simulations, "simulations")
-    if "time" in given and "simulations" in given:
-        raise ValueError("give simulations or a time for each move, not both")
-    return given
 
 
 def _check_learnt_score(checkpoint: CheckpointHeader, name: str) -> None:

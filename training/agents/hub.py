@@ -12,12 +12,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ludarium.envs.engine.files import MEGABYTE
 from ludarium.envs.engine.messages import quoted, shortened
 
-from .checkpoints import CHECKPOINT_SETTINGS, TrainedAgent, read_network_settings
+from .checkpoints import TrainedAgent
 
 #: The file of a repository that is an agent.
 FILE = "agent.safetensors"
@@ -28,7 +28,7 @@ _REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 _INSTALL = 'pip install "ludarium[hub]"'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HubAgent(TrainedAgent):
     """Makes the agent of a repository on the hub.
 
@@ -40,6 +40,18 @@ class HubAgent(TrainedAgent):
     repository: str
     revision: str | None = None
 
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
+        """Read ``OWNER/NAME[@REVISION][:SIMULATIONS]``; see `AgentFactory.read`."""
+        name, colon, simulations = (argument or "").partition(":")
+        repository, at, revision = name.partition("@")
+        if not _REPOSITORY.fullmatch(repository) or (at and not revision):
+            raise ValueError(
+                f"{quoted(name)} is no repository: hf:OWNER/NAME or hf:OWNER/NAME@REVISION"
+            )
+        own = {"repository": repository, "revision": revision or None}
+        return super().read(simulations if colon else None, settings, **own)
+
     @property
     def label(self) -> str:
         """The repository's name."""
@@ -48,18 +60,6 @@ class HubAgent(TrainedAgent):
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
         """The file, which is fetched if it is not there; see `TrainedAgent.checkpoint_path`."""
         return fetch(self.repository, self.revision)
-
-
-def read_hub(argument: str | None, settings: Mapping[str, str]) -> HubAgent:
-    """Parse ``OWNER/NAME[@REVISION][:SIMULATIONS]``."""
-    name, colon, simulations = (argument or "").partition(":")
-    repository, at, revision = name.partition("@")
-    if not _REPOSITORY.fullmatch(repository) or (at and not revision):
-        raise ValueError(
-            f"{quoted(name)} is no repository: hf:OWNER/NAME or hf:OWNER/NAME@REVISION"
-        )
-    given = read_network_settings(settings, simulations if colon else None, CHECKPOINT_SETTINGS)
-    return HubAgent(repository=repository, revision=revision or None, **given)
 
 
 def fetch(repository: str, revision: str | None = None) -> Path:

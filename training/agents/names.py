@@ -42,26 +42,12 @@ from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusa
 from ludarium.envs.registry import GAMES, as_game
 
 from .agent import Agent, AgentFactory, Seed
-from .alphabeta import DEFAULT_DEPTH, AlphaBetaAgent, GreedyAgent
-from .checkpoints import (
-    CHECKPOINT_SETTINGS,
-    CheckpointAgent,
-    ShippedAgent,
-    TrainedAgent,
-    holds_checkpoint,
-    read_network_settings,
-)
-from .hub import read_hub
-from .outside import ExportedAgent, agent_of, read_object
-from .settings import (
-    DEFAULT_SIMULATIONS,
-    read_duration,
-    read_number,
-    read_real,
-    read_settings,
-    split_settings,
-)
-from .uct import DEFAULT_PLAYOUTS, EXPLORATION, UCTAgent
+from .alphabeta import AlphaBetaFactory, greedy
+from .checkpoints import CheckpointAgent, ShippedAgent, TrainedAgent, holds_checkpoint
+from .hub import HubAgent
+from .outside import ExportedAgent, ObjectFactory, agent_of
+from .settings import settings_of, split_settings
+from .uct import UCTFactory
 from .uniform import RandomAgent
 
 #: The group of the entry points by which installed packages add kinds.
@@ -80,27 +66,31 @@ class AgentKind:
     Attributes:
         usage: how a name of it is written, such as ``uct[:PLAYOUTS]``.
         help: the kind in a line.
-        read: from what follows the colon, ``None`` where there is no colon, and the settings, to
-            what makes the agent; raises ``ValueError`` for what it does not accept. `read_settings`
-            reads settings.
+        factory: a dataclass, whose settings a name may give (see `setting`), and which makes the
+            agent; its `AgentFactory.read` reads what follows the colon.
         risk: what a name may do, such as ``runs code``, so that none is taken out of a file; empty
             where it does nothing of the kind.
     """
 
     usage: str
     help: str
-    read: Callable[[str | None, Mapping[str, str]], AgentFactory]
+    factory: type[AgentFactory]
     risk: str = ""
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings of a name, each in a line."""
+        return settings_of(self.factory)
 
-@dataclass(frozen=True)
-class _AnyGameAgent(AgentFactory):
-    """Makes an agent that plays every game, or says by itself which it does not."""
 
-    function: Callable[[Game, Seed], Agent]
+def _factory_by(function: Callable[[Game, Seed], Agent]) -> type[AgentFactory]:
+    """Makes agents by a function of a game and a seed."""
 
-    def make(self, game: Game, seed: Seed = None) -> Agent:
-        return self.function(game, seed)
+    class Factory(AgentFactory):
+        def make(self, game: Game, seed: Seed = None) -> Agent:
+            return function(game, seed)
+
+    return Factory
 
 
 def make_agent(spec: str, game: Game | str, seed: Seed = None, from_file: bool = False) -> Agent:
@@ -147,7 +137,7 @@ def as_agent(
         name: how tables name it; default: its own.
         simulations: of a module: search for each move. Default: none, it plays the most probable
             legal action. A search needs values.
-        temperature: of a module, see `NetworkAgent`.
+        temperature: of a module, see `network_agent`.
         canonical: a module sees the board and numbers actions in the canonical frame, as
             environments do with ``canonical=True``, rather than in the board's own. Networks of
             this package always do.
@@ -180,9 +170,9 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
         if kind is not None and kind.risk and from_file:
             raise ValueError(f"{word}: {kind.risk}, so it is not taken from a file")
         if kind is not None:
-            factory = kind.read(argument if colon else None, settings)
+            factory = kind.factory.read(argument if colon else None, settings)
         elif word in GAMES:
-            factory = _read_shipped(name, settings)
+            factory = ShippedAgent.read(name, settings)
         else:
             factory = _read_path(name, settings)
     except PluginError:
@@ -270,64 +260,16 @@ def _load_kind(word: str, plugin: EntryPoint) -> AgentKind:
     if not callable(loaded):
         raise refusal(plugin, "is neither an AgentKind nor a function that makes an agent")
     title = (inspect.getdoc(loaded) or "").partition("\n")[0].rstrip(".")
-    return AgentKind(word, title[:1].lower() + title[1:], _without_argument(word, loaded))
-
-
-def _without_argument(
-    word: str, function: Callable[[Game, Seed], Agent]
-) -> Callable[[str | None, Mapping[str, str]], AgentFactory]:
-    def read(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
-        if argument is not None:
-            raise ValueError(f"{word} takes no number")
-        read_settings(settings, {})
-        return _AnyGameAgent(function)
-
-    return read
-
-
-def _read_uct(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
-    known = {"playouts": read_number, "time": read_duration, "exploration": read_real}
-    given = read_settings(settings, known, argument, "playouts")
-    if "time" in given and "playouts" in given:
-        raise ValueError("give playouts or a time for each move, not both")
-    exploration = given.get("exploration", EXPLORATION)
-    playouts, seconds = given.get("playouts", DEFAULT_PLAYOUTS), given.get("time")
-    return _AnyGameAgent(
-        lambda game, seed: UCTAgent(game, playouts, seed, exploration, seconds=seconds)
-    )
-
-
-def _read_alphabeta(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
-    given = read_settings(settings, {"depth": read_number}, argument, "depth")
-    depth = given.get("depth", DEFAULT_DEPTH)
-    return _AnyGameAgent(lambda game, seed: AlphaBetaAgent(game, depth, seed))
-
-
-def _read_shipped(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
-    name, colon, simulations = (argument or "").partition(":")
-    if name not in GAMES:
-        raise ValueError(f"{quoted(name)} is no game; games: {', '.join(GAMES)}")
-    given = read_network_settings(settings, simulations if colon else None, CHECKPOINT_SETTINGS)
-    return ShippedAgent(name=name, **given)
+    return AgentKind(word, title[:1].lower() + title[1:], _factory_by(loaded))
 
 
 def _read_path(name: str, settings: Mapping[str, str]) -> AgentFactory | None:
     path, colon, simulations = name.rpartition(":")
     if os.path.exists(name):  # false, unlike Path's, for what can be no path
-        return CheckpointAgent(
-            path=Path(name), **read_network_settings(settings, None, CHECKPOINT_SETTINGS)
-        )
+        return CheckpointAgent.read(None, settings, path=Path(name))
     if colon and os.path.exists(path):
-        return CheckpointAgent(
-            path=Path(path), **read_network_settings(settings, simulations, CHECKPOINT_SETTINGS)
-        )
+        return CheckpointAgent.read(simulations, settings, path=Path(path))
     return None
-
-
-def _read_exported(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
-    if not argument:
-        raise ValueError("onnx needs a file: onnx:FILE")
-    return ExportedAgent(path=Path(argument), **read_network_settings(settings))
 
 
 def _warn_of_hidden_files(spec: str, word: str) -> None:
@@ -352,48 +294,28 @@ FORMS_WITHOUT_KIND = (
 )
 
 _KINDS = {
-    "random": AgentKind(
-        "random", "uniformly random legal actions", _without_argument("random", RandomAgent)
-    ),
+    "random": AgentKind("random", "uniformly random legal actions", _factory_by(RandomAgent)),
     "greedy": AgentKind(
-        "greedy",
-        "the action with the best score after one ply",
-        _without_argument("greedy", GreedyAgent),
+        "greedy", "the action with the best score after one ply", _factory_by(greedy)
     ),
-    "uct": AgentKind(
-        "uct[:PLAYOUTS]",
-        f"tree search with random playouts, {DEFAULT_PLAYOUTS} for each move by default; "
-        "?time=1s in place of a number; ?exploration=0.7",
-        _read_uct,
-    ),
-    "alphabeta": AgentKind(
-        "alphabeta[:DEPTH]",
-        f"minimax over the score, {DEFAULT_DEPTH} plies deep by default",
-        _read_alphabeta,
-    ),
+    "uct": AgentKind("uct[:PLAYOUTS]", "tree search with random playouts", UCTFactory),
+    "alphabeta": AgentKind("alphabeta[:DEPTH]", "minimax over the score", AlphaBetaFactory),
     "shipped": AgentKind(
         "shipped:GAME[:SIMULATIONS]",
-        "the shipped agent of a game, for its options; "
-        f"{DEFAULT_SIMULATIONS} simulations per move by default, 0: the policy without search; "
-        "?time=1s in place of a number; ?temperature=0.5 draws the move from the policy; "
-        "?score=0.1 plays for points too",
-        _read_shipped,
+        "the shipped agent of a game, for its options",
+        ShippedAgent,
     ),
-    "onnx": AgentKind(
-        "onnx:FILE",
-        "a network that `ludarium export` wrote; ?simulations=64, ?time= and ?temperature= too",
-        _read_exported,
-    ),
+    "onnx": AgentKind("onnx:FILE", "a network that `ludarium export` wrote", ExportedAgent),
     "hf": AgentKind(
         "hf:OWNER/NAME[@REVISION][:SIMULATIONS]",
-        "an agent on the Hugging Face Hub, where `ludarium push` puts one; settings as of shipped",
-        read_hub,
+        "an agent on the Hugging Face Hub, where `ludarium push` puts one",
+        HubAgent,
         risk="asks another machine",
     ),
     "python": AgentKind(
         "python:MODULE:OBJECT",
         "your own: a function from a position to an action, a torch module, or an Agent",
-        read_object,
+        ObjectFactory,
         risk="runs code",
     ),
 }

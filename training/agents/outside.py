@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -26,8 +26,19 @@ from ludarium.models.evaluation import checked
 
 from ..networks import turn_of
 from .agent import Agent, AgentFactory, Seed
-from .checkpoints import NetworkFactory, read_network_settings
-from .settings import duration_text, read_flag
+from .checkpoints import NetworkFactory
+from .settings import (
+    TEMPERATURE_HELP,
+    TIME_HELP,
+    check_one_budget,
+    duration_text,
+    read_duration,
+    read_flag,
+    read_number,
+    read_real,
+    read_settings,
+    setting,
+)
 
 if TYPE_CHECKING:
     from ludarium.models import PolicyValueNetwork
@@ -35,6 +46,8 @@ if TYPE_CHECKING:
 
 class PolicyAgent(Agent):
     """Plays what a function says, one position after another.
+
+    It has no searcher, since nothing but the action is known.
 
     Args:
         game: the rules.
@@ -70,6 +83,13 @@ class ExportedAgent(NetworkFactory):
 
     path: Path
 
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
+        """Read ``FILE``; see `AgentFactory.read`."""
+        if not argument:
+            raise ValueError("onnx needs a file: onnx:FILE")
+        return super().read(None, settings, path=Path(argument))
+
     def choose_game(self, options: dict[str, Any]) -> Game:
         """The game that it was trained for; see `AgentFactory.choose_game`."""
         from ludarium.envs.registry import make_stored_game
@@ -98,17 +118,63 @@ class ExportedAgent(NetworkFactory):
         return network.evaluate
 
 
-@dataclass(frozen=True)
-class _OutsideAgent(AgentFactory):
-    """Makes an agent of an object that the user names."""
+@dataclass(frozen=True, kw_only=True)
+class ObjectFactory(AgentFactory):
+    """Makes an agent of an object that the user names; settings are for a torch module.
 
-    shares_state: ClassVar[bool] = True
+    Attributes:
+        player: the object.
+        name: of the agent.
+    """
+
+    shares_state = True
+
+    simulations: int | None = setting(
+        read_number, "of a search by a torch module with values, for each move; none by default"
+    )
+    time: float | None = setting(read_duration, TIME_HELP)
+    temperature: float = setting(read_real, TEMPERATURE_HELP, 0.0)
+    canonical: bool = setting(
+        read_flag, "true shows a module the canonical frame in place of the board's own", False
+    )
     player: Any
     name: str
-    settings: dict[str, Any]
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str]) -> ObjectFactory:
+        """Import what ``MODULE:OBJECT`` names, also from the current folder.
+
+        Raises:
+            ValueError: there is no such module or object; or see `AgentFactory.read`.
+        """
+        path, colon, wanted = (argument or "").partition(":")
+        if not (path and colon and wanted):
+            raise ValueError("write python:MODULE:OBJECT, such as python:mine:policy for mine.py")
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())  # last, so that no file here takes the place of a package
+        try:
+            player = import_module(path)
+            for part in wanted.split("."):
+                player = getattr(player, part)
+        except Exception as error:  # a user's module may raise anything
+            reason = shortened(f"{type(error).__name__}: {error}")
+            raise ValueError(f"python:{argument} cannot be imported ({reason})") from error
+        given = read_settings(cls, settings)
+        check_one_budget(given, "simulations")
+        return cls(player=player, name=f"python:{argument}", **given)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        return agent_of(self.player, game, seed, self.name, **self.settings)
+        """The agent for ``game``; see `AgentFactory.make`."""
+        return agent_of(
+            self.player,
+            game,
+            seed,
+            self.name,
+            self.simulations,
+            self.temperature,
+            self.canonical,
+            self.time,
+        )
 
 
 def agent_of(
@@ -133,10 +199,10 @@ def agent_of(
     label = name or _label(player)
     module = _as_module(player)
     if module is not None:
-        from .network import NetworkAgent
+        from .network import network_agent
 
         is_search = bool(simulations) or time is not None
-        return NetworkAgent(
+        return network_agent(
             game,
             _of_module(module, game, label, is_search, canonical),
             simulations or 0,
@@ -158,28 +224,6 @@ def agent_of(
             raise ValueError(f"{label} made {quoted(made)}, which is no Agent")
         return agent_of(made, game)
     return PolicyAgent(game, player, label)
-
-
-def read_object(argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
-    """Import what ``python:MODULE:OBJECT`` names, also from the current folder.
-
-    Raises:
-        ValueError: there is no such module or object.
-    """
-    path, colon, wanted = (argument or "").partition(":")
-    if not (path and colon and wanted):
-        raise ValueError("write python:MODULE:OBJECT, such as python:mine:policy for mine.py")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that no file here takes the place of a package
-    try:
-        player = import_module(path)
-        for part in wanted.split("."):
-            player = getattr(player, part)
-    except Exception as error:  # a user's module may raise anything
-        reason = shortened(f"{type(error).__name__}: {error}")
-        raise ValueError(f"python:{argument} cannot be imported ({reason})") from error
-    given = read_network_settings(settings, others={"canonical": read_flag})
-    return _OutsideAgent(player, f"python:{argument}", given)
 
 
 def _label(player: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import field, fields, is_dataclass
 from typing import Any
 
 from ludarium.envs.engine.game import Game
@@ -12,6 +13,9 @@ from ludarium.envs.engine.messages import quoted
 
 MOST_SIMULATIONS = 100_000  #: for each move
 DEFAULT_SIMULATIONS = 64  #: of an agent with a network
+#: Of the settings ``temperature`` and ``time``, which several kinds have.
+TEMPERATURE_HELP = "above 0 draws the move from the policy to the power 1/temperature"
+TIME_HELP = "for each move of each game, such as 500ms or 1s, in place of a number"
 
 _MOST_DIGITS = 12
 _MOST_CHARACTERS = 30
@@ -56,19 +60,40 @@ def split_settings(spec: str) -> tuple[str, dict[str, str]]:
     return name, settings
 
 
+def setting(read: Callable[[str], Any], help: str, default: Any = None) -> Any:
+    """A field of a dataclass that an agent's name can set.
+
+    Args:
+        read: from text to the value; raises ``ValueError`` for what it does not accept.
+        help: the setting in a line.
+        default: where the name does not say.
+    """
+    return field(default=default, metadata={"read": read, "help": help})
+
+
+def settings_of(factory: type) -> dict[str, str]:
+    """The settings of a dataclass, see `setting`: each with its line of help."""
+    return {name: known["help"] for name, known in _known(factory).items()}
+
+
+def _known(factory: type) -> dict[str, Mapping[str, Any]]:
+    found = fields(factory) if is_dataclass(factory) else ()
+    return {each.name: each.metadata for each in found if "read" in each.metadata}
+
+
 def read_settings(
+    factory: type,
     settings: Mapping[str, str],
-    known: Mapping[str, Callable[[str], Any]],
     argument: str | None = None,
     of_argument: str = "",
 ) -> dict[str, Any]:
     """Read the settings of an agent's name.
 
     Args:
+        factory: a dataclass with the settings that are accepted, see `setting`.
         settings: texts by key.
-        known: how each key that is accepted is read.
         argument: what follows the colon, ``None`` if there is none.
-        of_argument: the key that it stands for.
+        of_argument: the key that it stands for; empty for none.
 
     Returns:
         The values of those that are given.
@@ -77,14 +102,23 @@ def read_settings(
         ValueError: a key is unknown or set twice, or its value is not accepted.
     """
     if argument is not None:
+        if not of_argument:
+            raise ValueError("it takes no number")
         if of_argument in settings:
             raise ValueError(f"{of_argument} is set twice, as {quoted(argument)} and by its name")
         settings = {of_argument: argument, **settings}
+    known = _known(factory)
     for key in settings:
         if key not in known:
             keys = f"accepted here: {', '.join(known)}" if known else "it takes none"
             raise ValueError(f"there is no setting {quoted(key)}; {keys}")
-    return {key: known[key](value) for key, value in settings.items()}
+    return {key: known[key]["read"](value) for key, value in settings.items()}
+
+
+def check_one_budget(given: Mapping[str, Any], number: str) -> None:
+    """Raise ``ValueError`` if settings give both a number, such as of playouts, and a time."""
+    if number in given and "time" in given:
+        raise ValueError(f"give {number} or a time for each move, not both")
 
 
 def read_number(text: str) -> int:

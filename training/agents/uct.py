@@ -1,19 +1,32 @@
-"""An agent that searches with UCT and random playouts, without a network."""
+"""Agents that search with UCT and random playouts, without a network."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores, split, take_turns
 from ludarium.training.search.finding import Budget, Finding
 
-from .agent import Agent, Seed
+from .agent import Agent, AgentFactory, Seed
 from .kernels import uct as templates
-from .settings import check_duration, duration_text
+from .searcher import Searcher, as_positions, random_streams
+from .settings import (
+    TIME_HELP,
+    check_duration,
+    check_one_budget,
+    duration_text,
+    read_duration,
+    read_number,
+    read_real,
+    read_settings,
+    setting,
+)
 from .uct_search import MOST_NODES, MOST_PLAYOUTS, UCTSearch, ucb_factors
 
 DEFAULT_PLAYOUTS = 1000
@@ -26,83 +39,77 @@ EXPLORATION = 0.7
 _PLAYOUTS_AT_ONCE = 200_000  # between chances to stop with Ctrl-C
 
 
-class UCTAgent(Agent):
-    """Plays the most visited action of a UCT search (see `kernels.uct` for the sources).
+class UCTSearcher(Searcher):
+    """Plays random games in a UCT search (see `kernels.uct` for the sources).
+
+    Of a budget the simulations are playouts for each position. With seconds one position gets all
+    cores; of more, as many as there are cores are searched at a time, and a search that has 10
+    million playouts before ends then.
 
     Args:
         game: the rules.
-        playouts: random games for each decision.
-        seed: of the playouts and of the order in which actions are tried.
         exploration: weight of the exploration term.
-        threads: number of positions searched in parallel; default: one per core. Without a time the
-            chosen actions do not depend on it.
-        seconds: for each move of each game, 0.001 to 3,600, in place of playouts. One position gets
-            all cores; of more, as many as there are cores are searched at a time. A search that has
-            10 million playouts before ends then.
-
-    Attributes:
-        budget: of a decision.
-        exploration: as given.
+        threads: number of positions searched in parallel; default: one per core. Without a time
+            what is found does not depend on it.
 
     Raises:
-        ValueError: ``playouts``, ``exploration``, ``threads`` or ``seconds`` is out of range.
+        ValueError: ``exploration`` or ``threads`` is out of range.
     """
 
     def __init__(
-        self,
-        game: Game,
-        playouts: int = DEFAULT_PLAYOUTS,
-        seed: Seed = None,
-        exploration: float = EXPLORATION,
-        threads: int | None = None,
-        seconds: float | None = None,
+        self, game: Game, exploration: float = EXPLORATION, threads: int | None = None
     ) -> None:
-        if not 1 <= playouts <= MOST_PLAYOUTS:
-            raise ValueError(f"uct playouts are 1 to {MOST_PLAYOUTS:,}, not {playouts!r}")
         if not 0 <= exploration < np.inf:
             raise ValueError(f"uct exploration is a number from 0 on, not {exploration!r}")
         if threads is not None and threads < 1:
             raise ValueError(f"uct threads are 1 or more, not {threads!r}")
-        self.exploration = exploration
+        super().__init__(game)
         workers = threads or available_cores()
-        if seconds is not None:
-            check_duration(seconds)
-            super().__init__(game, f"uct?time={duration_text(seconds)}", seed)
-            self.budget = Budget(seconds=seconds)
-            self._searches: list[UCTSearch | None] = [None] * workers
-            self._fresh_search(game.start(0).states, np.ones((1, 2), np.int64))  # compiles
-            return
-        super().__init__(game, f"uct:{playouts}", seed)
-        self.budget = Budget(simulations=playouts)
+        self._exploration = exploration
         self._kernels = specialise(templates, game.rules)
-        self._spreads, self._inverse_roots = ucb_factors(exploration, playouts)
-        nodes = min(1 + playouts * game.num_actions, MOST_NODES)
-        self._trees = np.empty((workers, nodes), templates.NODE)
-        self._paths = np.empty((workers, 1 + min(playouts, game.max_plies)), np.int32)
         self._work = game.new_states(workers)
+        self._searches: list[UCTSearch | None] = [None] * workers
+        self._playouts = -1  # that there is room for in the following; for none yet
+        self._spreads = self._inverse_roots = np.empty(0)
+        self._trees = np.empty((workers, 0), templates.NODE)
+        self._paths = np.empty((workers, 0), np.int32)
 
-    def search(self, states: np.ndarray) -> Finding:
-        """Search each position from scratch.
+    def prepare(self, budget: Budget) -> None:
+        """See `Searcher.prepare`."""
+        if budget.seconds is not None:
+            self._fresh_search(self.game.start(0).states, np.ones((1, 2), np.int64))
+        elif budget.simulations != self._playouts:
+            self._make_room(budget.simulations)
 
-        Raises:
-            ValueError: ``states`` is not a structured array [N] of the game's positions.
-        """
-        states = self._check(states)
-        if self.budget.simulations is None:
-            return self._search_for_time(states)
-        return self._search_with_playouts(states, self.budget.simulations)
+    def _make_room(self, playouts: int | None) -> None:
+        if playouts is None or not 1 <= playouts <= MOST_PLAYOUTS:
+            raise ValueError(f"uct playouts are 1 to {MOST_PLAYOUTS:,}, not {playouts!r}")
+        workers = len(self._work)
+        nodes = min(1 + playouts * self.game.num_actions, MOST_NODES)
+        self._playouts = playouts
+        self._spreads, self._inverse_roots = ucb_factors(self._exploration, playouts)
+        self._trees = np.empty((workers, nodes), templates.NODE)
+        self._paths = np.empty((workers, 1 + min(playouts, self.game.max_plies)), np.int32)
 
-    def _search_with_playouts(self, states: np.ndarray, playouts: int) -> Finding:
+    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
+        """Search each position from scratch; see `Searcher.find`. Finished ones have no action."""
+        states = as_positions(self.game, states)
+        if budget.seconds is not None:
+            return self._search_for_time(states, budget, rng)
+        self.prepare(budget)
+        return self._search_with_playouts(states, rng)
+
+    def _search_with_playouts(self, states: np.ndarray, rng: np.random.Generator) -> Finding:
         """Of equally visited actions one is drawn."""
-        count = len(states)
+        count, playouts = len(states), self._playouts
         actions, values = np.empty(count, np.int64), np.empty(count, np.float32)
         visits = np.empty((count, self.game.num_actions), np.float32)
-        streams = self._random_streams(count)
+        streams = random_streams(rng, count)
         size = max(len(self._work), _PLAYOUTS_AT_ONCE // playouts)
         for first in range(0, count, size):
             portion = slice(first, min(first + size, count))
             arrays = (states, streams, actions, visits, values)
-            self._search(playouts, *(array[portion] for array in arrays))
+            self._search(*(array[portion] for array in arrays))
         return Finding.of(
             actions,
             visits / np.maximum(visits.sum(axis=1, keepdims=True), 1),
@@ -113,7 +120,6 @@ class UCTAgent(Agent):
 
     def _search(
         self,
-        playouts: int,
         states: np.ndarray,
         streams: np.ndarray,
         actions: np.ndarray,
@@ -128,7 +134,7 @@ class UCTAgent(Agent):
                 self.game.tables,
                 states,
                 streams,
-                playouts,
+                self._playouts,
                 self._spreads,
                 self._inverse_roots,
                 self._work[:workers],
@@ -143,11 +149,13 @@ class UCTAgent(Agent):
 
         split(share, workers, workers)
 
-    def _search_for_time(self, states: np.ndarray) -> Finding:
+    def _search_for_time(
+        self, states: np.ndarray, budget: Budget, rng: np.random.Generator
+    ) -> Finding:
         """One position in all threads, or one thread for each of several."""
         places = np.flatnonzero(states["outcome"] == ONGOING)
         alone = len(places) == 1
-        streams = self._random_streams(len(self._searches) if alone else len(places))
+        streams = random_streams(rng, len(self._searches) if alone else len(places))
         found: list[Finding] = [None] * len(places)  # type: ignore[list-item]
 
         def task(thread: int, number: int) -> None:
@@ -158,7 +166,7 @@ class UCTAgent(Agent):
                 search = self._searches[thread] or self._fresh_search(state, streams[:1])
                 self._searches[thread] = search
                 search.restart(state, streams[number : number + 1])
-            search.think(self.budget)
+            search.think(budget)
             found[number] = search.finding()
 
         if alone:
@@ -168,14 +176,40 @@ class UCTAgent(Agent):
         return Finding.scattered(len(states), self.game.num_actions, places, found)
 
     def _fresh_search(self, state: np.ndarray, streams: np.ndarray) -> UCTSearch:
-        search = UCTSearch(self.game, streams, self.exploration)
+        search = UCTSearch(self.game, streams, self._exploration)
         search.restart(state)
         return search
 
-    def deep_search(self, position: Position) -> UCTSearch:
-        """A search of one position by all cores."""
-        return self._fresh_search(position.states, self._random_streams(available_cores()))
+    def deep_search(self, state: np.ndarray, rng: np.random.Generator) -> UCTSearch:
+        """See `Searcher.deep_search`."""
+        return self._fresh_search(state, random_streams(rng, available_cores()))
 
-    def actions(self, states: np.ndarray) -> np.ndarray:
-        """The most visited action of each position; see `Agent.actions`."""
-        return self.search(states).actions
+
+@dataclass(frozen=True, kw_only=True)
+class UCTFactory(AgentFactory):
+    """Makes an agent that plays the most visited action of a `UCTSearcher`."""
+
+    argument = "playouts"
+
+    playouts: int | None = setting(read_number, f"random games, {DEFAULT_PLAYOUTS:,} by default")
+    time: float | None = setting(read_duration, TIME_HELP)
+    exploration: float = setting(
+        read_real, f"weight of the exploration term, {EXPLORATION:g} by default", EXPLORATION
+    )
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str]) -> UCTFactory:
+        """See `AgentFactory.read`."""
+        given = read_settings(cls, settings, argument, cls.argument)
+        check_one_budget(given, "playouts")
+        return cls(**given)
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """The agent for ``game``; see `AgentFactory.make`."""
+        searcher = UCTSearcher(game, self.exploration)
+        if self.time is not None:
+            check_duration(self.time)
+            name = f"uct?time={duration_text(self.time)}"
+            return Agent(game, name, seed, searcher, Budget(seconds=self.time))
+        playouts = DEFAULT_PLAYOUTS if self.playouts is None else self.playouts
+        return Agent(game, f"uct:{playouts}", seed, searcher, Budget(simulations=playouts))

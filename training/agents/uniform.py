@@ -8,10 +8,14 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 
 from .agent import Agent, Seed
+from .searcher import random_streams
 
 
 class RandomAgent(Agent):
-    """Draws each action uniformly from the legal ones."""
+    """Draws each action uniformly from the legal ones.
+
+    It has no searcher, since a `Finding` of every position takes longer than its games.
+    """
 
     def __init__(self, game: Game, seed: Seed = None) -> None:
         super().__init__(game, "random", seed)
@@ -20,7 +24,7 @@ class RandomAgent(Agent):
         """A random legal action for each position; see `Agent.actions`."""
         states = self._check(states)
         count = len(states)
-        streams = self._random_streams(count)
+        streams = random_streams(self.rng, count)
         chosen = np.empty(count, np.int64)
         self.game.kernels.batch_random_actions(
             self.game.tables, states, streams, chosen, self.game.num_actions, 0, count

@@ -15,7 +15,8 @@ from ludarium.configs.schema import Bootstrap as BootstrapConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
-from ludarium.training.agents import UCTAgent
+from ludarium.training.agents import Agent
+from ludarium.training.agents.uct import UCTFactory
 from ludarium.training.evaluation.kernels import match as match_kernels
 from ludarium.training.evaluation.openings import draw_openings
 
@@ -51,7 +52,7 @@ def bootstrap_samples(
         Structured array [N].
     """
     dtype = sample_dtype(game) if dtype is None else dtype
-    agent = UCTAgent(game, config.playouts, seed.spawn(1)[0])
+    agent = UCTFactory(playouts=config.playouts).make(game, seed.spawn(1)[0])
     rng = np.random.default_rng(seed.spawn(1)[0])
     found: list[np.ndarray] = []
     total = 0
@@ -64,7 +65,7 @@ def bootstrap_samples(
 
 def _play_games(
     game: Game,
-    agent: UCTAgent,
+    agent: Agent,
     opening_plies: int,
     rng: np.random.Generator,
     progress: Callable[[int], None] | None,

@@ -16,7 +16,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.agents import Agent, make_agent
-from ludarium.training.agents.network import NetworkAgent
+from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import play_anchors, play_match
 
 
@@ -58,7 +58,7 @@ class Evaluation:
         """
         simulations = self.config.simulations
         name = f"iteration {self.iteration}:{simulations}"
-        agent = NetworkAgent(self.game, self.network, simulations, name, backend=self.backend)
+        agent = network_agent(self.game, self.network, simulations, name, backend=self.backend)
         if isinstance(self.config.against, str):
             return self._score(agent, self.config.against, task)
         return self._rate(agent, task)

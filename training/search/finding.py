@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -74,16 +74,20 @@ class Finding:
 
     @classmethod
     def scattered(
-        cls, count: int, num_actions: int, places: np.ndarray, findings: Sequence[Finding]
+        cls,
+        count: int,
+        num_actions: int,
+        places: Iterable[int | np.ndarray],
+        findings: Sequence[Finding],
     ) -> Finding:
-        """Findings of one position each as those of the ``places`` among ``count`` positions."""
+        """Findings as one: each of the position, or of those, at its place among ``count``."""
         actions = np.full(count, -1, np.int64)
         whole = cls.of(actions, np.zeros((count, num_actions), np.float32))
         for place, found in zip(places, findings, strict=True):
             for each in fields(cls):
                 array = getattr(whole, each.name)
                 if isinstance(array, np.ndarray):
-                    array[place] = getattr(found, each.name)[0]
+                    array[np.atleast_1d(place)] = getattr(found, each.name)
         return replace(
             whole,
             simulations=sum(found.simulations for found in findings),

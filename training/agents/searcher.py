@@ -1,0 +1,134 @@
+"""`Searcher`, what finds an agent's moves, and `Choice`, how one is taken from what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.training.search.finding import Budget, Finding
+
+if TYPE_CHECKING:
+    from ludarium.training.search import TreeSearch
+
+    from .uct_search import UCTSearch
+
+#: From what a search found of N positions to int64 [N], the actions to play.
+Choice = Callable[[Finding, np.random.Generator], np.ndarray]
+
+
+def best(found: Finding, rng: np.random.Generator) -> np.ndarray:
+    """The actions that the search would play."""
+    return found.actions
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Actions that are drawn from the policies, by Gumbel-max.
+
+    Attributes:
+        temperature: above 0; an action's probability is its share to the power 1/temperature.
+
+    Raises:
+        ValueError: ``temperature`` is out of range.
+    """
+
+    temperature: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.temperature < np.inf:
+            raise ValueError(f"temperature is a number from 0 on, not {self.temperature!r}")
+
+    def __call__(self, found: Finding, rng: np.random.Generator) -> np.ndarray:
+        """The actions."""
+        with np.errstate(divide="ignore", over="ignore"):
+            logits = np.log(found.policies)
+            scaled = (logits - logits.max(axis=1, keepdims=True)) / self.temperature
+        return (scaled + rng.gumbel(size=logits.shape)).argmax(axis=1)
+
+
+class Searcher:
+    """Finds what to play in positions of one game, for whatever budget it is given.
+
+    Its random numbers are the caller's, so that they can be seeded anew. It keeps only what makes
+    the next search faster, and games from `begin` to `finish`.
+
+    Args:
+        game: the rules.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+
+    def prepare(self, budget: Budget) -> None:
+        """Have room for searches with this budget, and all compiled before a clock runs.
+
+        Raises:
+            ValueError: it cannot search with such a budget.
+        """
+
+    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
+        """Search each position from scratch.
+
+        Args:
+            states: structured array [N] of ``game.state_dtype``, of unfinished games.
+            budget: of each search.
+            rng: whose numbers it takes.
+        """
+        raise NotImplementedError
+
+    def find_in(
+        self,
+        games: Sequence[GameInPlay],
+        states: np.ndarray,
+        budget: Budget,
+        rng: np.random.Generator,
+    ) -> Finding:
+        """Search the positions of N games in play, for which something may be kept."""
+        return self.find(states, budget, rng)
+
+    def begin(self, games: Sequence[GameInPlay]) -> None:
+        """Called before the first search in these games."""
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        """Called once when these games are over, or abandoned."""
+
+    def preferences(
+        self, states: np.ndarray, budget: Budget, rng: np.random.Generator
+    ) -> np.ndarray:
+        """See `Agent.preferences`."""
+        return np.zeros((len(states), self.game.num_actions))
+
+    def deep_search(
+        self, state: np.ndarray, rng: np.random.Generator
+    ) -> TreeSearch | UCTSearch | None:
+        """A search of one position, structured array [1], by all cores for as long as one likes.
+
+        ``None``: it has none.
+        """
+        return None
+
+
+def as_positions(game: Game, states: np.ndarray) -> np.ndarray:
+    """The positions as compiled functions need them: contiguous, writable, of an aligned dtype.
+
+    A dtype that was read from a file has lost its aligned flag, although it equals the game's.
+
+    Raises:
+        ValueError: they are no structured array [N] of the game's positions.
+    """
+    if not isinstance(states, np.ndarray) or states.dtype != game.state_dtype:
+        kind = getattr(states, "dtype", type(states).__name__)
+        raise ValueError(f"positions of {game} are needed, not {kind}")
+    if states.ndim != 1:
+        raise ValueError(f"positions are an array of shape [N], not {states.shape}")
+    return np.require(states, requirements=["C", "A", "W"]).view(game.state_dtype)
+
+
+def random_streams(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Generator states for ``engine.rule.random_below``, int64[count, 2]."""
+    return rng.integers(1, 1 << 32, (count, 2))
