@@ -24,7 +24,7 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import make_record, read_record_file
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.models import load_header
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import Agent, GameInPlay, make_agent
 from ludarium.training.agents.checkpoints import fitting_agent, shipped_agent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.networks import learnt_options
@@ -234,12 +234,26 @@ class _Table:
             return self._ask_until_moved()
         try:
             with self._console.status("thinking ..."):
-                action = self._think(lambda: self._opponent.choose(self.position))
+                action = self._think(self._opponents_choice)
             self.say(f"{self._opponent.name} plays {self.play(action)}", "bold")
         except Exception as error:  # the game goes on, whatever an agent raises
             self.say(f"{self._opponent.name} cannot move: {_told(error)}", "red")
             return self._ask("Enter lets it try again; or undo, save FILE, quit: ")
         return True
+
+    def _opponents_choice(self) -> int:
+        """What the opponent plays here, in a game that has come to this position."""
+        position, actions = (
+            self.position,
+            [before.text_to_action(text) for before, text in self.history],
+        )
+        states = position.states
+        game = GameInPlay(position.game, 0, position.mover, self._seed, states, actions)
+        self._opponent.begin([game])
+        try:
+            return int(self._opponent.play([game], states)[0])
+        finally:
+            self._opponent.finish([game])
 
     def _ask_until_moved(self) -> bool:
         """Read lines from the person until the position changes; False when they leave."""
@@ -353,7 +367,7 @@ class _Table:
         self._console.print(Markdown(self.position.game.rules_text()))
 
     def _hint(self, _: str) -> None:
-        action = self._think(lambda: self._opponent.choose(self.position))
+        action = self._think(self._opponents_choice)
         self.say(f"{self._opponent.name} would play {self.position.action_to_text(action)}")
 
     def _eval(self, _: str) -> None:

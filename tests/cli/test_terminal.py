@@ -189,6 +189,21 @@ def test_an_opponent_that_fails_does_not_end_the_game(play, monkeypatch):
     assert "  2. " in out
 
 
+def test_an_opponent_is_told_the_whole_game(play, monkeypatch):
+    class Counting(RandomAgent):
+        def __init__(self, game: Any, name: str) -> None:
+            super().__init__(game)
+
+        def play(self, games: Any, states: np.ndarray) -> np.ndarray:
+            (game,) = games
+            return game.position.legal_actions[len(game.actions) - 1 :][:1]
+
+    opponent(monkeypatch, Counting)
+    out = play(["b2", "undo", "b2", "c3", "hint", "quit"], *QUICK)
+    assert "moves: b2 a1 c3 a2" in out
+    assert "random would play a3" in out
+
+
 def test_commands_that_fail_do_not_end_the_game(play, here):
     (here / "notes.txt").write_text("mine")
     out = play(["save", "save notes.txt", "save nowhere/game.json", "b2", "quit"], *QUICK)

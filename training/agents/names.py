@@ -46,6 +46,7 @@ from .alphabeta import AlphaBetaFactory, greedy
 from .checkpoints import CheckpointAgent, ShippedAgent, TrainedAgent, holds_checkpoint
 from .hub import HubAgent
 from .outside import ExportedAgent, ObjectFactory, agent_of
+from .program import ProgramFactory
 from .settings import settings_of, split_settings
 from .uct import UCTFactory
 from .uniform import RandomAgent
@@ -56,7 +57,7 @@ AGENT_ENTRY_POINTS = "ludarium.agents"
 #: What `as_agent` makes an agent of.
 Player = Any
 
-_LONGEST_MESSAGE = 400
+_LONGEST_MESSAGE = 420
 
 
 @dataclass(frozen=True)
@@ -311,6 +312,12 @@ _KINDS = {
         "an agent on the Hugging Face Hub, where `ludarium push` puts one",
         HubAgent,
         risk="asks another machine",
+    ),
+    "engine": AgentKind(
+        "engine:COMMAND",
+        "a program of any kind that answers lines of JSON as `ludarium engine` does",
+        ProgramFactory,
+        risk="runs a program",
     ),
     "python": AgentKind(
         "python:MODULE:OBJECT",

@@ -47,7 +47,7 @@ def split_settings(spec: str) -> tuple[str, dict[str, str]]:
     """
     name, _, query = spec.partition("?")
     head, colon, last = name.rpartition(":")
-    if colon and "=" in last:
+    if colon and re.match(r"\w+=", last):
         name, query = head, "&".join(filter(None, [last, query]))
     settings: dict[str, str] = {}
     for text in query.split("&") if query else []:

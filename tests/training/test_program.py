@@ -1,0 +1,187 @@
+"""``engine:COMMAND``: programs that play as they should, and those that fail in every way."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludarium.envs import Position, make_game
+from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.single import SingleAgentEnv
+from ludarium.training.agents import Agent, make_agent
+from ludarium.training.evaluation import play_match
+from tests.tictactoe import TicTacToe
+
+GAME = TicTacToe()
+
+#: Plays the first free cell of tic-tac-toe, or fails as its argument says.
+PROGRAM = """
+import json, sys, time
+how, number = sys.argv[1], 0
+print("this is", how, file=sys.stderr, flush=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    def answer(**fields):
+        print(json.dumps({"id": request["id"], **fields}), flush=True)
+    if how == "mute":
+        time.sleep(1000)
+    if request.get("action") == "query_version":
+        game, options = sys.argv[2:] or ["tictactoe", "{}"]
+        answer(game=game, options=json.loads(options))
+        continue
+    number += 1
+    cells = [file + rank for rank in "123" for file in "abc"]
+    free = [cell for cell in cells if cell not in request["moves"]]
+    if how == "crash" and number > 2:
+        print("out of memory", file=sys.stderr, flush=True)
+        sys.exit(3)
+    if how == "silent":
+        continue
+    if how == "illegal":
+        free = ["a1"]
+    if how == "garbage":
+        print("my move is b2", flush=True)
+    if how == "error":
+        print(json.dumps({"error": f"what is the seed {request.get('seed')}"}), flush=True)
+    if how == "nothing":
+        answer(moveInfos=[])
+    if how == "endless":
+        while True:
+            answer(isDuringSearch=True, moveInfos=[{"move": free[0]}])
+            time.sleep(0.01)
+    answer(warning="no komi")
+    moves = [{"move": cell, "order": order} for order, cell in enumerate(free)]
+    answer(isDuringSearch=False, moveInfos=moves[::-1], rootInfo={"visits": 1})
+"""
+
+
+@pytest.fixture
+def name(tmp_path: Path):
+    """Names of agents, by how they fail."""
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+
+    def named(how: str, *rules: str, settings: str = "limit=500ms") -> str:
+        return f"engine:{shlex.join([sys.executable, str(file), how, *rules])}?{settings}"
+
+    return named
+
+
+def first_free(position: Position) -> int:
+    return int(position.legal_actions[0])
+
+
+def process_of(agent: Agent):
+    return agent.searcher._program._process
+
+
+def test_a_program_plays_whole_games_of_a_match(name, capfd):
+    theirs = play_match(GAME, name("good"), "uct:20", 20, seed=3)
+    ours = play_match(GAME, first_free, "uct:20", 20, seed=3)
+    np.testing.assert_array_equal(theirs.actions, ours.actions)
+    assert theirs.players[0] == name("good").partition("?")[0]
+    assert f"{theirs.players[0]}: this is good" in capfd.readouterr().err
+
+
+def test_a_program_is_an_opponent_in_an_environment_and_its_copies(name):
+    env = SingleAgentEnv(GAME, opponent=make_agent(name("good"), GAME), seat=0)
+    env.reset(seed=1)
+    twin = copy.deepcopy(env)
+    for each in (env, twin):
+        each.step(8)
+        assert each.board.moves == [8, 0]
+        each.step(7)
+        assert each.board.moves == [8, 0, 7, 1]
+
+
+def test_a_program_ends_with_its_agent(name):
+    agent = make_agent(name("good"), GAME)
+    process = process_of(agent)
+    assert process.poll() is None
+    del agent
+    gc.collect()
+    assert process.poll() is not None
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("crash", r"ended, with exit status 3; it said: this is crash / out of memory"),
+        ("silent", "did not answer within 500ms; it said: this is silent"),
+        ("endless", "did not answer within 500ms"),
+        ("illegal", r"chose a move that is not legal after .*a1.*: .*a1 is taken"),
+        ("garbage", "wrote 'my move is b2.*is not valid JSON"),
+        ("error", "answered with the error 'what is the seed None'"),
+        ("nothing", "told no move after no moves"),
+    ],
+)
+def test_a_program_that_fails_ends_the_match_and_is_named_and_ended(name, how, reason):
+    agent = make_agent(name(how), GAME)
+    process = process_of(agent)
+    with pytest.raises(ValueError, match=rf"^engine:.*program.py {how} {reason}"):
+        play_match(GAME, agent, "random", 4, seed=1, opening_plies=0)
+    assert process.poll() is not None
+
+
+def test_a_program_that_failed_is_started_again_for_the_next_match(name):
+    agent = make_agent(name("crash"), GAME)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="exit status 3"):
+            play_match(GAME, agent, "random", 4, seed=1)
+
+
+def test_what_cannot_play_is_refused_when_it_is_made(name, monkeypatch):
+    monkeypatch.setattr("ludarium.training.agents.program._START", 0.5)
+    for spec, reason in (
+        ("engine:", 'engine needs a command: "engine:./mybot --fast"'),
+        ("engine:'mybot", "the command .* cannot be read: No closing quotation"),
+        ("engine:./no-such-program", "cannot be started: .*no-such-program"),
+        (name("good", "chess", "{}"), "plays 'chess' with {}, not TicTacToe"),
+        (name("mute"), "did not answer within 500ms"),
+        (
+            name("good", settings="depth=3"),
+            "there is no setting 'depth'; accepted here: simulations, time",
+        ),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            make_agent(spec, GAME)
+    with pytest.raises(ValueError, match="engine: runs a program, so it is not taken from a file"):
+        make_agent(name("good"), GAME, from_file=True)
+
+
+def test_a_position_without_its_game_is_refused(name):
+    agent = make_agent(name("good"), GAME)
+    position = GAME.start(0)
+    assert agent.choose(position) == 0
+    position.play(4)
+    with pytest.raises(ValueError, match="needs whole games"):
+        agent.choose(position)
+
+
+def test_the_analysis_engine_of_this_package_is_such_a_program():
+    command = [sys.executable, "-c", "from ludarium.cli import main; main()", "engine", "corso"]
+    command += ["--option", "size=3", "--agent", "uct", "--simulations", "5"]
+    game = make_game("corso", size=3)
+    agent = make_agent(f"engine:{shlex.join(command)}?simulations=200", game)
+    assert agent.name.endswith("--simulations 5?simulations=200")
+    games = play_match(game, agent, "random", 10, seed=1)
+    assert games.tally.score > 0.5
+    with pytest.raises(ValueError, match=r"plays 'corso' with {'size': 3}, not Corso.size=4."):
+        make_agent(f"engine:{shlex.join(command)}", make_game("corso", size=4))
+
+
+def test_the_seed_of_a_drawn_start_is_told(name):
+    game = make_game("osiron", setup="random")
+    rules = [game.name, json.dumps(dict(game.options))]
+    agent = make_agent(name("error", *rules), game)
+    states = game.start(12).states
+    handle = GameInPlay(game, 0, 0, 12, states, [])
+    with pytest.raises(ValueError, match="'what is the seed 12'"):
+        agent.play([handle], states)

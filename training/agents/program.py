@@ -1,0 +1,349 @@
+"""``engine:COMMAND``: an external program that speaks the engine's lines of JSON.
+
+``docs/guide/engine.md`` documents the protocol, of which a program needs two requests, and what
+happens when it fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+
+from ludarium.envs.engine.files import MEGABYTE, load_json
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.position import Position
+from ludarium.training.search.finding import Budget, Finding
+
+from .agent import Agent, AgentFactory, Seed
+from .searcher import Searcher, as_positions
+from .settings import duration_text, read_duration, read_number, read_settings, setting
+
+#: Seconds that a program has for an answer, beyond those that it is told to think.
+LIMIT = 60.0
+
+_START = 120.0  # seconds until the first answer: a program may compile first
+_LONGEST_LINE = 16 * MEGABYTE  # of an answer
+_LINES_KEPT = 5  # of standard error, for messages
+_GRACE = 2.0  # seconds to end by itself, once its input has ended
+
+
+class _Move(msgspec.Struct):
+    move: str
+    order: int = 0
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    """The fields of an answer that are read."""
+
+    id: str | None = None
+    error: str | None = None
+    warning: Any = None
+    is_during_search: bool = False
+    move_infos: list[_Move] | None = None
+    game: str | None = None
+    options: dict[str, Any] | None = None
+
+
+class _Program:
+    """A running program, which is ended with this object, or with Python.
+
+    Args:
+        name: of the agent, for messages.
+        command: the program and its arguments; no shell reads them.
+
+    Raises:
+        ValueError: it cannot be started.
+    """
+
+    def __init__(self, name: str, command: Sequence[str]) -> None:
+        self._name = name
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C is for this program, which ends that one
+            )
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{name} cannot be started: {error}") from None
+        self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
+        self._inbox: SimpleQueue[bytes | None] = SimpleQueue()
+        self._said: deque[str] = deque(maxlen=_LINES_KEPT)
+        self._ids = map(str, itertools.count(1))
+        streams = self._process.stdin, self._process.stdout, self._process.stderr
+        writing, reading, talking = (
+            Thread(target=work, args=arguments, daemon=True)
+            for work, arguments in (
+                (_write, (streams[0], self._outbox)),
+                (_read, (streams[1], self._inbox)),
+                (_repeat, (streams[2], name, self._said)),
+            )
+        )
+        self._talking = talking
+        for thread in (writing, reading, talking):
+            thread.start()
+        self.end = weakref.finalize(self, _end, self._process, self._outbox)
+
+    def ask(self, requests: Sequence[dict[str, Any]], limit: float) -> list[_Answer]:
+        """Send requests, and wait for the final answer to each.
+
+        Args:
+            requests: without their ``id``.
+            limit: seconds until the first answer, and from each to the next.
+
+        Raises:
+            ValueError: the program has failed, and is ended; the message says how.
+        """
+        ids = [next(self._ids) for _ in requests]
+        for name, request in zip(ids, requests, strict=True):
+            self._outbox.put(json.dumps({"id": name, **request}).encode() + b"\n")
+        answers: dict[str, _Answer] = {}
+        deadline = time.monotonic() + limit
+        while len(answers) < len(ids):
+            try:
+                line = self._inbox.get(timeout=max(0.0, deadline - time.monotonic()))
+            except Empty:
+                raise self.fail(f"did not answer within {duration_text(limit)}") from None
+            if line is None:
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_GRACE)
+                raise self.fail(f"ended, with exit status {self._process.poll()}")
+            try:
+                answer: _Answer = load_json(line, "the answer", _Answer)
+            except ValueError as error:
+                raise self.fail(f"wrote {quoted(line.decode(errors='replace'))}: {error}") from None
+            if answer.error is not None:
+                raise self.fail(f"answered with the error {quoted(answer.error, 200)}")
+            is_final = answer.warning is None and not answer.is_during_search
+            if is_final and answer.id in ids:
+                answers[answer.id] = answer
+                deadline = time.monotonic() + limit
+        return [answers[name] for name in ids]
+
+    def fail(self, reason: str) -> ValueError:
+        """End the program; the error that says why."""
+        self.end()
+        self._talking.join(_GRACE)
+        said = f"; it said: {' / '.join(self._said)}" if self._said else ""
+        return ValueError(f"{self._name} {reason}{said}")
+
+
+def _write(stream: IO[bytes], outbox: SimpleQueue[bytes | None]) -> None:
+    """Write what is in the box until None, or until nobody reads."""
+    with suppress(OSError), stream:
+        while (line := outbox.get()) is not None:
+            stream.write(line)
+            stream.flush()
+
+
+def _read(stream: IO[bytes], inbox: SimpleQueue[bytes | None]) -> None:
+    """Put each line into the box, and None at the end."""
+    with stream:
+        while line := stream.readline(_LONGEST_LINE):
+            inbox.put(line)
+    inbox.put(None)
+
+
+def _repeat(stream: IO[bytes], name: str, said: deque[str]) -> None:
+    """Repeat standard error on ours, line by line under the agent's name, and keep the last."""
+    with stream:
+        for line in stream:
+            text = shortened(line.decode(errors="replace").rstrip(), 300)
+            said.append(text)
+            print(f"{name}: {text}", file=sys.stderr, flush=True)
+
+
+def _end(process: subprocess.Popen[bytes], outbox: SimpleQueue[bytes | None]) -> None:
+    """End a program: first its input, then, if need be, the program and what it has started."""
+    outbox.put(None)
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
+
+
+@dataclass
+class _Line:
+    """What is kept of a game in play: its moves as texts, and the position after them."""
+
+    position: Position
+    texts: list[str]
+
+    def follow(self, actions: Sequence[int]) -> None:
+        """Go on to the position after all these actions."""
+        for action in actions[len(self.texts) :]:
+            self.texts.append(self.position.action_to_text(action))
+            self.position.play(action)
+
+
+class ProgramSearcher(Searcher):
+    """Asks a program, which thinks about whole games: it is told their moves and not positions.
+
+    Of a budget the program is told simulations and seconds, if there are any. It is started by
+    `prepare` and ended with this object; a copy starts one of its own. A program that fails is
+    ended, and the error goes to the caller: a match then ends.
+
+    Args:
+        game: the rules.
+        command: the program and its arguments.
+        name: of the agent, for messages.
+        limit: seconds that it has for each answer, beyond those of the budget.
+    """
+
+    def __init__(
+        self, game: Game, command: Sequence[str], name: str = "engine", limit: float = LIMIT
+    ) -> None:
+        super().__init__(game)
+        self._command = list(command)
+        self._name = name
+        self._limit = limit
+        self._program: _Program | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_program": None}
+
+    def prepare(self, budget: Budget) -> None:
+        """Start the program if it does not run; see `Searcher.prepare`.
+
+        Raises:
+            ValueError: it cannot be started, does not answer, or plays another game.
+        """
+        self._running()
+
+    def _running(self) -> _Program:
+        if self._program is None or not self._program.end.alive:
+            program = _Program(self._name, self._command)
+            (answer,) = program.ask([{"action": "query_version"}], max(_START, self._limit))
+            options = json.loads(json.dumps(dict(self.game.options)))
+            if answer.game != self.game.name or answer.options != options:
+                theirs = f"{quoted(answer.game)} with {quoted(answer.options, 200)}"
+                raise program.fail(f"plays {theirs}, not {self.game}")
+            self._program = program
+        return self._program
+
+    def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
+        """The moves of starts of games: of no other position does it know the game."""
+        states = as_positions(self.game, states)
+        games = [
+            GameInPlay(self.game, number, int(state["mover"]), 0, states, [])
+            for number, state in enumerate(states)
+        ]
+        return self.find_in(games, states, budget, rng)
+
+    def find_in(
+        self,
+        games: Sequence[GameInPlay],
+        states: np.ndarray,
+        budget: Budget,
+        rng: np.random.Generator,
+    ) -> Finding:
+        """The program's moves; see `Searcher.find_in`.
+
+        Raises:
+            ValueError: the program has failed, or a position is not what its game has come to.
+        """
+        program, requests = self._running(), []
+        told = {"simulations": budget.simulations, "seconds": budget.seconds}
+        told = {key: value for key, value in told.items() if value is not None}
+        for each, state in zip(games, states, strict=True):
+            if each.memory is None:
+                each.memory = _Line(self.game.start(each.seed), [])
+            line: _Line = each.memory
+            line.follow(each.actions)
+            if line.position != Position.of_state(self.game, state):
+                raise ValueError(
+                    f"{self._name} needs whole games: where this position comes from is not known"
+                )
+            seed = {"seed": each.seed} if self.game.random_start else {}
+            requests.append({"moves": line.texts, **seed, **told})
+        answers = program.ask(requests, self._limit + (budget.seconds or 0.0))
+        chosen = np.array(
+            [
+                self._action(program, each.memory, answer)
+                for each, answer in zip(games, answers, strict=True)
+            ],
+            np.int64,
+        )
+        policies = np.zeros((len(chosen), self.game.num_actions), np.float32)
+        policies[np.arange(len(chosen)), chosen] = 1
+        return Finding.of(chosen, policies)
+
+    def _action(self, program: _Program, line: _Line, answer: _Answer) -> int:
+        """The best move of an answer, if it is legal."""
+        played = shortened(" ".join(line.texts), 200) or "no moves"
+        if not answer.move_infos:
+            raise program.fail(f"told no move after {played}")
+        move = min(answer.move_infos, key=lambda info: info.order).move
+        try:
+            return line.position.text_to_action(move)
+        except ValueError as error:
+            raise program.fail(f"chose a move that is not legal after {played}: {error}") from None
+
+    def finish(self, games: Sequence[GameInPlay]) -> None:
+        """Forget these games."""
+        for each in games:
+            each.memory = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramFactory(AgentFactory):
+    """Makes an agent of a program; see `ProgramSearcher`.
+
+    Attributes:
+        command: as it would be typed, without what only a shell understands.
+    """
+
+    simulations: int | None = setting(
+        read_number, "that the program is told to search for each move"
+    )
+    time: float | None = setting(read_duration, "that the program is told to think about each move")
+    limit: float = setting(
+        read_duration,
+        f"for an answer, beyond the time to think; {duration_text(LIMIT)} by default",
+        LIMIT,
+    )
+    command: str
+
+    @classmethod
+    def read(cls, argument: str | None, settings: Mapping[str, str]) -> ProgramFactory:
+        """Read ``COMMAND``; see `AgentFactory.read`."""
+        try:
+            words = shlex.split(argument or "")
+        except ValueError as error:
+            raise ValueError(f"the command {quoted(argument)} cannot be read: {error}") from None
+        if not words:
+            raise ValueError('engine needs a command: "engine:./mybot --fast"')
+        return cls(command=argument or "", **read_settings(cls, settings))
+
+    def make(self, game: Game, seed: Seed = None) -> Agent:
+        """The agent for ``game``; see `AgentFactory.make`. It has random numbers of its own."""
+        name = f"engine:{self.command}"
+        told = {"simulations": self.simulations, "time": self.time and duration_text(self.time)}
+        settings = [f"{key}={value}" for key, value in told.items() if value is not None]
+        name += "?" * bool(settings) + "&".join(settings)
+        searcher = ProgramSearcher(game, shlex.split(self.command), name, self.limit)
+        return Agent(game, name, seed, searcher, Budget(self.simulations, self.time))
