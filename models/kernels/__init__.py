@@ -33,7 +33,7 @@ from ludarium.models.turn import Turn
 from . import block, evaluate, packing, parts, target, vector
 from .packing import PackedNetwork, pack, turned, with_memory_of_its_own
 
-__all__ = ["CompiledNetwork", "network_part", "ranges_of"]
+__all__ = ["CompiledNetwork", "digest_of", "network_part", "ranges_of"]
 
 
 class CompiledNetwork:
@@ -126,7 +126,7 @@ def network_part(kind: str) -> GivenPart:
     Args:
         kind: ``board`` or ``vector``; ``net`` is the `PackedNetwork` of such a network.
     """
-    return GivenPart(getattr(evaluate, f"{kind}_in_search"), f"{kind} {_digest()}")
+    return GivenPart(getattr(evaluate, f"{kind}_in_search"), f"{kind} {digest_of(target.current)}")
 
 
 def _kind(layers: Layers) -> str:
@@ -142,7 +142,7 @@ def _kernel(kind: str) -> Callable:
     """An entry point of `evaluate` for Python, kept on disk."""
     template = getattr(evaluate, f"evaluate_{kind}s")
     template = getattr(template, "py_func", template)
-    sources = _digest()
+    sources = digest_of(target.current)
     function = FunctionType(
         template.__code__, vars(evaluate), template.__name__, template.__defaults__
     )
@@ -152,11 +152,11 @@ def _kernel(kind: str) -> Callable:
 
 
 @cache
-def _digest() -> str:
+def digest_of(compiled_for: target.Target) -> str:
     """Digest of all that the kernels are made of, but for the processor, which the cache adds."""
     digest = hashlib.sha256()
     modules = (block, evaluate, packing, parts, target, vector, code_cache, codegen, numba_private)
     for module in modules:
         digest.update(Path(str(module.__file__)).read_bytes())
-    digest.update(repr(target.HOST).encode())
+    digest.update(repr(compiled_for).encode())
     return digest.hexdigest()[:12]

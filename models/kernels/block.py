@@ -31,7 +31,8 @@ from numba.extending import intrinsic
 
 from ludarium.envs.engine.numba_private import cgutils, config
 
-from .target import PER, Target, target_of
+from . import target as machine
+from .target import PER, Target
 
 #: Most cells of a row that a block has. A row is cut into parts that differ by at most one.
 MOST_CELLS = 6
@@ -148,7 +149,9 @@ def _write(builder: ir.IRBuilder, target: Target, block: _Block, given: _Operand
                     for k, weight in enumerate(loaded):
                         kept = sums[cell * vectors + k]
                         builder.store(
-                            _added(builder, given.kind, builder.load(kept), activation, weight),
+                            _added(
+                                builder, target, given.kind, builder.load(kept), activation, weight
+                            ),
                             kept,
                         )
     for k, kept in enumerate(sums):
@@ -185,7 +188,9 @@ def _spread(builder: ir.IRBuilder, address: Any, number: ir.Type, lanes: int) ->
     )
 
 
-def _added(builder: ir.IRBuilder, kind: str, total: Any, activation: Any, weight: Any) -> Any:
+def _added(
+    builder: ir.IRBuilder, target: Target, kind: str, total: Any, activation: Any, weight: Any
+) -> Any:
     """A vector of sums with one more product, or with two or four."""
     vector = total.type
     lanes = vector.count
@@ -197,9 +202,17 @@ def _added(builder: ir.IRBuilder, kind: str, total: Any, activation: Any, weight
         name = "llvm.aarch64.neon.sdot.v4i32.v16i8"
         sixteen = ir.VectorType(_I8, 16)
         arguments = [total, *(builder.bitcast(each, sixteen) for each in (activation, weight))]
+    elif target.pairs:
+        factors = [builder.bitcast(activation, weight.type), weight]
+        return builder.add(total, _called(builder, target.pairs, vector, factors))
     else:
         return builder.add(total, _pairs(builder, activation, weight))
-    function_type = ir.FunctionType(vector, [each.type for each in arguments])
+    return _called(builder, name, vector, arguments)
+
+
+def _called(builder: ir.IRBuilder, name: str, result: ir.Type, arguments: list[Any]) -> Any:
+    """The result of one of LLVM's functions."""
+    function_type = ir.FunctionType(result, [each.type for each in arguments])
     function = cgutils.get_or_insert_function(builder.module, function_type, name)
     return builder.call(function, arguments)
 
@@ -288,7 +301,7 @@ def _multiply_part(
             inputs=inputs,
             stream=_I64(0),
         )
-        target = target_of(context.codegen())
+        target = machine.current
         blocks = {
             _number(of_block, part, ends_of_it): _Block(part, of_block, 3, ends_of_it)
             for of_block in {target.step, target.narrow}
@@ -328,7 +341,7 @@ def _multiply_rows(
         kinds = signature.args
         outputs, rows, streams, activations, first, stride, inputs = arguments[:7]
         weights, first_weight, sums = arguments[7:]
-        target = target_of(context.codegen())
+        target = machine.current
         given = _Operands(
             kind=str(kinds[3].dtype),
             activations=_address(context, builder, kinds[3], activations, first),

@@ -10,8 +10,8 @@ import numpy as np
 
 from ludarium.envs.engine.codegen import part
 
+from . import target
 from .parts import (
-    ROWS,
     add_bias,
     convolve,
     convolve_sparse,
@@ -37,7 +37,17 @@ def head(net, rows, x, stride, number, floor, out, at):
     """One dense layer of the heads, of ``rows`` rows of ``x`` to rows of ``out``."""
     layer = net.heads[number]
     dense(
-        *(rows, x, 0, stride, net.head_weights, net.head_bias, net.ones, layer, net.head_sums),
+        *(
+            rows,
+            x,
+            0,
+            stride,
+            net.head_weights,
+            net.head_bias,
+            net.head_scale,
+            layer,
+            net.head_sums,
+        ),
         *(False, floor, out, at, layer.outputs),
     )
 
@@ -141,7 +151,7 @@ def feed(net, rows, values, number, of_each, skips, floor, out):
 def answer_vectors(net, rows, logits, wdl, scores, start):
     """The answers from position ``start`` on to the ``rows`` observations in ``net.features``.
 
-    ``rows`` is 1 or `ROWS`.
+    ``rows`` is 1 or `target.ROWS`.
     """
     size = net.sizes[0]
     channels = size.channels
@@ -174,12 +184,12 @@ def answer_vectors(net, rows, logits, wdl, scores, start):
 def evaluate_vectors(net, observations, logits, wdl, scores):
     """Evaluate observations [n, features]; write logits [n, A], wdl [n, 3], scores [n].
 
-    Weights are read once for `ROWS` positions: they are too many for the fast caches.
+    Weights are read once for `target.ROWS` positions: they are too many for the fast caches.
     """
     features, of_each = net.sizes[0].planes, net.trunk[0].inputs
     n = 0
     while n < len(observations):
-        rows = ROWS if n + ROWS <= len(observations) else 1
+        rows = target.ROWS if n + target.ROWS <= len(observations) else 1
         for row in range(rows):
             for k in range(features):
                 net.features[row * of_each + k] = observations[n + row, k]

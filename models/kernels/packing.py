@@ -4,7 +4,8 @@ The scheme of eight bits is that of Jacob et al., "Quantization and Training of 
 Efficient Integer-Arithmetic-Only Inference" (2018): ``activation = scale * (number - zero)`` with
 one scale for a layer's activations and one for each output's weights, whose zero is 0. The products
 of numbers are added exactly. Stem of a board's network, residual stream, normalisation, pooling and
-heads stay in float32.
+heads stay in float32; the heads' weights are whole numbers of eight bits times a scale for each
+output, so that files can hold them as such.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from ludarium.models.turn import Turn
 from .block import STREAMS
 from .evaluate import HEADS, POOLED_BIASES
 from .target import HOST, PER, RANGES, Target
-from .vector import LANES
 
 #: A dense layer or a convolution. ``inputs`` and ``outputs`` are padded; none, if there is no such
 #: layer. ``weights``, ``table`` and ``scale`` are where its numbers begin. Activations are made of
@@ -56,7 +56,7 @@ class PackedNetwork(NamedTuple):
         stem, stem_bias: float32 [planes, 3, 3, channels] and [channels], of a board's network.
         norms: float32 [blocks + 1, 2, channels], a perceptron's gains and biases.
         heads: records of `LAYER`, see `evaluate`.
-        head_weights, head_bias, ones: of these, float32; ``ones`` are their scales.
+        head_weights, head_bias, head_scale: of these, float32.
         order: int64 [A], where each action's logit is in ``policy``.
         turn_cells, turn_actions: int64, a `Turn`; empty if the network sees the board as it is.
         upright: int64 [2], row and cell of the entry that tells whether it is turned.
@@ -77,7 +77,7 @@ class PackedNetwork(NamedTuple):
     heads: np.ndarray
     head_weights: np.ndarray
     head_bias: np.ndarray
-    ones: np.ndarray
+    head_scale: np.ndarray
     order: np.ndarray
     turn_cells: np.ndarray
     turn_actions: np.ndarray
@@ -152,11 +152,18 @@ def _padded(array: np.ndarray, *shape: int) -> np.ndarray:
 
 
 class _Packer:
-    """Collects layers and their arrays."""
+    """Collects layers and their arrays.
 
-    def __init__(self, target: Target, eight_bit: bool) -> None:
+    Args:
+        target: whose kernels they are for.
+        eight_bit: whether the layers read activations in eight bits.
+        rounds: whether weights are whole numbers of eight bits all the same.
+    """
+
+    def __init__(self, target: Target, eight_bit: bool, rounds: bool = False) -> None:
         self.target = target
         self.activations = target.activations(eight_bit)
+        self.rounds = rounds
         self.layers: list[Any] = []
         self.weights: list[np.ndarray] = []
         self.table: list[np.ndarray] = []
@@ -205,6 +212,10 @@ class _Packer:
             layer["inverse"], layer["zero"] = 1 / of_inputs, zero + 0.5
             layer["least"], layer["most"] = 0, 255
             zero += smallest
+        elif self.rounds:
+            scale = np.abs(weight).max((1, 2)) / np.float32(127)
+            scale[scale == 0] = 1
+            weight, bias = np.rint(weight / scale[:, None, None]), bias / scale
         table = bias[None] - zero * _weights_on_board(weight) if board else bias
         if zero and not board:
             table = bias - zero * weight[:, :, 0].sum(1, dtype=np.int64)
@@ -256,7 +267,7 @@ def _pack_board(layers: BoardLayers, ranges: np.ndarray | None, target: Target) 
     channels = _up(used, target.narrow)
     hidden = len(layers.value_cells.bias)
     trunk = _Packer(target, ranges is not None)
-    heads = _Packer(target, False)
+    heads = _Packer(target, False, rounds=ranges is not None)
 
     def pooled(linear: Linear) -> Linear:
         """With inputs for the means and the maxima of the padded channels."""
@@ -348,7 +359,7 @@ def _pack_vector(layers: VectorLayers, ranges: np.ndarray | None, target: Target
     used = len(layers.stem.bias)
     channels = _up(used, target.narrow)
     trunk = _Packer(target, ranges is not None)
-    heads = _Packer(target, False)
+    heads = _Packer(target, False, rounds=ranges is not None)
     linears = [layers.stem]
     for block in layers.blocks:
         linears += [block.first, block.second]
@@ -375,20 +386,20 @@ def _pack_vector(layers: VectorLayers, ranges: np.ndarray | None, target: Target
         ),
         order=np.arange(layers.shape.num_actions),
         x=rows * channels,
-        q=rows * max(channels, inputs) + LANES,
+        q=rows * max(channels, inputs) + target.narrow,
         sums=max(rows, STREAMS) * target.step,
-        features=rows * inputs + LANES,  # whole vectors are read
+        features=rows * inputs + target.narrow,  # whole vectors are read
         policy=rows * int(heads.layers[HEADS]["outputs"]),
         hidden=rows * channels,
         head_sums=max(rows, STREAMS) * target.step,
-        lanes=LANES,
+        lanes=target.narrow,
     )
 
 
 def _network(sizes: np.ndarray, trunk: _Packer, heads: _Packer, **others: Any) -> PackedNetwork:
     """The network of its layers; ``others`` are arrays, and sizes of the memory."""
     layers, weights, table, scale = trunk.arrays()
-    head_layers, head_weights, head_bias, ones = heads.arrays()
+    head_layers, head_weights, head_bias, head_scale = heads.arrays()
     of_sums = np.float32 if trunk.activations == np.float32 else np.int32
     dtypes = {"q": trunk.activations, "sums": np.dtype(of_sums)}
     others = {"q": others["x"], "y": others["x"], "ranges": 0} | others
@@ -408,7 +419,7 @@ def _network(sizes: np.ndarray, trunk: _Packer, heads: _Packer, **others: Any) -
         heads=head_layers,
         head_weights=head_weights,
         head_bias=head_bias,
-        ones=ones,
+        head_scale=head_scale,
         **{
             name: each
             if isinstance(each, np.ndarray)

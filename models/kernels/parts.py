@@ -17,10 +17,9 @@ import numpy as np
 
 from ludarium.envs.engine.codegen import part
 
+from . import target
 from .block import LEFT_END, MOST_CELLS, RIGHT_END, STREAMS, multiply_part, multiply_rows
-from .target import HOST
 from .vector import (
-    LANES,
     as_floats,
     larger,
     load,
@@ -30,8 +29,6 @@ from .vector import (
     store_activations,
 )
 
-STEP = HOST.step
-ROWS = HOST.rows
 _EPSILON = np.float32(1e-5)  # of torch's normalisation
 
 
@@ -43,7 +40,7 @@ def finish(sums, begin, rows, width, table, t, scale, s, skips, floor, out, at, 
     added to what ``out`` holds. Outputs are at least ``floor``.
     """
     least = spread(floor)
-    for lane in range(0, width, LANES):
+    for lane in range(0, width, target.LANES):
         of_table, of_scale = load(table, t + lane), load(scale, s + lane)
         for row in range(rows):
             place = at + row * stride + lane
@@ -58,7 +55,7 @@ def narrow(values, count, layer, out):
     """Write values as the activations that a layer reads; in float32 they stay as they are."""
     inverse, zero = spread(layer.inverse), spread(layer.zero)
     least, most = spread(layer.least), spread(layer.most)
-    for k in range(0, count, LANES):
+    for k in range(0, count, target.LANES):
         value = load(values, k) * inverse + zero
         store_activations(out, k, smaller(larger(value, least), most))
 
@@ -74,7 +71,7 @@ def widen(ranges, number, values, count):
 @part
 def add_bias(values, bias, cells, channels):
     """Add a bias to each channel of values [cells, channels]."""
-    for channel in range(0, channels, LANES):
+    for channel in range(0, channels, target.LANES):
         added = load(bias, channel)
         for at in range(channel, cells * channels, channels):
             store(values, at, load(values, at) + added)
@@ -83,7 +80,7 @@ def add_bias(values, bias, cells, channels):
 @part
 def block_at(o, outputs):
     """How many outputs the block has that begins with output ``o``."""
-    return STEP if o + STEP <= outputs else LANES
+    return target.STEP if o + target.STEP <= outputs else target.LANES
 
 
 @part
@@ -92,11 +89,11 @@ def dense(rows, x, first, stride, weights, table, scale, layer, sums, skips, flo
     inputs, outputs = layer.inputs, layer.outputs
     row = 0
     while row < rows:
-        together = ROWS if row + ROWS <= rows else 1
+        together = target.ROWS if row + target.ROWS <= rows else 1
         o = 0
         while o < outputs:
             of_block = block_at(o, outputs)
-            streams = STREAMS if together == 1 and o + STREAMS * STEP <= outputs else 1
+            streams = STREAMS if together == 1 and o + STREAMS * target.STEP <= outputs else 1
             multiply_rows(
                 *(of_block, together, streams, x, first + row * stride, stride, inputs),
                 *(weights, layer.weights + o * inputs, sums),
@@ -169,7 +166,7 @@ def convolve(x, height, width, channels, weights, table, scale, layer, sums, ski
 @part
 def fill_rows(row, rows, channels, out):
     """Write the same row everywhere."""
-    for channel in range(0, channels, LANES):
+    for channel in range(0, channels, target.LANES):
         values = load(row, channel)
         for k in range(rows):
             store(out, k * channels + channel, values)
@@ -179,7 +176,7 @@ def fill_rows(row, rows, channels, out):
 def add_scaled(factor, weights, place, channels, out, at):
     """Add a row of weights, times a factor, to a row."""
     factors = spread(factor)
-    for k in range(0, channels, LANES):
+    for k in range(0, channels, target.LANES):
         store(out, at + k, load(out, at + k) + factors * load(weights, place + k))
 
 
@@ -187,7 +184,7 @@ def add_scaled(factor, weights, place, channels, out, at):
 def rectify(values, count):
     """ReLU."""
     zero = spread(np.float32(0))
-    for k in range(0, count, LANES):
+    for k in range(0, count, target.LANES):
         store(values, k, larger(load(values, k), zero))
 
 
@@ -219,7 +216,7 @@ def convolve_sparse(observation, height, width, planes, channels, weights, bias,
 def pool(x, first, stride, cells, channels, out, at):
     """Means and then maxima over the board, of rows of ``x``, to ``out`` from ``at`` on."""
     share = spread(np.float32(1.0 / cells))
-    for channel in range(0, channels, LANES):
+    for channel in range(0, channels, target.LANES):
         total = most = load(x, first + channel)
         for cell in range(1, cells):
             value = load(x, first + cell * stride + channel)
@@ -240,7 +237,7 @@ def normalise(x, first, channels, count, weights, norm, lanes, floor, out, at):
     variance = total_of_row(x, first, count, mean, True, lanes) * share
     means, least = spread(mean), spread(floor)
     factor = spread(np.float32(1.0 / math.sqrt(variance + _EPSILON)))
-    for k in range(0, channels, LANES):
+    for k in range(0, channels, target.LANES):
         value = (load(x, first + k) - means) * factor * load(weights, norm + k)
         store(out, at + k, larger(value + load(weights, norm + channels + k), least))
 
@@ -249,12 +246,12 @@ def normalise(x, first, channels, count, weights, norm, lanes, floor, out, at):
 def total_of_row(x, first, count, mean, squares, lanes):
     """The sum of a row's numbers, or of the ``squares`` of their differences from the mean."""
     means, total = spread(mean), spread(np.float32(0))
-    whole = count // LANES * LANES
-    for k in range(0, whole, LANES):
+    whole = count // target.LANES * target.LANES
+    for k in range(0, whole, target.LANES):
         difference = load(x, first + k) - means
         total = total + (difference * difference if squares else difference)
     store(lanes, 0, total)
-    half = LANES // 2
+    half = target.LANES // 2
     while half > 0:
         for lane in range(half):
             lanes[lane] += lanes[half + lane]

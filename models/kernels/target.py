@@ -21,12 +21,14 @@ class Target:
         eight_bit: dtype of the activations in eight bits. uint8 and int8: four products are added
             into a sum at a time, by an instruction made for it; with int16 it is two, which every
             processor has.
+        pairs: LLVM's name of the instruction for two; empty: LLVM sees it in what is written out.
     """
 
     lanes: int
     vectors: int
     rows: int
     eight_bit: np.dtype
+    pairs: str = ""
 
     @property
     def step(self) -> int:
@@ -70,3 +72,16 @@ def target_of(codegen: Any) -> Target:
 
 #: That of this machine.
 HOST = target_of(cpu_target.target_context.codegen())
+#: WebAssembly with vectors of 128 bits: it has 16 registers where it runs.
+WASM = Target(4, 2, 4, np.dtype(np.int16), "llvm.wasm.dot")
+
+#: What this process compiles for; its blocks' outputs and rows; and the numbers in a `vector`.
+current = HOST
+STEP, ROWS, LANES = HOST.step, HOST.rows, HOST.narrow
+
+
+def compile_for(target: Target) -> None:
+    """Let this process compile for another target than its machine, before it compiles anything."""
+    global current, STEP, ROWS, LANES
+    current = target
+    STEP, ROWS, LANES = target.step, target.rows, target.narrow

@@ -1,7 +1,7 @@
 """Vectors for what lies between a network's products: a type that numba does not have.
 
-A vector has `LANES` numbers, float32 or int32; ``+``, ``-`` and ``*`` are of its lanes. LLVM splits
-it where registers are shorter. With ``NUMBA_DISABLE_JIT=1`` vectors are numpy's arrays.
+A vector has `target.LANES` numbers, float32 or int32; ``+``, ``-`` and ``*`` are of its lanes. LLVM
+splits it where registers are shorter. With ``NUMBA_DISABLE_JIT=1`` vectors are numpy's arrays.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from ludarium.envs.engine.numba_private import AbstractTemplate, config, infer_global, signature
 
-from .target import HOST, RANGES
-
-LANES = HOST.narrow
+from . import target
+from .target import RANGES
 
 _I32 = ir.IntType(32)
 
@@ -32,18 +31,16 @@ class Vector(types.Type):
     """
 
     def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-        super().__init__(name=f"Vector({dtype}, {LANES})")
+        self.dtype, self.lanes = dtype, target.LANES
+        super().__init__(name=f"Vector({dtype}, {self.lanes})")
 
 
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Vector) -> None:
         of_lane = ir.FloatType() if kind.dtype == types.float32 else _I32
-        super().__init__(manager, kind, ir.VectorType(of_lane, LANES))
+        super().__init__(manager, kind, ir.VectorType(of_lane, kind.lanes))
 
-
-_FLOATS = Vector(types.float32)
 
 _OPERATIONS = {
     operator.add: ("fadd", "add"),
@@ -109,12 +106,12 @@ def _store_activations(typing_context: Any, array: Any, index: Any, vector: Any)
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values = arguments[2]
         if kind != types.float32:
-            whole = ir.VectorType(_I32, LANES)
+            whole = ir.VectorType(_I32, target.LANES)
             least, _ = RANGES[str(kind)]
             moved = builder.add(
-                builder.fptosi(values, whole), ir.Constant(whole, [_I32(least)] * LANES)
+                builder.fptosi(values, whole), ir.Constant(whole, [_I32(least)] * target.LANES)
             )
-            values = builder.trunc(moved, ir.VectorType(ir.IntType(kind.bitwidth), LANES))
+            values = builder.trunc(moved, ir.VectorType(ir.IntType(kind.bitwidth), target.LANES))
         address = _address(context, builder, array, arguments, values.type)
         builder.store(values, address, align=kind.bitwidth // 8)
         return context.get_dummy_value()
@@ -124,23 +121,27 @@ def _store_activations(typing_context: Any, array: Any, index: Any, vector: Any)
 
 @intrinsic
 def _spread(typing_context: Any, value: Any) -> Any:
+    result = Vector(types.float32)
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        nothing = ir.Constant(context.get_value_type(_FLOATS), ir.Undefined)
+        nothing = ir.Constant(context.get_value_type(result), ir.Undefined)
         one = builder.insert_element(nothing, arguments[0], _I32(0))
-        lanes = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
+        lanes = ir.Constant(ir.VectorType(_I32, target.LANES), [0] * target.LANES)
         return builder.shuffle_vector(one, nothing, lanes)
 
-    return _FLOATS(types.float32), generate
+    return result(types.float32), generate
 
 
 @intrinsic
 def _as_floats(typing_context: Any, vector: Any) -> Any:
+    result = Vector(types.float32)
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if vector.dtype == types.float32:
             return arguments[0]
-        return builder.sitofp(arguments[0], context.get_value_type(_FLOATS))
+        return builder.sitofp(arguments[0], context.get_value_type(result))
 
-    return _FLOATS(vector), generate
+    return result(vector), generate
 
 
 def _choice(comparison: str) -> Any:
@@ -159,26 +160,26 @@ _larger, _smaller = _choice(">"), _choice("<")
 
 
 def _store_plainly(array: np.ndarray, index: int, vector: np.ndarray) -> None:
-    array[index : index + LANES] = vector
+    array[index : index + target.LANES] = vector
 
 
 def _store_activations_plainly(array: np.ndarray, index: int, vector: np.ndarray) -> None:
     if array.dtype != np.float32:
         vector = vector.astype(np.int32) + RANGES[str(array.dtype)][0]
-    array[index : index + LANES] = vector
+    array[index : index + target.LANES] = vector
 
 
 _PLAIN = bool(config.DISABLE_JIT)
 
 #: ``load(array, index)``: the numbers from an index on.
-load: Callable = (lambda array, at: array[at : at + LANES].copy()) if _PLAIN else _load
+load: Callable = (lambda array, at: array[at : at + target.LANES].copy()) if _PLAIN else _load
 #: ``store(array, index, vector)``
 store: Callable = _store_plainly if _PLAIN else _store
 #: ``store_activations(array, index, vector)``: numbers from 0 to 255 as ``array`` keeps them; any
 #: float32 in an array of those.
 store_activations: Callable = _store_activations_plainly if _PLAIN else _store_activations
 #: ``spread(value)``: a float32 in all lanes.
-spread: Callable = (lambda value: np.full(LANES, value, np.float32)) if _PLAIN else _spread
+spread: Callable = (lambda value: np.full(target.LANES, value, np.float32)) if _PLAIN else _spread
 #: ``as_floats(vector)``
 as_floats: Callable = (lambda vector: vector.astype(np.float32)) if _PLAIN else _as_floats
 #: ``larger(first, second)``: the larger number of each lane.
