@@ -37,6 +37,11 @@ _EVENTS = (
     *("opponent's marble taken", "opponent's dye taken"),
     *("expansion", "chain reaction", "marble set off by another"),
 )
+#: Numbered as the view has them.
+_REASONS = (
+    "{0} is dyed, and dyed cells cannot be used",
+    "the marble on {0} is the opponent's",
+)
 _TEXT_SYMBOLS = {OPEN: ".", MARBLE: "O", MARBLE + 1: "X", DYE: "o", DYE + 1: "x"}
 _NAMES = ("light", "dark")
 _MARBLE_COLOURS = (("#ffffff", "#d9d4c6", "#6f695c"), ("#6b7280", "#1d2129", "#0c0e12"))
@@ -77,6 +82,7 @@ class Corso(Game):
             binary_observation=True,
             action_places=np.arange(cells),
             words=[*names, *(f"{name}!" for name in names)],
+            reasons=_REASONS,
             event_names=_EVENTS,
         )
 
@@ -99,12 +105,6 @@ class Corso(Game):
                 f"write '{match[1]}!' to expand it"
             )
         return action
-
-    def why_illegal(self, state: np.record, action: int) -> str:
-        content = int(state.cells[action])
-        if content >= DYE:
-            return f"{cell_name(action, self.size)} is dyed, and dyed cells cannot be used"
-        return f"the marble on {cell_name(action, self.size)} is the opponent's"
 
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         cells, movers = before["cells"], before["mover"].astype(int)[:, None]

@@ -10,6 +10,9 @@ from .rules import DYE, MARBLE, OPEN
 #: Choices of a mark: none, the last action, dyed by it, dyed and taken from the other player.
 NO_MARK, LAST, DYED, TAKEN = range(4)
 
+#: Why a cell cannot be chosen.
+IS_DYED, IS_TAKEN = range(2)
+
 
 @rule
 def show(tables, view, before, state, action, shown):
@@ -32,6 +35,12 @@ def show(tables, view, before, state, action, shown):
 def word(tables, state, action):
     """An expansion is written with an exclamation mark: the second half of the words."""
     return action + len(state.cells) * int(state.cells[action] != OPEN)
+
+
+@rule
+def reason(tables, state, action):
+    """What is on the cell."""
+    return IS_DYED if state.cells[action] >= DYE else IS_TAKEN
 
 
 @rule

@@ -63,10 +63,11 @@ def _faults_of_spec(game: Game, spec: Any) -> Iterator[str]:
         yield f"there are {actions} actions; there must be 1 to {_MOST_ACTIONS:,}"
     if not spec.observation_names:
         yield "observation_names is empty; an observation has a plane or a feature"
-    for name in ("words", "tasks"):
+    for name in ("words", "tasks", "reasons"):
         yield from _faults_of_texts(name, getattr(spec, name))
-    if not spec.tasks:
-        yield "tasks is empty; it must have a text"
+    for name in ("tasks", "reasons"):
+        if not getattr(spec, name):
+            yield f"{name} is empty; it must have a text"
     yield from _faults_of_clock(game, spec)
     yield from _faults_of_records(spec)
     yield from _faults_of_places(spec)

@@ -184,6 +184,7 @@ class Game(GameText):
         self.binary_observation, self.random_start = spec.binary_observation, spec.random_start
         self.action_places, self.canonical_turn = spec.action_places, spec.canonical_turn
         self.words, self.tasks = spec.words or spec.action_names, spec.tasks
+        self.reasons = spec.reasons
         self.event_names, self.log_fields = spec.event_names, spec.log_fields
         self.view_tables = _NOTHING if spec.view_tables is None else spec.view_tables
         self.has_points = hasattr(self.view, "points")
@@ -251,8 +252,13 @@ class Game(GameText):
         )
 
     def why_illegal(self, state: np.record, action: int) -> str:
-        """Why a well-formed action is not legal in ``state``: the end of a sentence."""
-        return "it is not legal in this position"
+        """Why a well-formed action is not legal in ``state``: the end of a sentence.
+
+        By default that of ``reasons`` which the hook ``reason`` chooses.
+        """
+        number = int(self._ask("reason", self.tables, self._alone(state), action))
+        other, reason = divmod(number, len(self.reasons))
+        return self.reasons[reason].format(self.action_names[action], self.action_names[other])
 
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         """How often each rule of ``event_names`` came into play in N plies.

@@ -74,6 +74,11 @@ def _by_number(tables, state, action):
 
 
 @rule
+def _nothing_for(tables, state, action):
+    return 0
+
+
+@rule
 def _own_role(tables, state, player):
     return player
 
@@ -160,6 +165,13 @@ HOOKS = (
         "state",
         "which of the `tasks` the mover has; without it the first, to move",
         _nothing,
+    ),
+    _view(
+        "reason",
+        "state action",
+        "why `action` is not legal: the number of one of the `reasons`, and, times how many there "
+        "are, the action that `{1}` in it names; without it the first",
+        _nothing_for,
     ),
     _view(
         "role",

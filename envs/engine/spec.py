@@ -31,6 +31,8 @@ class Spec:
             ``is_turned``.
         words: texts of actions that the hook ``word`` chooses from; empty for ``action_names``.
         tasks: what a mover may have to do, each after "to", that the hook ``task`` chooses from.
+        reasons: why an action is not legal, each the end of a sentence, that the hook ``reason``
+            chooses from; ``{0}`` in it is the action's name, ``{1}`` that of another one.
         event_names: the rules whose use `Game.events` counts, for reports, such as ``capture``,
             the most striking first.
         log_fields: fields of the record that only tell how the position came about, for pictures;
@@ -53,6 +55,7 @@ class Spec:
     canonical_turn: CanonicalTurn | None = None
     words: Sequence[str] = ()
     tasks: Sequence[str] = ("move",)
+    reasons: Sequence[str] = ("it is not legal in this position",)
     event_names: Sequence[str] = ()
     log_fields: Sequence[str] = ()
     view_tables: np.ndarray | None = None

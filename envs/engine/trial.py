@@ -353,6 +353,10 @@ class _Trial:
         for number in range(game.num_actions):
             word = int(self._call("word", states[0], number))
             self._expect_number(word, f"word of action {number}", len(game.words), "words")
+            if not self._call("is_legal", states[0], number):
+                reason = int(self._call("reason", states[0], number))
+                most = len(game.reasons) * game.num_actions
+                self._expect_number(reason, f"reason of action {number}", most, "reasons")
         task, roles, points = self._facts(states)
         self._expect_number(task, "task", len(game.tasks), "tasks")
         for player, role in enumerate(roles):

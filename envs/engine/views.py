@@ -63,6 +63,12 @@ def word(tables, states, action):
 
 
 @kernel
+def reason(tables, states, action):
+    """Why an action is not legal, see the hook of this name."""
+    return int(rules.reason(tables[0], states[0], action))
+
+
+@kernel
 def next_pose(tables, view, states, pose, way):
     """How the piece that the mover has in hand lies after a turn or a flip, see `draw.scene`."""
     return int(rules.next_pose(tables[0], view[0], states[0], pose, way))

@@ -158,6 +158,7 @@ class Obelisk(Game):
             binary_observation=True,
             words=[*action_names, *(f"pick {block.id}" for block in types)],
             tasks=_TASKS,
+            reasons=[f"the player to move has to {task}" for task in _TASKS],
             event_names=_EVENTS[: None if self.options["hourglass"] else -1],
             log_fields=("logged", "log"),
             view_tables=picture.view_tables(self),

@@ -107,6 +107,12 @@ def task(tables, state):
 
 
 @rule
+def reason(tables, state, action):
+    """The phase: an action of another one is to be played at another time."""
+    return int(state.phase)
+
+
+@rule
 def role(tables, state, player):
     """Active, passive or neither, each for the left and for the right tower."""
     if state.outcome != ONGOING:

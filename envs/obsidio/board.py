@@ -28,7 +28,6 @@ from .rules import (
     CLAIMING,
     CONTROL,
     DARK,
-    EMPTY,
     IN_SIGHT,
     INFLUENCE,
     LIGHT,
@@ -61,6 +60,29 @@ _DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 _DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0), *_DIAGONALS)
 
 #: What a mover may have to do, as the view numbers it.
+#: Numbered as the view has them.
+_REASONS = (
+    "{0} holds a token",
+    "this game is played without the swap rule",
+    "colours can only be swapped as the very first action of the second player",
+    "the second light token must be placed",
+    "a token can be placed or a target claimed, and done is only for after a claim",
+    "{0} is no light cell, and the second light token must be placed",
+    "{0} is diagonally adjacent to the first light token ({1})",
+    "{0} is not in line of sight of the first light token ({1})",
+    "after a claim only more claims or done can follow in the same turn",
+    *(
+        f"{{0}} is not in line of sight of the last token ({{1}}), and another empty {kind} cell is"
+        for kind in ("dark", "light")
+    ),
+    *(
+        f"{{0}} is a target, and {count} of the {NEEDED} influence tokens needed to claim it are "
+        f"{colour}"
+        for colour in _COLOURS
+        for count in range(NEEDED)
+    ),
+)
+
 _TASKS = (
     *("move", "move or swap"),
     *("place the second light token", "claim on, or write done"),
@@ -125,6 +147,7 @@ class Obsidio(Game):
             binary_observation=True,
             action_places=np.r_[0:cells, -1, -1].astype(np.int32),
             tasks=_TASKS,
+            reasons=_REASONS,
             event_names=_EVENTS[: None if self.options["swap_rule"] else -1],
         )
 
@@ -176,49 +199,6 @@ class Obsidio(Game):
                 f"{error}; write a cell to place a token there, done to end the turn, "
                 "or swap to exchange colours"
             ) from None
-
-    def why_illegal(self, state: np.record, action: int) -> str:
-        if action == self.swap:
-            return self._why_no_swap()
-        if action == self.done:
-            return self._why_not_done(state)
-        name, kind = cell_name(action, self.size), int(self.kinds[action])
-        if state.cells[action] != EMPTY:
-            return f"{name} holds a token"
-        if state.stage == SECOND:
-            return self._why_no_second(state, action)
-        if kind == TARGET:
-            mover = int(state.mover ^ state.black)
-            count = int(state.influence[mover, action])
-            return (
-                f"{name} is a target, and {count} of the {NEEDED} influence tokens needed "
-                f"to claim it are {_COLOURS[mover]}"
-            )
-        if state.stage == CLAIMING:
-            return "after a claim only more claims or done can follow in the same turn"
-        sort = "dark" if kind == DARK else "light"
-        return (
-            f"{name} is not in line of sight of the last token "
-            f"({cell_name(int(state.last), self.size)}), and another empty {sort} cell is"
-        )
-
-    def _why_no_swap(self) -> str:
-        if not self.options["swap_rule"]:
-            return "this game is played without the swap rule"
-        return "colours can only be swapped as the very first action of player_1"
-
-    def _why_not_done(self, state: np.record) -> str:
-        if state.stage == SECOND:
-            return "the second light token must be placed"
-        return "a token can be placed or a target claimed, and done is only for after a claim"
-
-    def _why_no_second(self, state: np.record, action: int) -> str:
-        name, first = cell_name(action, self.size), cell_name(int(state.last), self.size)
-        if self.kinds[action] != LIGHT:
-            return f"{name} is no light cell, and the second light token must be placed"
-        if action in self.tables[0].too_near[int(state.last)]:
-            return f"{name} is diagonally adjacent to the first light token ({first})"
-        return f"{name} is not in line of sight of the first light token ({first})"
 
     def events(self, before: np.ndarray, actions: np.ndarray, after: np.ndarray) -> np.ndarray:
         on_board = actions < self.cells

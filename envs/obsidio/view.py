@@ -4,13 +4,29 @@ Each cell has a slot for what lies on it and one for its marks. View tables: non
 """
 
 from ..engine.rule import ONGOING, rule
-from .rules import CLAIMING, CONTROL, EMPTY, PLAYABLE, SECOND, START, look, open_turn
+from .rules import (
+    CLAIMING,
+    CONTROL,
+    EMPTY,
+    NEEDED,
+    PLAYABLE,
+    SECOND,
+    START,
+    TARGET,
+    look,
+    open_turn,
+)
 
 #: Choices of a cell: what it holds, as the rules number that, or nothing yet, but it may be taken.
 PLAYABLE_CELL = 5
 #: Its marks, added up: the token that lines of sight begin at, the last action.
 LAST_TOKEN = 1
 LAST_ACTION = 2
+
+#: Why an action cannot be chosen; the last for each number of tokens of each colour.
+IS_TAKEN, NO_SWAP_RULE, NO_SWAP_NOW, SECOND_IS_DUE, MORE_TO_DO, NO_LIGHT_CELL = range(6)
+TOO_NEAR, FIRST_SEES_IT_NOT, ONLY_CLAIMS, OTHER_DARK, OTHER_LIGHT, TOO_FEW = range(6, 12)
+REASONS = TOO_FEW + 2 * NEEDED
 
 #: What the mover has to do.
 MOVE, MOVE_OR_SWAP, PLACE_SECOND, CLAIM_ON = range(4)
@@ -38,6 +54,34 @@ def task(tables, state):
         return CLAIM_ON
     swap = len(state.cells) + 1
     return MOVE_OR_SWAP if state.open[swap] & PLAYABLE else MOVE
+
+
+@rule
+def reason(tables, state, action):
+    """What is on the cell, or the stage of the turn."""
+    cells = len(state.cells)
+    is_second = state.stage == SECOND
+    if action == cells + 1:
+        return NO_SWAP_NOW if tables.swap_rule else NO_SWAP_RULE
+    if action == cells:
+        return SECOND_IS_DUE if is_second else MORE_TO_DO
+    if state.cells[action] != EMPTY:
+        return IS_TAKEN
+    is_light = tables.is_light[action] != 0
+    last = REASONS * int(state.last)
+    if is_second:
+        if not is_light:
+            return NO_LIGHT_CELL
+        for k in range(tables.too_near.shape[1]):
+            if tables.too_near[state.last, k] == action:
+                return last + TOO_NEAR
+        return last + FIRST_SEES_IT_NOT
+    if tables.kind[action] == TARGET:
+        colour = int(state.mover ^ state.black)
+        return TOO_FEW + NEEDED * colour + int(state.influence[colour, action])
+    if state.stage == CLAIMING:
+        return ONLY_CLAIMS
+    return last + (OTHER_LIGHT if is_light else OTHER_DARK)
 
 
 @rule

@@ -44,6 +44,14 @@ _PLANES_OF_CELLS = (
 )
 
 #: What `events` counts; the last only under the swap rule.
+#: Numbered as the view has them.
+_REASONS = (
+    "{0} is taken",
+    "a midpoint can be taken only while the four corners of its square are empty",
+    "this game is played without the swap rule (option 'swap_rule')",
+    "sides can be swapped only by the second player, in place of its first move",
+)
+
 _EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")
 
 _GOALS = ("bottom to top", "left to right")  # of the colours
@@ -112,6 +120,7 @@ class Onyx(Game):
                 "plays V", transposed[:corners], self._actions_at(transposed)
             ),
             tasks=("move", "move or swap"),
+            reasons=_REASONS,
             event_names=_EVENTS[: None if self.options["swap_rule"] else -1],
         )
 
@@ -142,15 +151,6 @@ class Onyx(Game):
             if files[1] <= file_letter(self.size - 1) and lower[0] < self.size:
                 return f"a diagonal divides {text} into triangles, and only squares have midpoints"
         return f"the board's corners go from a1 to {cell_name(self.size**2 - 1, self.size)}"
-
-    def why_illegal(self, state: np.record, action: int) -> str:
-        if action == self.swap:
-            if not self.options["swap_rule"]:
-                return "this game is played without the swap rule (option 'swap_rule')"
-            return "sides can be swapped only by player_1, in place of its first move"
-        if state.board[self.places[action]] & STONES:
-            return f"{self.action_names[action]} is taken"
-        return "a midpoint can be taken only while the four corners of its square are empty"
 
     def board_text(self, state: np.record) -> str:
         size, stones = self.size, _stones(state)

@@ -16,6 +16,9 @@ MIDPOINT = 5
 #: Choices of a line and its edge: none, or LINK + the number of the neighbour that it leads to.
 LINK = 1
 
+#: Why a point cannot be chosen, or sides cannot be swapped.
+IS_TAKEN, NO_MIDPOINT, NO_SWAP_RULE, NO_SWAP_NOW = range(4)
+
 
 @rule
 def show(tables, view, before, state, action, shown):
@@ -42,6 +45,16 @@ def show(tables, view, before, state, action, shown):
 def task(tables, state):
     """Whether sides may be swapped."""
     return int(state.open[len(state.open) - 1])
+
+
+@rule
+def reason(tables, state, action):
+    """Whether sides can be swapped at all, or what is on the point."""
+    swap = len(state.open) - 1
+    if action == swap:
+        return NO_SWAP_RULE if tables.swap_ply < 0 else NO_SWAP_NOW
+    is_taken = (state.board[tables.places[action]] & STONES) != EMPTY
+    return IS_TAKEN if is_taken else NO_MIDPOINT
 
 
 @rule

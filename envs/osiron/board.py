@@ -169,6 +169,17 @@ _PLANE_NAMES = (
     *("other three", "other four", "other five", "forbidden", "own excluded", "other excluded"),
     *("board", "is light", "is advanced", "is pointing", "is new round", "is placing", "empty"),
 )
+#: Numbered as the view has them.
+_REASONS = (
+    "there is a piece on {0} already",
+    "all pieces are placed before any is exchanged",
+    "in this round pieces that border are exchanged",
+    "in this round pieces that point at each other are exchanged",
+    "it would undo the exchange that the opponent has just made",
+    "the pieces of {0} are both light",
+    "the pieces of {0} are both dark",
+)
+
 _EVENTS = (
     *("circles of both filled at once", "draw without a legal exchange", "position repeated"),
     *("draw by repetition", "own circle filled", "opponent's circle filled"),
@@ -292,6 +303,7 @@ class Osiron(Game):
             ),
             words=[*action_names, *backwards[: self.num_pairs]],
             tasks=_tasks(is_advanced, pair_names),
+            reasons=_REASONS,
             event_names=_EVENTS,
         )
 
@@ -330,24 +342,6 @@ class Osiron(Game):
         )
         points = f" and points at {far}" if far and self.num_pairs > BORDERING_PAIRS else ""
         return f"{NAMES[space]} borders {near}{points}"
-
-    def why_illegal(self, state: np.record, action: int) -> str:
-        if action >= self.num_pairs:
-            space = action - self.num_pairs
-            return f"there is a piece on {NAMES[space]} already"
-        if state.empty:
-            return "all pieces are placed before any is exchanged"
-        kind = rules.movement(self.tables[0], state)
-        if action not in _KINDS[kind]:
-            return (
-                "in this round pieces that border are exchanged",
-                "in this round pieces that point at each other are exchanged",
-            )[kind]
-        if action == state.forbidden:
-            return "it would undo the exchange that the opponent has just made"
-        lower, higher = PAIR_ENDS[action]
-        colour = "light" if int(state.light) >> lower & 1 else "dark"
-        return f"the pieces on {NAMES[lower]} and {NAMES[higher]} are both {colour}"
 
     def board_text(self, state: np.record) -> str:
         letters = _letters(state)

@@ -28,6 +28,9 @@ EMPTY_SPACE = 4
 NAME_ON_NONE = 2
 #: Choices of the sign: none, bordering, pointing.
 
+#: Why pieces cannot be placed or exchanged; two for the kinds of exchange, and two for the colours.
+HOLDS_PIECE, TOO_EARLY, OTHER_KIND, WOULD_UNDO, SAME_COLOUR = 0, 1, 2, 4, 5
+
 # Where the runs of slots begin.
 _LINES = CIRCLES
 _PIECES = _LINES + 1
@@ -74,6 +77,22 @@ def show(tables, view, before, state, action, shown):
         left = _left_to_place(state, player)
         for piece in range(SPACES // 2):
             shown[_LEFT + SPACES // 2 * player + piece] = int(piece < left)
+
+
+@rule
+def reason(tables, state, action):
+    """What is on the spaces, or the kind of exchange."""
+    if action >= tables.first_placement:
+        return HOLDS_PIECE
+    if state.empty:
+        return TOO_EARLY
+    kind = movement(tables, state)
+    if not int(tables.kinds[kind]) >> action & 1:
+        return OTHER_KIND + kind
+    if action == state.forbidden:
+        return WOULD_UNDO
+    is_light = int(state.light) >> int(tables.ends[action, 0]) & 1
+    return SAME_COLOUR + 1 - is_light
 
 
 @rule

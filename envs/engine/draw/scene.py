@@ -180,7 +180,7 @@ def describe_scene(game: Game) -> dict[str, Any]:
             ``shapes`` that it can show, and ``several`` as a `Slot` has it; ``slots``: x, y and the
             number of the kind of each;
         - ``roles``: ``words`` and ``piece`` of each;
-        - ``note``, ``words``, ``tasks``, ``has_points``: as a `Scene` and a `Game` have them;
+        - ``note``, ``words``, ``tasks``, ``reasons``, ``has_points``: of the `Scene` or the `Game`;
         - ``spots``: x and y of each action on the board, null where it has no place;
         - ``ends``: the two places that each action joins, or null;
         - ``clock``: where the game is played with its `Clock`: ``name``, ``seconds``, ``task``, and
@@ -214,6 +214,7 @@ def describe_scene(game: Game) -> dict[str, Any]:
         "note": scene.note,
         "words": list(game.words),
         "tasks": list(game.tasks),
+        "reasons": list(game.reasons),
         "has_points": game.has_points,
         "spots": [None] * game.num_actions if spots is None else _spots(spots),
         "ends": None if scene.ends is None else scene.ends.round(1).tolist(),
