@@ -8,7 +8,7 @@
 #   make test-cluster the tests that need Ray, which it installs
 #   make lint         formatting, lint, which way imports run, and types
 #   make modules      the games as WebAssembly modules, in build/modules (docs/guide/wasm.md)
-#   make page         the page to play in a browser, in play/built (docs/guide/page.md); needs npm
+#   make page         the page to play in a browser, in play/built (docs/guide/page.md)
 #   make site         these documents as a site, in build/site; a warning is an error
 #   make pages        the pages of docs/guide that are made from the code
 #   make without-obsidio  the sources without that game, in build/without-obsidio (RELEASING.md)

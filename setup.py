@@ -75,6 +75,6 @@ setup(
         "ludarium.arena.report": ["templates/*"],
         "ludarium.configs": ["*/*.yaml"],
         "ludarium.models": ["shipped/*"],
-        "ludarium.play": ["js/*", "npm/*", "page/**/*", "built/**/*"],
+        "ludarium.play": ["js/*", "page/**/*", "built/**/*"],
     },
 )

@@ -10,7 +10,10 @@ Markdown. Parts:
 
 - ``start``: seconds from the command ``ludarium play onyx`` to the address, and from opening that
   in a new profile of the browser to a board that can be played;
-- ``bytes``: what one game against the agent downloads, plain and as gzip would send it;
+- ``bytes``: what a first visit downloads, one game against the agent, and then all games with exact
+  values: plain and as gzip would send it;
+- ``first``: seconds from opening an address, in which the agent begins, to its first move, as fast
+  as the machine is, and with the tab's process stopped for three quarters of the time;
 - ``answers``: seconds of the proposed opponent's answers in a game on each default board, to what
   is seen: an answer is shown after 0.35 s at the soonest;
 - ``speed``: simulations/s of searches with the shipped network, of one position at a time, in the
@@ -30,11 +33,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from signal import SIGCONT, SIGSTOP
 from statistics import median
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -52,10 +56,12 @@ from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.networks import fitted, inference_engine
 from ludarium.training.search import Search, SearchSettings
 
-PARTS = ("start", "bytes", "answers", "speed", "memory")
+PARTS = ("start", "bytes", "first", "answers", "speed", "memory")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 COMMAND = [sys.executable, "-c", "from ludarium.cli import main; raise SystemExit(main())"]
 OPENED = 3  # times that a page is opened
+THROTTLING = 4  # how many times slower a slow device is
+RUNS = 0.004  # seconds at a time that a slowed process runs
 SETTINGS = SearchSettings(simulations=256, prove=False)
 POSITIONS = (9, 7, 5, 3, 0, 2, 4, 6, 8)  # plies of random play before what is searched
 WARM_UP = 4  # of these come first and do not count: browsers compile again what runs for long
@@ -146,7 +152,7 @@ def new_browser() -> Iterator[Any]:
 
 @contextmanager
 def new_tab(browser: Any) -> Iterator[Any]:
-    """A tab in a new profile, without a service worker, which would fetch every game."""
+    """A tab in a new profile, without a service worker, which would fetch files once more."""
     context = browser.new_context(service_workers="block", reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(60_000)
@@ -221,28 +227,94 @@ def _seconds_to_board(browser: Any, address: str) -> float:
 
 def bytes_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
     """What a visitor loads for a game, by kind: kB, and in brackets with gzip."""
+    all_asked: set[str] = set()
     for game in games:
         with serving(site) as (address, asked), new_tab(browser) as page:
             page.goto(f"{address}#g={game.name}&o={module_name(game)}&seat=0&opponent=network:1")
             wait_for_turn(page)
             play(page, 1)
-        sizes = {kind: [0, 0] for kind in ("all", "page", "vendor", "games", "networks")}
-        for name in asked & set(site.files):
-            content = (site.folder / name).read_bytes()
-            for kind in ("all", _kind(name)):
-                sizes[kind][0] += len(content)
-                sizes[kind][1] += len(gzip.compress(content))
-        yield {"game": module_name(game)} | {
-            kind: f"{plain / 1e3:,.0f} ({small / 1e3:,.0f})"
-            for kind, (plain, small) in sizes.items()
-        }
+        yield {"game": module_name(game)} | _sizes(site, asked)
+        all_asked |= asked | {_variant(site, game)["exact"]["module"]}
+    yield {"game": "all, with exact values"} | _sizes(site, all_asked)
+
+
+def _sizes(site: Site, asked: set[str]) -> Row:
+    sizes = {kind: [0, 0] for kind in ("all", "page", "games", "networks", "exact")}
+    for name in asked & set(site.files):
+        content = (site.folder / name).read_bytes()
+        for kind in ("all", _kind(name)):
+            sizes[kind][0] += len(content)
+            sizes[kind][1] += len(gzip.compress(content))
+    return {
+        kind: f"{plain / 1e3:,.0f} ({small / 1e3:,.0f})" for kind, (plain, small) in sizes.items()
+    }
 
 
 def _kind(address: str) -> str:
     folder = address.partition("/")[0]
     if folder == "levels":
         return "networks"
-    return folder if folder in ("vendor", "games", "networks") else "page"
+    return folder if folder in ("games", "networks", "exact") else "page"
+
+
+def _variant(site: Site, game: Game) -> dict[str, Any]:
+    """What the list of games says of a board."""
+    variants = [variant for entry in site.games for variant in entry["variants"]]
+    return next(each for each in variants if each["id"] == module_name(game))
+
+
+def first_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]:
+    """How soon the agent has begun a game."""
+    for game in games:
+        row: Row = {"game": module_name(game)}
+        for name, times in (("first move, s", 1), (f"{THROTTLING} times slower, s", THROTTLING)):
+            row[name] = median(_first_move(browser, site, game, times) for _ in range(OPENED))
+        yield row
+
+
+def _first_move(browser: Any, site: Site, game: Game, times: float) -> float:
+    with serving(site) as (address, _), new_tab(browser) as page:
+        page.goto(f"{address}icon.svg")  # the site has its process then
+        session = page.context.new_cdp_session(page)
+        session.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        with slowed(_renderers(browser), times):
+            began = time.perf_counter()
+            page.goto(
+                f"{address}#g={game.name}&o={module_name(game)}&seat=1&opponent=network:128",
+                wait_until="commit",
+            )
+            page.wait_for_selector(".move", state="attached")
+            return time.perf_counter() - began
+
+
+@contextmanager
+def slowed(processes: Sequence[int], times: float) -> Iterator[None]:
+    """Let processes, with all their threads, run for a part of the time only."""
+    ended = Event()
+
+    def stop_and_go() -> None:
+        while not ended.is_set():
+            for signal, seconds in ((SIGSTOP, RUNS * (times - 1)), (SIGCONT, RUNS)):
+                for process in processes:
+                    with suppress(ProcessLookupError):
+                        os.kill(process, signal)
+                time.sleep(seconds)
+
+    thread = Thread(target=stop_and_go)
+    if times > 1:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if times > 1:
+            thread.join()
+
+
+def _renderers(browser: Any) -> list[int]:
+    """The processes that show pages."""
+    told = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    return [each["id"] for each in told if each["type"] == "renderer"]
 
 
 def answer_rows(browser: Any, site: Site, games: Sequence[Game], most: int) -> Iterator[Row]:
@@ -266,8 +338,7 @@ def speed_rows(browser: Any, site: Site, games: Sequence[Game]) -> Iterator[Row]
     """Simulations/s on both sides."""
     for game in games:
         positions = [_random_actions(game, plies) for plies in POSITIONS]
-        variants = [variant for entry in site.games for variant in entry["variants"]]
-        (its,) = (each for each in variants if each["id"] == module_name(game))
+        its = _variant(site, game)
         settings = {"simulations": SETTINGS.simulations, "prove": SETTINGS.prove}
         request = {name: its[name] for name in ("module", "network")}
         request |= {"settings": settings, "positions": positions}
@@ -333,8 +404,7 @@ def _memory(browser: Any, page: Any) -> tuple[float, float]:
     session.send("Performance.enable")
     metrics = session.send("Performance.getMetrics")["metrics"]
     (heap,) = (each["value"] for each in metrics if each["name"] == "JSHeapUsedSize")
-    told = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    pages = [Path(f"/proc/{each['id']}/statm") for each in told if each["type"] == "renderer"]
+    pages = [Path(f"/proc/{process}/statm") for process in _renderers(browser)]
     sizes = [int(path.read_text().split()[1]) for path in pages if path.is_file()]
     return heap, max(sizes) * os.sysconf("SC_PAGE_SIZE") if sizes else float("nan")
 
@@ -359,6 +429,7 @@ def main() -> None:
         tables = {
             "start": lambda: start_rows(browser),
             "bytes": lambda: bytes_rows(browser, site, games),
+            "first": lambda: first_rows(browser, site, games),
             "answers": lambda: answer_rows(browser, site, games, given.most),
             "speed": lambda: speed_rows(browser, site, games),
             "memory": lambda: memory_rows(browser, site, given.tab),

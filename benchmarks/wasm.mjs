@@ -1,12 +1,13 @@
 // The counterpart of wasm.py: how fast a module is in Node.
-// node wasm.mjs MODULE REQUEST, the request being JSON; prints JSON.
+// node wasm.mjs MODULE NETWORK REQUEST, the request being JSON; prints JSON.
 
 import { readFileSync } from "node:fs";
 import { Engine } from "../play/js/engine.js";
 
-const [path, request] = process.argv.slice(2);
+const [path, network, request] = process.argv.slice(2);
 const { seconds, settings } = JSON.parse(request);
 const engine = await Engine.load(readFileSync(path));
+engine.useNetwork(readFileSync(network));
 
 /** Seconds of processor time so far. */
 function now() {
@@ -27,18 +28,20 @@ function plies() {
   return done / (now() - began);
 }
 
-async function simulations() {
+const answer = { logits: new Float32Array(engine.newGame().numActions), wdl: [0, 0, 0] };
+
+/** Simulations per second of searches from the start; by the network, or with an answer for nothing. */
+async function simulations(run) {
   const game = engine.newGame(1);
-  const answer = { logits: new Float32Array(game.numActions), wdl: [0, 0, 0] };
-  const evaluate = () => answer;
-  for (let warm = 0; warm < 20; warm++) await game.search.run(evaluate, settings);
+  for (let warm = 0; warm < 5; warm++) await game.search.run(settings, run);
   let done = 0;
   const began = now();
   while (now() - began < seconds) {
     game.search.forget();
-    done += (await game.search.run(evaluate, settings)).simulations;
+    done += (await game.search.run(settings, run)).simulations;
   }
   return done / (now() - began);
 }
 
-console.log(JSON.stringify({ plies: plies(), simulations: await simulations() }));
+const found = { plies: plies(), simulations: await simulations({ evaluate: () => answer }) };
+console.log(JSON.stringify({ ...found, "with network": await simulations() }));

@@ -7,7 +7,8 @@ Needs Node and the package ziglang. For each game: the size of its module, rules
 together; plies/s of random games, played in one call; simulations/s of searches from the start, 256
 of Gumbel, where the network's answer costs nothing and is forgotten after the search. Those go
 through both sides' interfaces, whose own time counts: `search.run` in JavaScript, and `Search.run`
-in Python for one position, and for 64 in parallel, which share that time. The best of several
+in Python for one position, and for 64 in parallel, which share that time. Then the same in the
+module with the shipped network. The best of several
 repeats, which take turns, by processor time.
 """
 
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,8 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.models import Evaluation
 from ludarium.play.build import read_game
-from ludarium.play.parts import module_part
+from ludarium.play.parts import module_part, network_part
+from ludarium.play.variants import Variant
 from ludarium.play.wasm import Limits, module_name
 from ludarium.training.search import Search, SearchSettings
 
@@ -71,11 +74,10 @@ def native_simulations(game: Game, seconds: float, batch: int) -> float:
 
 
 def in_module(module: Path, seconds: float) -> dict[str, float]:
-    """The same two in Node."""
+    """The same two in Node, and simulations/s with the network beside the module."""
     request = json.dumps({"seconds": seconds, "settings": SETTINGS._asdict()})
-    run = subprocess.run(
-        ["node", str(SCRIPT), str(module), request], capture_output=True, text=True, check=True
-    )
+    command = ["node", str(SCRIPT), str(module), str(module.with_suffix(".network")), request]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(run.stdout)
 
 
@@ -105,7 +107,11 @@ def row(name: str, seconds: float, repeats: int) -> Row:
     game = read_game(name)
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder, "game.wasm")
-        module.write_bytes(module_part(game).content(lambda line: print(line, file=sys.stderr)))
+        say = partial(print, file=sys.stderr)
+        module.write_bytes(module_part(game).content(say))
+        network = network_part(Variant.of(game))
+        assert network is not None, "each game ships with an agent"
+        module.with_suffix(".network").write_bytes(network.content(say))
         found = measure(game, module, seconds, repeats)
     plies, native = found["plies"] / 1e6, found["native plies"] / 1e6
     names = ("simulations", "native simulations, 1", "native simulations, 64")
@@ -117,6 +123,7 @@ def row(name: str, seconds: float, repeats: int) -> Row:
         "k simulations/s: module / native, 64": (
             f"{simulations:.0f} / {one:.0f}, {many:.0f} = {simulations / many:.2f}"
         ),
+        "k simulations/s with the network": found["with network"] / 1e3,
     }
 
 

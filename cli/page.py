@@ -20,14 +20,12 @@ Write the page on which people play the games in their browser: a folder of stat
 
 Copy the folder to any web host, under any path: there is no server to run, and no address in it
 needs to be changed. Rules, search and network run in the visitor's browser (Chrome 91, Firefox 89,
-Safari 16.4, or newer), and once it was open the page works without a connection. It asks no other
-site for anything. It has some 20 MB, of which 14 are the library that runs networks (4 to
-transfer, from a host that compresses); a visitor loads that and the game at hand.
+Safari 16.4, or newer), and what was played once works without a connection. It asks no other
+site for anything. A visitor loads the page and the game at hand, at most 1.5 MB.
 
 What the page that came with the installation has is taken from there. What that lacks is built: a
-module for each game and its options (ziglang: pip install "ludarium[wasm]"), and the library, by
-npm. To replace a page, write a new folder beside it. To look at the page here: ludarium play
-corso."""
+module for each game and its options (ziglang: pip install "ludarium[wasm]"). To replace a page,
+write a new folder beside it. To look at the page here: ludarium play corso."""
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

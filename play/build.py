@@ -4,11 +4,11 @@
     python -m ludarium.play.build corso 'onyx?size=6'     # some, with options
     python -m ludarium.play.build --output page/modules --simulations 400 osiron
 
-writes NAME.wasm, NAME.scene.json, and NAME.json, the manifest, which the module holds too. What was
-compiled before, from the same sources, is taken from the user's cache folder. A game of your own
-that no installed package brings is taken from a module: --game-module MODULE. It takes up to a
-minute a game, and the package ziglang as a linker: pip install 'ludarium[wasm]'. docs/guide/wasm.md
-tells what to do with the files.
+writes NAME.wasm, NAME.scene.json, NAME.json, the manifest, which the module holds too, and, where a
+shipped agent fits, its NAME.network. What was compiled before, from the same sources, is taken from
+the user's cache folder. A game of your own that no installed package brings is taken from a module:
+--game-module MODULE. It takes up to a minute a game, and the package ziglang as a linker: pip
+install 'ludarium[wasm]'. docs/guide/wasm.md tells what to do with the files.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,9 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_game
 from ludarium.training.runs.files import write_file
 
-from .parts import module_part
+from .parts import module_part, network_part
+from .variants import Variant
 from .wasm import Limits, Module, module_name, parse_module
-
-_KILOBYTE = 1000
 
 
 def read_game(text: str) -> Game:
@@ -87,10 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _build(folder: Path, game: Game, limits: Limits) -> None:
     began = time.monotonic()
-    content = module_part(game, limits).content(lambda line: print(line, flush=True))
+    say = partial(print, flush=True)
+    content = module_part(game, limits).content(say)
     path = write_module(folder, game, parse_module(content, module_name(game)))
-    sizes = [len(content), len(gzip.compress(content))]
-    plain, packed = (f"{size / _KILOBYTE:.0f} KB" for size in sizes)
+    network = network_part(Variant.of(game))
+    if network is not None:
+        write_file(path.with_suffix(".network"), network.content(say))
+    plain, packed = (f"{size / 1e3:.0f} KB" for size in (len(content), len(gzip.compress(content))))
     print(f"{path}: {plain}, {packed} with gzip, in {time.monotonic() - began:.0f} s")
 
 
@@ -100,43 +103,17 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    limits = Limits()
-    parser.add_argument(
-        "games", nargs="*", metavar="GAME[?OPTION=VALUE&...]", help="default: every registered game"
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("build/modules"),
-        metavar="FOLDER",
-        help="where the files go (default build/modules)",
-    )
-    parser.add_argument(
-        "--simulations",
-        type=int,
-        default=limits.simulations,
-        help=f"most simulations of a search (default {limits.simulations})",
-    )
-    parser.add_argument(
-        "--max-considered",
-        type=int,
-        default=limits.max_considered,
-        help=f"most root actions of a Gumbel search (default {limits.max_considered})",
-    )
-    parser.add_argument(
-        "--cache",
-        type=float,
-        default=limits.cache,
-        metavar="MEGABYTES",
-        help=f"for the network's answers, which a search remembers (default {limits.cache:g})",
-    )
-    parser.add_argument(
-        "--game-module",
-        action="append",
-        default=[],
-        metavar="MODULE",
-        help="import this first: it registers games of your own",
-    )
+    add, limits = parser.add_argument, Limits()
+    add("games", nargs="*", metavar="GAME[?OPTION=VALUE&...]", help="default: all")
+    where = "of the files: %(default)s"
+    add("--output", type=Path, default="build/modules", metavar="FOLDER", help=where)
+    add("--simulations", type=int, default=limits.simulations, help="most of a search: %(default)s")
+    considered = "most root actions of a Gumbel search: %(default)s"
+    add("--max-considered", type=int, default=limits.max_considered, help=considered)
+    remembered = "for the network's answers, which a search remembers: %(default)s"
+    add("--cache", type=float, default=limits.cache, metavar="MEGABYTES", help=remembered)
+    of_own = "import this first: it registers games of your own"
+    add("--game-module", action="append", default=[], metavar="MODULE", help=of_own)
     return parser
 
 

@@ -8,31 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import ludarium.models
 from ludarium.arena.ladder import digest_of as digest_of_file
 from ludarium.envs import Game
 from ludarium.envs.engine import storage
 from ludarium.envs.engine.description import describe_game
+from ludarium.models import layers as stored_layers
+from ludarium.models.layers import BoardLayers, VectorLayers
+from ludarium.training.networks import stored_network
 from ludarium.training.runs.files import StorageError, make_folders, write_file
 
 from .variants import Variant
 from .wasm import Limits, build_module, digest_of, module_name
+from .wasm import network as of_networks
 from .wasm.exact import build_solver, solver_digest
 
 #: The page that `make page` builds, which a wheel made after it holds.
 BUILT = Path(__file__).with_name("built")
-
-#: Where exact values are, which are loaded, and kept in the browser, only once somebody analyses.
-EXACT = "exact/"
-
-_EXPORTERS = ("export.py", "layers.py", "onnx_graph.py")  # what the content of a network depends on
-_POSITIONS = 1024  # on which an exported network is compared
 
 Say = Callable[[str], None]
 
@@ -96,7 +92,7 @@ def module_part(game: Game, limits: Limits | None = None) -> Part:
 def solver_part(game: Game) -> Part:
     """What finds exact values of a game's positions."""
     return Part(
-        f"{EXACT}{module_name(game)}-{_short(solver_digest(game))}.wasm",
+        f"exact/{module_name(game)}-{_short(solver_digest(game))}.wasm",
         lambda: build_solver(game).content,
         f"compiling what finds exact values of {game}",
     )
@@ -107,34 +103,32 @@ def network_part(variant: Variant) -> Part | None:
     plain = variant.without_clock
     if plain.agent is None:
         return None
-    exporters = [Path(ludarium.models.__file__).with_name(name) for name in _EXPORTERS]
+    makers = [Path(str(module.__file__)) for module in (of_networks, stored_layers)]
     digest = _short(
         digest_of_file(plain.agent),
         json.dumps(describe_game(plain.game), ensure_ascii=False),
-        *(path.read_text(encoding="utf-8") for path in exporters),
+        of_networks.layout_of(plain.game),
+        *(path.read_text(encoding="utf-8") for path in makers),
     )
     return Part(
-        f"networks/{plain.id}-{digest}.onnx",
-        lambda: _exported(plain),
-        f"exporting the network of {plain.game}",
+        f"networks/{plain.id}-{digest}.network",
+        lambda: _packed(plain),
+        f"packing the network of {plain.game}",
     )
 
 
-def _exported(variant: Variant) -> bytes:
-    """A variant's network as ONNX; raises as `export_checkpoint` and `fitted` do."""
-    from ludarium.models import load_checkpoint
-    from ludarium.models.export import export_checkpoint
-    from ludarium.training.networks import fitted
-    from ludarium.training.random_positions import random_observations
+def _packed(variant: Variant) -> bytes:
+    """The content of a network's file.
 
-    game, source = variant.game, variant.agent
-    assert source is not None
-    checkpoint = fitted(load_checkpoint(source), game, str(source))
-    positions = random_observations(game, _POSITIONS, seed=1, canonical=False)
-    with tempfile.TemporaryDirectory() as place:
-        path = Path(place, "network.onnx")
-        export_checkpoint(checkpoint, describe_game(game), path, positions)
-        return path.read_bytes()
+    Raises:
+        ValueError: the network is of somebody's own, for which modules have no kernel.
+    """
+    game, path = variant.game, variant.agent
+    assert path is not None
+    network = stored_network(path, game, str(path))
+    if not isinstance(network, BoardLayers | VectorLayers):
+        raise ValueError(f"the page plays networks of ludarium only, not {path}: use the terminal")
+    return of_networks.network_content(game, network)
 
 
 def _short(*texts: str) -> str:

@@ -54,11 +54,6 @@ class PageServer(ThreadingHTTPServer):
         """Where a browser on this machine finds the page."""
         return f"http://{LOOPBACK}:{self.server_port}/"
 
-    @property
-    def hosts(self) -> list[str]:
-        """What a browser on this machine may call the server."""
-        return [f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost")]
-
     def process_request(self, request: Any, client_address: Any) -> None:
         """Give a connection a thread, or close it where there are too many."""
         if self._free.acquire(blocking=False):
@@ -91,8 +86,6 @@ class Handler(SimpleHTTPRequestHandler):
         ".html": "text/html; charset=utf-8",
         ".js": "text/javascript; charset=utf-8",
         ".json": "application/json",
-        ".mjs": "text/javascript; charset=utf-8",
-        ".png": "image/png",
         ".svg": "image/svg+xml",
         ".txt": "text/plain; charset=utf-8",
         ".wasm": "application/wasm",
@@ -104,7 +97,8 @@ class Handler(SimpleHTTPRequestHandler):
 
     def send_head(self) -> BytesIO | BinaryIO | None:
         """Refuse what asks for another site: its name may have been made to lead here."""
-        if self.headers.get("Host") not in self.server.hosts or not self.path.startswith("/"):
+        hosts = [f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")]
+        if self.headers.get("Host") not in hosts or not self.path.startswith("/"):
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
         try:

@@ -1,24 +1,20 @@
 """The page as a folder of static files: what it holds, and how it is made.
 
     index.html, app/, style.css, ...   the page itself, as in ``play/page``; scripts of ``play/js``
-    vendor/onnxruntime-web/            the library that runs networks, see `vendor`
     games/index.json                   what there is to play, see `Variant`
-    games/NAME-DIGEST.wasm             rules and search of a game with its options
-    games/NAME.scene.json              its picture
-    networks/, levels/, rules/         agents, their levels of strength, rules as HTML
-    exact/                             modules with exact values
+    games/, networks/, levels/, rules/, exact/
+                                       modules and pictures of games, agents, their levels of
+                                       strength, rules as HTML, modules with exact values
     site.json                          all files, those that wait until they are wanted, a digest
 
-Every address within is relative, so a folder works on any host and under any path. A site is a new
-folder: it is made under another name beside it, and renamed at the end. What takes long to make is
-kept, see `parts`.
+Every address within is relative, so a folder works on any host and under any path. What belongs to
+a game waits until it is wanted, and has a digest in its name: a browser never asks twice for it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,10 +31,8 @@ from ludarium.envs.engine.threads import available_cores
 from ludarium.training.runs.files import PARTIAL, make_folders
 
 from .build import scene_content
-from .parts import EXACT, Part, Say, module_part, network_part, solver_part
+from .parts import Say, module_part, network_part, solver_part
 from .variants import Variant
-from .vendor import library_files
-from .wasm import module_name
 from .wasm.exact import source_text
 
 _HERE = Path(__file__).parent
@@ -47,9 +41,13 @@ SCRIPTS = _HERE / "js"
 
 INDEX = "games/index.json"
 LIST = "site.json"
-_FORMAT = 1
+#: What belongs to some game, and is loaded once that is played, or analysed.
+OF_GAMES = ("games/", "networks/", "levels/", "rules/", "exact/")
+_FORMAT = 2
 _MOST_BYTES = 4 * MEGABYTE  # of a list
 _REMEDY = "build it anew: make page"
+
+_Files = dict[str, bytes]  # contents by address
 
 
 @dataclass(frozen=True)
@@ -128,27 +126,14 @@ class Site:
         return any(wanted in game["variants"] for game in self.games)
 
     def with_variant(self, variant: Variant, folder: Path, say: Say) -> Site:
-        """This site and one more variant, in another folder.
-
-        Args:
-            variant: of any game that is registered.
-            folder: a new one.
-            say: takes a line about what takes long.
-
-        Raises:
-            ValueError, ImportError, OSError: a part cannot be made; the message has the remedy.
-        """
-        shutil.copytree(self.folder, folder)
-        others = [
-            {**game, "variants": [each for each in game["variants"] if each["id"] != variant.id]}
-            for game in self.games
-        ]
-        (entry,) = _write_games(folder, [variant], say)
-        known = [game for game in others if game["name"] == entry["name"]]
-        if known:
-            known[0]["variants"] += entry["variants"]
-        _write_lists(folder, others if known else [*others, entry])
-        return Site(folder)
+        """This site and one more variant; arguments and errors are those of `write_site`."""
+        files = {address: (self.folder / address).read_bytes() for address in self.files}
+        games = {game["name"]: game for game in self.games}
+        more, (added,) = _files_of_games([variant], say)
+        game = games.setdefault(added["name"], {**added, "variants": []})
+        others = [each for each in game["variants"] if each["id"] != variant.id]
+        game["variants"] = others + added["variants"]
+        return _write(folder, files | more, list(games.values()))
 
 
 def write_site(folder: Path, variants: Sequence[Variant], say: Say = print) -> Site:
@@ -156,144 +141,114 @@ def write_site(folder: Path, variants: Sequence[Variant], say: Say = print) -> S
 
     Args:
         folder: where it goes: a new or an empty one.
-        variants: what it offers, in this order.
+        variants: what it offers, in this order, of any games that are registered.
         say: takes a line about each part that takes long.
 
     Raises:
         ValueError: the folder holds something, or a part cannot be made; what is there stays.
         ImportError, OSError: packages are missing, or a file cannot be written.
     """
-    folder = folder.absolute()
-    if not (PAGE / "index.html").is_file():
-        raise ValueError(f"the page's sources are not there: {PAGE} has no index.html")
     if folder.is_symlink() or (folder.exists() and not _is_empty(folder)):
         name = quoted(str(folder), 100)
         raise ValueError(f"{name} is there already: give a new or an empty folder")
-    make_folders(folder.parent)
-    with tempfile.TemporaryDirectory(PARTIAL, f"{folder.name}.", folder.parent) as place:
-        new = Path(place, "new")
-        for address, content in {**page_files(), **library_files(say)}.items():
-            _write(new, address, content)
-        _write_lists(new, _write_games(new, variants, say))
-        if folder.exists():
-            folder.rmdir()
-        take_place(new, folder)
-    return Site(folder)
+    files, games = _files_of_games(variants, say)
+    return _write(folder, page_files() | files, games)
 
 
 def _is_empty(folder: Path) -> bool:
     return folder.is_dir() and not any(folder.iterdir())
 
 
-# What a site holds.
+def page_files() -> _Files:
+    """The page itself.
 
-
-def page_files() -> dict[str, bytes]:
-    """The page itself."""
+    Raises:
+        ValueError: its sources are not there.
+    """
+    if not (PAGE / "index.html").is_file():
+        raise ValueError(f"the page's sources are not there: {PAGE} has no index.html")
     paths = {path.relative_to(PAGE).as_posix(): path for path in PAGE.rglob("*")}
     paths |= {path.name: path for path in SCRIPTS.glob("*.js")}
     return {address: path.read_bytes() for address, path in paths.items() if path.is_file()}
 
 
-def _describe_diagram(variant: Variant) -> dict[str, Any] | None:
-    """What the list says of a start that people may agree on."""
-    diagram = variant.diagram
-    if diagram is None:
-        return None
-    about = {"option": diagram.option, "letters": diagram.letters, "places": len(diagram.spots)}
-    return {**about, "start": diagram.start, "is_own": variant.is_own}
+def _files_of_games(variants: Sequence[Variant], say: Say) -> tuple[_Files, list[dict[str, Any]]]:
+    """The files of variants, and what the list of games says of each game."""
+    from .rules_page import rules_html  # its reader of Markdown serves nothing but a build
+
+    made = {
+        part.address: part
+        for each in variants
+        for part in (module_part(each.game), solver_part(each.game), network_part(each))
+        if part is not None
+    }
+    with ThreadPoolExecutor(available_cores()) as pool:  # each is compiled in its own process
+        contents = pool.map(lambda part: part.content(say), made.values())
+        files = dict(zip(made, contents, strict=True))
+    games: dict[str, dict[str, Any]] = {}
+    for variant in variants:
+        game, entry = variant.game, _entry(variant)
+        files[entry["scene"]] = scene_content(game)
+        if variant.ladder is not None:
+            files[entry["levels"]] = variant.ladder.read_bytes()
+        if game.name not in games:
+            text = rules_html(game).encode()
+            about = {name: getattr(game, name) for name in ("name", "title", "credit", "summary")}
+            games[game.name] = {**about, "rules": _address(text, f"rules/{game.name}", ".html")}
+            games[game.name]["variants"] = []
+            files[games[game.name]["rules"]] = text
+        games[game.name]["variants"].append(entry)
+    return files, list(games.values())
 
 
 def _entry(variant: Variant) -> dict[str, Any]:
     """What the list of games says of a variant."""
-    game = variant.game
-    network = network_part(variant)
+    game, ladder, diagram = variant.game, variant.ladder, variant.diagram
+    network, module = network_part(variant), module_part(game).address
     return {
         "id": variant.id,
         "title": variant.title,
-        "diagram": _describe_diagram(variant),
+        "diagram": diagram
+        and {
+            **{"option": diagram.option, "letters": diagram.letters, "start": diagram.start},
+            **{"places": len(diagram.spots), "is_own": variant.is_own},
+        },
         "options": game.options,
         "clock": None if game.clock is None else asdict(game.clock),
-        "module": module_part(game).address,
-        "scene": _scene_address(variant),
+        "module": module,
+        "scene": module.replace(".wasm", ".scene.json"),
         "network": None if network is None else network.address,
         "exact": {"source": source_text(game), "module": solver_part(game).address},
-        "levels": None if variant.ladder is None else _levels_address(variant),
+        "levels": ladder and _address(ladder.read_bytes(), f"levels/{game.name}", LEVELS),
     }
 
 
-def _scene_address(variant: Variant) -> str:
-    return f"games/{module_name(variant.game)}.scene.json"
+def _address(content: bytes, name: str, suffix: str) -> str:
+    return f"{name}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
 
 
-def _levels_address(variant: Variant) -> str:
-    return f"levels/{module_name(variant.without_clock.game)}{LEVELS}"
-
-
-def _write_games(folder: Path, variants: Sequence[Variant], say: Say) -> list[dict[str, Any]]:
-    """Write the files of variants; returns what the list says of their games."""
-    from .rules_page import rules_html  # its reader of Markdown serves nothing but a build
-
-    _write_parts(folder, [part for each in variants for part in _parts(each)], say)
-    games: dict[str, dict[str, Any]] = {}
-    for variant in variants:
-        game, ladder = variant.game, variant.ladder
-        _write(folder, _scene_address(variant), scene_content(game))
-        if ladder is not None:
-            _write(folder, _levels_address(variant), ladder.read_bytes())
-        if game.name not in games:
-            rules = f"rules/{game.name}.html"
-            _write(folder, rules, rules_html(game).encode())
-            games[game.name] = {
-                "name": game.name,
-                "title": game.title,
-                "credit": game.credit,
-                "summary": game.summary,
-                "rules": rules,
-                "variants": [],
-            }
-        games[game.name]["variants"].append(_entry(variant))
-    return list(games.values())
-
-
-def _parts(variant: Variant) -> list[Part]:
-    game = variant.game
-    made = module_part(game), solver_part(game), network_part(variant)
-    return [part for part in made if part is not None]
-
-
-def _write_parts(folder: Path, parts: Sequence[Part], say: Say) -> None:
-    """Write what takes long; modules side by side, as each is compiled in its own process."""
-    different = {part.address: part for part in parts}
-    modules = [part for part in different.values() if part.address.endswith(".wasm")]
-    others = [part for part in different.values() if part not in modules]
-    with ThreadPoolExecutor(available_cores()) as pool:
-        contents = pool.map(lambda part: part.content(say), modules)
-        for part, content in zip(modules, contents, strict=True):
-            _write(folder, part.address, content)
-    for part in others:
-        _write(folder, part.address, part.content(say))
-
-
-def _write_lists(folder: Path, games: list[dict[str, Any]]) -> None:
-    """Write the list of games, and that of all files."""
+def _write(folder: Path, files: _Files, games: list[dict[str, Any]]) -> Site:
+    """Write a site: into a folder beside its own, which is renamed at the end."""
     index = {"format": _FORMAT, "version": version("ludarium"), "games": games}
-    _write(folder, INDEX, _as_json(index))
-    found = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    files = sorted(set(found) - {LIST})
+    files = {**files, INDEX: _as_json(index)}
+    files.pop(LIST, None)
     digest = hashlib.sha256()
-    for address in files:
-        content = hashlib.sha256((folder / address).read_bytes()).hexdigest()
-        digest.update(f"{address}\n{content}\n".encode())
-    waiting = [address for address in files if address.startswith(EXACT)]
-    listed = _Listed(digest.hexdigest(), files, waiting)
-    _write(folder, LIST, _as_json(asdict(listed)))
-
-
-def _write(folder: Path, address: str, content: bytes) -> None:
-    path = folder / address
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    for address in sorted(files):
+        digest.update(f"{address}\n{hashlib.sha256(files[address]).hexdigest()}\n".encode())
+    waiting = [each for each in sorted(files) if each.startswith(OF_GAMES) and each != INDEX]
+    listed = _Listed(digest.hexdigest(), sorted(files), waiting)
+    files[LIST] = _as_json(asdict(listed))
+    folder = folder.absolute()
+    make_folders(folder.parent)
+    with tempfile.TemporaryDirectory(PARTIAL, f"{folder.name}.", folder.parent) as place:
+        for address, content in files.items():
+            path = Path(place, "new", address)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        if folder.exists():
+            folder.rmdir()
+        take_place(Path(place, "new"), folder)
+    return Site(folder)
 
 
 def _as_json(value: Any) -> bytes:

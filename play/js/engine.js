@@ -3,16 +3,23 @@
  * `python -m ludarium.play.build` has made. Runs in a page, in a worker and in Node; needs nothing.
  *
  *     const engine = await Engine.load("corso.wasm");
+ *     engine.useNetwork(await (await fetch("corso.network")).arrayBuffer());
  *     const game = engine.newGame();
  *     game.play(game.legalActions[0]);
- *     const result = await game.search.run(evaluate, { simulations: 128 });
+ *     const result = await game.search.run({ simulations: 128 });
  *     game.play(result.action);
  *
  * Actions, planes and results are numbered and laid out as in Python; docs/guide/wasm.md tells more.
  */
 
 const SECTION = "ludarium";
-export const FORMAT = 1; // of the modules that these files read
+export const FORMAT = 2; // of the modules that these files read
+
+const NETWORK = "ludarium network"; // what the file of one begins with
+const NETWORK_FORMAT = 1;
+const NOT_FINITE = "the network's answers are not finite numbers: its file is damaged";
+const PAGE = 65536; // bytes by which a module's memory grows
+const SLICE = 8; // ms that a search asks its network before it looks up
 
 /** How a game stands: the values of `game.outcome`. */
 export const Outcome = Object.freeze({
@@ -43,6 +50,8 @@ const count = (shape) => shape.reduce((product, size) => product * size, 1);
 
 /** A compiled module: any number of games can be played with it. */
 export class Engine {
+  #network = null;
+
   /**
    * @param {WebAssembly.Module} module
    * @throws {Error} it is no module of ludarium, or one of another format.
@@ -69,9 +78,18 @@ export class Engine {
     return new Engine(await compiled(source));
   }
 
+  /**
+   * Let searches of the games that are made from now on ask a network.
+   * @param {ArrayBuffer | ArrayBufferView | null} content of a network's file; null for none.
+   * @throws {Error} it is no network's file, or one for another game or of other versions.
+   */
+  useNetwork(content) {
+    this.#network = content && readNetwork(content, this.manifest);
+  }
+
   /** A game with a memory of its own, at the start; see `Game.start` for seed and diagram. */
   newGame(seed = 0, diagram = null) {
-    return new Game(this, seed, diagram);
+    return new Game(this, this.#network, seed, diagram);
   }
 }
 
@@ -86,14 +104,15 @@ export class Game {
   #seed = 0;
 
   /** Called by `Engine.newGame`. */
-  constructor(engine, seed = 0, diagram = null) {
+  constructor(engine, network, seed = 0, diagram = null) {
     this.engine = engine;
     this.manifest = engine.manifest;
     const { exports } = new WebAssembly.Instance(engine.module);
+    if (network) writeNetwork(network, exports);
     this.#functions = exports;
     this.#memory = new Memory(exports, this.manifest.arrays);
     this.#state = this.#memory.bytes("game_states");
-    this.search = new Search(this, this.#memory, exports);
+    this.search = new Search(this, this.#memory, exports, network !== null);
     this.start(seed, diagram);
   }
 
@@ -281,6 +300,19 @@ export class Game {
     return this.#functions.game_word(action);
   }
 
+  /**
+   * Why an action is not legal, the end of a sentence.
+   * @param {number} action
+   * @param {string[]} reasons of the scene.
+   */
+  reason(action, reasons) {
+    checkWhole("action", action, 0, this.numActions - 1);
+    const number = this.#functions.game_reason(action);
+    const { names } = this.manifest.description.actions;
+    const told = [names[action], names[Math.floor(number / reasons.length)]];
+    return reasons[number % reasons.length].replace(/\{([01])\}/g, (_, which) => told[which]);
+  }
+
   /** How the mover's piece in hand lies after a quarter turn (0) or a flip (1), by number. */
   nextPose(pose, way) {
     checkWhole("way", way, 0, 1);
@@ -371,12 +403,15 @@ export class Search {
   #functions;
   #running = false;
   #begun = false;
+  #slice = 1; // answers of the network at a time
 
   /** Called by `Game`. */
-  constructor(game, memory, functions) {
+  constructor(game, memory, functions, hasNetwork) {
     this.#game = game;
     this.#memory = memory;
     this.#functions = functions;
+    /** Whether there is a network of the engine's. */
+    this.hasNetwork = hasNetwork;
   }
 
   /** Most simulations and considered actions, and megabytes of remembered answers. */
@@ -395,33 +430,51 @@ export class Search {
     this.#functions.search_seed(seed);
   }
 
-  /** Forget the network's answers; to be called before a search with another network. */
+  /** Forget the network's answers; to be called before a search with another `evaluate`. */
   forget() {
     this.#functions.search_forget();
   }
 
   /**
-   * Search the game's position. The game may be played on while the search waits for the network.
+   * What the engine's network thinks of the game's position, for its mover.
+   * @returns {{logits: Float32Array, wdl: Float32Array, score: number}} a logit for each action; the
+   *   probabilities of a win, a draw and a loss; the expected final lead over the largest.
+   * @throws {Error} there is no network, or a search is running.
+   */
+  evaluate() {
+    this.#check();
+    if (!this.#functions.network_evaluate()) throw new Error(NOT_FINITE);
+    return {
+      logits: this.#memory.array("search_evaluation_logits").slice(),
+      wdl: this.#memory.array("search_evaluation_wdl").slice(),
+      score: this.#memory.array("search_evaluation_score")[0],
+    };
+  }
+
+  /**
+   * Search the game's position, by the engine's network or another. The game may be played on while
+   * a promise is waited for.
    *
-   * @param {(observation: Float32Array, shape: number[]) =>
-   *   {logits: ArrayLike<number>, wdl: ArrayLike<number>} | Promise<object>} evaluate the network:
-   *   from what the mover sees to a logit for each action, and the probabilities of a win, a draw
-   *   and a loss for the mover; `score`, the expected final lead over the largest, may come with
-   *   them. The observation is a view of the module's memory, to be read at once.
    * @param {object} [settings] instead of the `defaults`, by the names of SearchSettings:
    *   simulations, noise, ...; `algorithm` is "gumbel" or "puct".
    * @param {object} [run]
+   * @param {(observation: Float32Array, shape: number[]) =>
+   *   {logits: ArrayLike<number>, wdl: ArrayLike<number>} | Promise<object>} [run.evaluate] a network
+   *   of one's own: from what the mover sees to what `evaluate` above returns; the score may be left
+   *   out. The observation is a view of the module's memory, to be read at once.
    * @param {AbortSignal} [run.signal] ends the search early, with what it has found by then; the
    *   network is asked once at least.
-   * @param {(simulations: number) => void} [run.onProgress] called after every answer of the network.
+   * @param {(simulations: number) => any} [run.onProgress] called some times a second, and after
+   *   every answer of `evaluate`. If it returns a promise, the search waits for that: for a look at
+   *   the signal, or at the other tasks of its thread.
    * @param {ArrayLike<number>} [run.noise] root noise for each action, which a search without noise
    *   of its own (`noise` 0 in the settings) adds to the logits.
    * @returns {Promise<object>} the results, see `results`.
    * @throws {RangeError} a setting is unknown or does not fit the memory.
-   * @throws {Error} the game is over, or a search is running.
+   * @throws {Error} the game is over, a search is running, or there is no network.
    */
-  async run(evaluate, settings = {}, { signal, onProgress, noise } = {}) {
-    if (this.#running) throw new Error("a search of this game is running; wait for its end");
+  async run(settings = {}, { evaluate = null, signal, onProgress, noise } = {}) {
+    this.#check(evaluate);
     if (this.#game.isOver) throw new Error("there is nothing to search in a finished game");
     this.#write(settings);
     const { shape, room } = this.#requests();
@@ -435,20 +488,45 @@ export class Search {
     this.#begun = false;
     let evaluations = 0;
     try {
-      let waits = true;
-      while (waits && !(this.#begun && signal?.aborted)) {
-        let answer = evaluate(this.#memory.array("search_planes"), shape);
-        if (typeof answer?.then === "function") answer = await answer;
-        this.#take(answer);
-        evaluations += 1;
-        waits = this.#functions.search_advance() > 0;
+      for (let waits = true; waits && !(this.#begun && signal?.aborted); ) {
+        if (evaluate) {
+          let answer = evaluate(this.#memory.array("search_planes"), shape);
+          if (typeof answer?.then === "function") answer = await answer;
+          this.#take(answer);
+          evaluations += 1;
+          waits = this.#functions.search_advance() > 0;
+        } else {
+          const asked = this.#askNetwork();
+          evaluations += asked.count;
+          waits = asked.waits;
+        }
         this.#begun = true;
-        onProgress?.(this.simulations);
+        const pause = onProgress?.(this.simulations);
+        if (typeof pause?.then === "function") await pause;
       }
     } finally {
       this.#running = false;
     }
     return { ...this.results(), evaluations };
+  }
+
+  /** Go on with a search by the engine's network for about `SLICE` ms. */
+  #askNetwork() {
+    const began = performance.now();
+    const count = this.#functions.search_run(this.#slice);
+    if (count < 0) throw new Error(NOT_FINITE);
+    const waits = count === this.#slice;
+    const time = performance.now() - began;
+    if (time > SLICE) this.#slice = Math.max(1, this.#slice >> 1);
+    else if (waits && time < SLICE / 2) this.#slice *= 2;
+    return { count, waits };
+  }
+
+  #check(evaluate = null) {
+    if (this.#running) throw new Error("a search of this game is running; wait for its end");
+    if (evaluate === null && !this.hasNetwork) {
+      throw new Error("the game has no network: call useNetwork of its engine first");
+    }
   }
 
   /** Simulations that the last search has done. */
@@ -459,10 +537,10 @@ export class Search {
   /**
    * What the last search has found, or the running one so far, which this does not change.
    * @returns {{action: number, value: number, proven: boolean, policy: Float32Array,
-   *   visits: Int32Array, actionValues: Float32Array, variation: number[], simulations: number}}
-   *   the action to play; the value for the mover, and whether it is exact; by action the policy,
-   *   the visits, and the values for the mover, NaN where the action was not tried; the actions of
-   *   the principal variation; simulations done.
+   *   prior: Float32Array, visits: Int32Array, actionValues: Float32Array, variation: number[],
+   *   simulations: number}} the action to play; the value for the mover, and whether it is exact; by
+   *   action the policy, the network's own, the visits, and the values for the mover, NaN where the
+   *   action was not tried; the actions of the principal variation; simulations done.
    */
   results() {
     if (!this.#begun) throw new Error("no search has had an answer of the network yet");
@@ -474,6 +552,7 @@ export class Search {
       value: this.#memory.array("search_root_value")[0],
       proven: lower === this.#memory.field("search_tree_nodes", "upper"),
       policy: this.#memory.field("search_tree_roots", "policy"),
+      prior: this.#memory.array("search_priors").slice(),
       visits: this.#memory.array("search_visits").slice(),
       actionValues: this.#memory.array("search_action_values").slice(),
       variation: Array.from(this.#memory.array("search_line").subarray(0, length)),
@@ -521,6 +600,44 @@ export class Search {
     room.set(logits);
     this.#memory.array("search_evaluation_wdl").set(wdl);
     this.#memory.array("search_evaluation_score")[0] = score;
+  }
+}
+
+/** The network in a file that `network_content` of play/wasm/network.py has written. */
+function readNetwork(content, { network: layout, description }) {
+  const bytes = new Uint8Array(content.buffer ?? content, content.byteOffset ?? 0, content.byteLength);
+  const text = (start, end) => new TextDecoder().decode(bytes.subarray(start, end));
+  const start = NETWORK.length + 4;
+  if (bytes.length < start || text(0, NETWORK.length) !== NETWORK) {
+    throw new Error("this is no network's file");
+  }
+  const end = start + new DataView(bytes.buffer, bytes.byteOffset).getUint32(start - 4, true);
+  const about = JSON.parse(text(start, end));
+  if (about.format !== NETWORK_FORMAT || about.layout !== layout) {
+    throw new Error(
+      `the network is for ${about.game}, not for this module of ${description.game}, ` +
+        "or one of them is of another version: build both anew",
+    );
+  }
+  const sizes = about.parts.reduce((sum, [, size]) => sum + size, 0);
+  if (bytes.length !== end + sizes) throw new Error("the network's file is cut off, or too long");
+  return { ...about, content: bytes.subarray(end) };
+}
+
+/** Put a network behind what there is in a module's memory. */
+function writeNetwork({ places, bytes, parts, content }, { memory, network_places: found }) {
+  const base = memory.grow(Math.ceil(bytes / PAGE)) * PAGE;
+  const addresses = new BigInt64Array(memory.buffer, found.value, 2 * places.length);
+  addresses.set(places.flatMap(([place, length]) => [BigInt(base + place), BigInt(length)]));
+  let start = 0;
+  for (const [number, size, isSmall] of parts) {
+    const part = content.subarray(start, start + size);
+    const address = base + places[number][0];
+    if (isSmall) {
+      const numbers = new Int8Array(part.buffer, part.byteOffset, size);
+      new Float32Array(memory.buffer, address, size).set(numbers);
+    } else new Uint8Array(memory.buffer, address, size).set(part);
+    start += size;
   }
 }
 

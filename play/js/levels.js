@@ -4,7 +4,7 @@
  *
  *     const levels = readLevels(await (await fetch("corso.levels.json")).text());
  *     const { knobs } = levels.find(({ name }) => name === "easy");
- *     const { action } = await playLevel(game, evaluate, knobs);
+ *     const { action } = await playLevel(game, knobs);
  *
  * Needs nothing; `game` is one of engine.js. Where a function takes `random`, that is one
  * that draws numbers from [0, 1), such as Math.random.
@@ -33,17 +33,16 @@ const LEAST_LOT = 1e-12;
 /**
  * Search and choose a move as a level does.
  * @param {import("./engine.js").Game} game with the position to search.
- * @param {Function} evaluate the network, see `Search.run`.
  * @param {object} knobs of the level.
  * @param {() => number} [random]
- * @param {object} [run] signal and onProgress, see `Search.run`.
+ * @param {object} [run] evaluate, signal and onProgress, see `Search.run`.
  * @returns {Promise<object>} what the search found, with the level's `action` instead of the best.
  */
-export async function playLevel(game, evaluate, knobs, random = Math.random, run = {}) {
+export async function playLevel(game, knobs, random = Math.random, run = {}) {
   const lot = random();
   const settings = searchSettings(knobs, random());
   const noise = rootNoise(knobs, game.numActions, random);
-  const found = await game.search.run(evaluate, settings, { ...run, noise });
+  const found = await game.search.run(settings, { ...run, noise });
   return { ...found, action: chooseMove(found, knobs, () => lot) };
 }
 

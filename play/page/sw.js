@@ -1,10 +1,11 @@
 /**
- * Keeps the whole site in the browser, so that it opens without a network.
+ * Keeps the page and the games that were played in the browser, so that they open without a network.
  *
- * `site.json` lists its files and has a version, which changes when one of them does. Each version
- * has a cache of its own, complete once it has `site.json`. Files `on_demand` go there once they are
- * asked for; their names change with their content, so a new version takes over what is there. Opening the page takes the newest
- * complete one, and looks in the background whether there is a newer version for the next time.
+ * `site.json` lists the site's files and has a version, which changes when one of them does. Each
+ * version has a cache of its own, complete once it has `site.json`. Files `on_demand`, those of the
+ * games, go there once they are asked for, or a page names them; their names change with their
+ * content, so a new version takes over what is there. Opening the page takes the newest complete one,
+ * and looks in the background whether there is a newer version for the next time.
  */
 
 const PREFIX = `ludarium ${self.registration.scope} `;
@@ -88,12 +89,21 @@ async function respond(request) {
   return fetch(request);
 }
 
+/** Keep files that a page has loaded without this worker: those of the game it began with. */
+async function keep(files) {
+  await Promise.allSettled(files.map((file) => respond(new Request(file))));
+}
+
 self.addEventListener("install", (event) => {
   event.waitUntil(update().then(() => self.skipWaiting()));
 });
 
 self.addEventListener("activate", (event) => {
   event.waitUntil(useNewest().then(() => self.clients.claim()));
+});
+
+self.addEventListener("message", (event) => {
+  event.waitUntil(keep(event.data.files));
 });
 
 self.addEventListener("fetch", (event) => {

@@ -21,16 +21,16 @@ from llvmlite import ir
 from numba import typeof, types
 
 from ludarium.envs.engine.codegen import intermediate_code, keep_unoptimised
-from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.compile import GivenPart, specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.numba_private import RuntimeLinker, normalize_ir_text, populate_array
+from ludarium.models.kernels.target import WASM, compile_for
 
-from .memory import named_arrays
+from .memory import LINE, named_arrays
 
 _TRIPLE = "wasm32-unknown-unknown"
 #: All in every browser since 2021; SIMD (128 bits) makes large boards up to twice as fast.
 _FEATURES = "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128"
-_LINE = 64  # bytes that every array's address is a multiple of
 _NUMBER = ir.DoubleType()  # what exports take and return, as JavaScript does
 
 
@@ -49,7 +49,13 @@ def numbers_of(function: Callable, memory: Mapping[str, Any]) -> list[str]:
     return [name for name in inspect.signature(function).parameters if name not in memory]
 
 
-def compile_object(game: Game, templates: ModuleType, memory: Mapping[str, Any]) -> bytes:
+def compile_object(
+    game: Game,
+    templates: ModuleType,
+    memory: Mapping[str, Any],
+    loaded: Mapping[str, Any],
+    **given: GivenPart,
+) -> bytes:
     """Compile all kernels of ``templates`` for a game.
 
     For a process of its own: code compiled after this is not optimised, see `keep_unoptimised`.
@@ -59,24 +65,28 @@ def compile_object(game: Game, templates: ModuleType, memory: Mapping[str, Any])
         templates: the template module.
         memory: what the kernels' arguments of these names are: tuples of arrays, whose contents
             the module starts with.
+        loaded: the same for arrays that are put into the memory once the module runs; only their
+            types count. `places_of` are where they are.
+        given: parts for the templates, see `specialise`.
 
     Returns:
         An object file, which defines a function for each kernel and a variable for each array.
     """
     keep_unoptimised()
+    compile_for(WASM)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(
         opt=3, reloc="static", features=_FEATURES
     )
-    kernels = specialise(templates, game.rules, game.view)
-    exports = _Exports(memory)
-    parts: dict[Any, None] = {}
+    kernels = specialise(templates, game.rules, game.view, **given)
+    exports = _Exports(memory, loaded)
+    called: dict[Any, None] = {}
     for name, template in exported_kernels(templates).items():
-        kernel = getattr(kernels, name)
-        parts.update(dict.fromkeys(exports.add(name, kernel.py_func, numbers_of(template, memory))))
+        function, numbers = getattr(kernels, name).py_func, numbers_of(template, memory | loaded)
+        called.update(dict.fromkeys(exports.add(name, function, numbers)))
     module = exports.parsed()
-    for part in parts:
+    for part in called:
         copy = _resolved(part)
         _retarget(copy, machine)
         module.link_in(copy)
@@ -90,14 +100,21 @@ def compile_object(game: Game, templates: ModuleType, memory: Mapping[str, Any])
 class _Exports:
     """A module of functions that call kernels, and of the arrays that they work on."""
 
-    def __init__(self, memory: Mapping[str, Any]) -> None:
-        self._memory = memory
+    def __init__(self, memory: Mapping[str, Any], loaded: Mapping[str, Any]) -> None:
+        self._memory = {**memory, **loaded}
         self._module = ir.Module("exports")
         self.names: set[str] = set()
         self._variables: dict[int, Any] = {}
+        self._places: dict[int, tuple[Any, int]] = {}  # of arrays that are loaded
         for name, value in memory.items():
             for full_name, array in named_arrays(name, value).items():
                 self._add_array(full_name, array)
+        for name, value in loaded.items():
+            places = self._memory[f"{name}_places"] = places_of(value)
+            self._add_array(f"{name}_places", places)
+            variable = self._variables[_address(places)]
+            for number, array in enumerate(named_arrays(name, value).values()):
+                self._places[id(array)] = variable, number
 
     def parsed(self) -> Any:
         """The module as LLVM has it."""
@@ -132,7 +149,7 @@ class _Exports:
             return  # another view of an array that is there
         kind = ir.ArrayType(ir.IntType(8), array.nbytes)
         variable = ir.GlobalVariable(self._module, kind, name)
-        variable.align = _LINE
+        variable.align = LINE
         content = array.tobytes()
         variable.initializer = ir.Constant(kind, bytearray(content) if any(content) else None)
         variable.global_constant = name.endswith("_tables")
@@ -147,16 +164,34 @@ class _Exports:
                 for entry, each in zip(kind, value, strict=True)
             ]
             return context.make_tuple(builder, kind, entries)
-        variable = self._variables[_address(value)]
-        data = builder.bitcast(variable, context.get_value_type(types.CPointer(kind.dtype)))
+        pointer = context.get_value_type(types.CPointer(kind.dtype))
         array = context.make_array(kind)(context, builder)
         numbers = [
             [context.get_constant(types.intp, each) for each in sizes]
             for sizes in (value.shape, value.strides)
         ]
+        if id(value) in self._places:
+            address, numbers[0] = self._place(builder, *self._places[id(value)])
+            data = builder.inttoptr(address, pointer)
+        else:
+            data = builder.bitcast(self._variables[_address(value)], pointer)
         size = context.get_constant(types.intp, value.itemsize)
         populate_array(array, data, *numbers, size, None)
         return array._getvalue()
+
+    def _place(self, builder: Any, places: Any, number: int) -> tuple[Any, list[Any]]:
+        """Address and shape of a loaded array, when the kernel runs."""
+        whole = ir.IntType(64)
+        first = builder.bitcast(places, whole.as_pointer())
+        address, length = (
+            builder.load(builder.gep(first, [whole(2 * number + k)])) for k in range(2)
+        )
+        return address, [length]
+
+
+def places_of(loaded: Any) -> np.ndarray:
+    """An array for where loaded arrays are: int64 [arrays, 2], the address and the length."""
+    return np.zeros((len(named_arrays("", loaded)), 2), np.int64)
 
 
 def _address(array: np.ndarray) -> int:

@@ -1,8 +1,9 @@
-"""What a module exports: one game that is played, and one search.
+"""What a module exports: one game that is played, one search, and the network that it asks.
 
-Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
-Each kernel is an export of the same name. Its first arguments ``game`` and ``search`` are the
-module's memory, see `memory`; the others, and what it returns, are whole numbers.
+Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module, and
+a compiled network takes the place of `ask`. Each kernel is an export of the same name. Its first
+arguments ``game``, ``search`` and ``network`` are the module's memory, see `memory` and `network`;
+the others, and what it returns, are whole numbers.
 """
 
 from typing import Any
@@ -32,6 +33,7 @@ show_scene = views.show
 tell_facts = views.facts
 find_word = views.word
 find_pose = views.next_pose
+find_reason = views.reason
 find_threats = foresight.threats
 sum_owners = foresight.ownership
 begin = simulate.begin
@@ -190,6 +192,12 @@ def game_word(game, action):
 
 
 @kernel
+def game_reason(game, action):
+    """Why an action is not legal, by the number that the hook ``reason`` gives."""
+    return find_reason(game.tables, game.states, action)
+
+
+@kernel
 def game_next_pose(game, pose, way):
     """How the mover's piece in hand lies after a turn (0) or a flip (1)."""
     return find_pose(game.tables, game.view_tables, game.states, pose, way)
@@ -294,9 +302,47 @@ def search_advance(game, search):
     )
 
 
+@part
+def ask(net, planes, evaluation, n):
+    """See ``network`` of `simulate`: here a search asks for one answer at a time."""
+    return False
+
+
+@kernel
+def network_evaluate(game, search, network):
+    """Write the network's answer to the game's position into ``evaluation``.
+
+    Returns:
+        1, or 0 if it has numbers that are not finite.
+    """
+    state = game.states[0]
+    rules.observe(game.tables[0], state, int(state.mover), search.planes[0])
+    return int(ask(network, search.planes, search.evaluation, 0))
+
+
+@kernel
+def search_run(game, search, network, most):
+    """Go on with a search, which asks the network at most ``most`` times.
+
+    Returns:
+        How often it asked: less than ``most`` if it is done; -1 if an answer has numbers that are
+        not finite.
+    """
+    settings, asked = settings_of(search), 0
+    while asked < most and search.tree.roots[0].waiting >= 0:
+        if not ask(network, search.planes, search.evaluation, 0):
+            return -1
+        asked += 1
+        advance(
+            *(game.tables, search.tree, search.cache, settings, search.rngs),
+            *(search.evaluation, None, search.planes, 0, 1, True),
+        )
+    return asked
+
+
 @kernel
 def search_results(game, search):
-    """Write the root's policy, visits, action values and value; return the action to play.
+    """Write the root's policy, priors, visits, action values and value; return the action to play.
 
     A search that waits for the network is only looked at: it goes on as if it had not been.
     """
@@ -306,7 +352,11 @@ def search_results(game, search):
     for action in range(search.visits.shape[1]):
         search.visits[0, action] = 0
         search.action_values[0, action] = np.nan
+        search.priors[action] = 0
         search.noise[action] = root.noise[action]
+    node, edges = search.tree.nodes[0, 0], search.tree.edges[0]
+    for edge in range(node.first, node.end):
+        search.priors[edges[edge].action] = edges[edge].prior
     results(
         search.tree,
         settings_of(search),

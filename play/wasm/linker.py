@@ -1,8 +1,8 @@
 """Links an object file to a WebAssembly module, with the mathematics that it calls.
 
-Rules need no library. The search needs ``exp`` and a few others: musl's, which give the same bits
-as those that Python uses on Linux. Compiler, linker and musl's sources all come with the package
-``ziglang``.
+Rules need no library. Search and network need ``exp`` and a few others: musl's, which give the same
+bits as those that Python uses on Linux. Compiler, linker and musl's sources all come with the
+package ``ziglang``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _INSTALL = "pip install 'ludarium[wasm]'"
 _STACK = 256 * 1024  # bytes; kernels keep little there, but the search of Corso is recursive
 _FUNCTIONS = (
     *("exp", "exp_data", "expf", "exp2f_data", "log", "log_data", "pow", "pow_data"),
-    *("cos", "__cos", "__sin", "__rem_pio2", "__rem_pio2_large", "floor", "scalbn"),
+    *("tanhf", "expm1f", "floor", "scalbn"),
+    *("cos", "__cos", "__sin", "__rem_pio2", "__rem_pio2_large"),
     *("__math_divzero", "__math_invalid", "__math_oflow", "__math_uflow", "__math_xflow"),
     *("__math_oflowf", "__math_uflowf", "__math_xflowf"),
 )

@@ -14,6 +14,9 @@ from ludarium.training.search.cache import Cache, new_cache
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import Tree, new_tree
 
+#: Bytes that the address of every array is a multiple of.
+LINE = 64
+
 DEEPEST_PERFT = 64
 LONGEST_VARIATION = 64
 _OUTCOMES = 5
@@ -74,8 +77,8 @@ class SearchMemory(NamedTuple):
         tree: the search tree.
         cache: answers of the network; its ``words`` are the planes.
         evaluation: what it answers.
-        best_action, root_value, visits, action_values: int64 [1], float32 [1], int32 [1, A] and
-            float32 [1, A], results; the policy is in ``tree.roots``.
+        best_action, root_value, visits, action_values, priors: int64 [1], float32 [1], int32
+            [1, A], float32 [1, A] and float32 [A], results; the policy is in ``tree.roots``.
         noise: float32 [A], the root's while results are read.
         line: int32 [64], the actions of the principal variation.
     """
@@ -90,6 +93,7 @@ class SearchMemory(NamedTuple):
     root_value: np.ndarray
     visits: np.ndarray
     action_values: np.ndarray
+    priors: np.ndarray
     noise: np.ndarray
     line: np.ndarray
 
@@ -143,6 +147,7 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
         root_value=np.zeros(1, np.float32),
         visits=np.zeros((1, actions), np.int32),
         action_values=np.zeros((1, actions), np.float32),
+        priors=np.zeros(actions, np.float32),
         noise=np.zeros(actions, np.float32),
         line=np.zeros(LONGEST_VARIATION, np.int32),
     )

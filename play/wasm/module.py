@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ludarium.envs.engine.compile import sources_of
+from ludarium.envs.engine.compile import GivenPart, sources_of
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.files import load_json, read_regular_file
@@ -25,16 +25,17 @@ from ludarium.envs.registry import make_stored_game
 from ludarium.training.search.settings import SearchSettings
 
 from . import kernels
-from .compiler import compile_object, exported_kernels, numbers_of
+from .compiler import compile_object, exported_kernels, numbers_of, places_of
 from .linker import find_zig, link
 from .memory import describe_array, game_memory, named_arrays, search_memory
+from .network import any_network, layout_of, part_of
 
 #: Name of the custom section that holds the manifest.
 SECTION = "ludarium"
-_FORMAT = 1
+_FORMAT = 2
 _MAGIC = b"\0asm\x01\0\0\0"
 _MOST_BYTES = 64 * 2**20
-_MAKERS = ("compiler.py", "linker.py", "memory.py", "module.py")
+_MAKERS = ("compiler.py", "linker.py", "memory.py", "module.py", "network.py")
 
 
 @dataclass(frozen=True)
@@ -115,20 +116,28 @@ def _build(game: Game, limits: Limits) -> Module:
         "random_start": game.random_start,
         "sources": digest_of(game),
         "search": {"limits": asdict(limits), "defaults": SearchSettings()._asdict()},
+        "network": layout_of(game),
     }
-    return assemble(game, kernels, _memory_of(game, limits), about)
+    loaded = {"network": any_network(game)}
+    return assemble(game, kernels, _memory_of(game, limits), about, loaded, ask=part_of(game))
 
 
 def assemble(
-    game: Game, templates: ModuleType, memory: dict[str, Any], about: dict[str, Any]
+    game: Game,
+    templates: ModuleType,
+    memory: dict[str, Any],
+    about: dict[str, Any],
+    loaded: dict[str, Any] | None = None,
+    **given: GivenPart,
 ) -> Module:
     """Compile and link a template module; see `compile_object`.
 
     Args:
         about: what the manifest says besides what every manifest does.
     """
-    compiled = compile_object(game, templates, memory)
-    manifest = _describe(game, templates, memory) | about
+    loaded = loaded or {}
+    compiled = compile_object(game, templates, memory, loaded, **given)
+    manifest = _describe(game, templates, memory, loaded) | about
     names = [*manifest["exports"], *manifest["arrays"]]
     content = link(compiled, names) + custom_section(SECTION, _as_json(manifest))
     return Module(content, manifest)
@@ -142,8 +151,12 @@ def _memory_of(game: Game, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _describe(game: Game, templates: ModuleType, memory: dict[str, Any]) -> dict[str, Any]:
-    arrays: dict[str, Any] = {}
+def _describe(
+    game: Game, templates: ModuleType, memory: dict[str, Any], loaded: dict[str, Any]
+) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
+        f"{name}_places": describe_array(places_of(value)) for name, value in loaded.items()
+    }
     addresses: set[int] = set()
     for name, value in memory.items():
         for full_name, array in named_arrays(name, value).items():
@@ -157,7 +170,7 @@ def _describe(game: Game, templates: ModuleType, memory: dict[str, Any]) -> dict
         "description": describe_game(game),
         "made_with": {name: version(name) for name in ("numba", "llvmlite", "ziglang")},
         "exports": {
-            name: numbers_of(function, memory)
+            name: numbers_of(function, memory | loaded)
             for name, function in exported_kernels(templates).items()
         },
         "arrays": arrays,
@@ -170,7 +183,8 @@ def digest_of(game: Game) -> str:
     The versions of the tools are not in it. With ``NUMBA_DISABLE_JIT=1`` it is another.
     """
     return digest_of_parts(
-        game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))
+        *(game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))),
+        layout_of(game).encode(),
     )
 
 

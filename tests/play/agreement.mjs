@@ -8,7 +8,7 @@ import { playLevel } from "../../play/js/levels.js";
 
 const [path, request] = process.argv.slice(2);
 const engine = await Engine.load(readFileSync(path));
-const { games, searches, levels, hasOwners } = JSON.parse(request);
+const { games, searches, levels, hasOwners, reasons, answers } = JSON.parse(request);
 
 /** Numbers in range(2**32), as agreement.py draws them. */
 class Draws {
@@ -60,6 +60,8 @@ function digestOfGames(first, end) {
       const legal = game.legalActions;
       const action = legal[draws.below(legal.length)];
       digest.update(Int32Array.of(action, game.word(action)));
+      const other = plies % game.numActions;
+      if (!game.isLegal(other)) digest.update(game.reason(other, reasons));
       digest.update(Int32Array.from([0, 1], (way) => game.nextPose(plies % 8, way)));
       game.play(action);
       plies += 1;
@@ -107,7 +109,7 @@ async function movesOfLevel({ knobs, positions, seed }) {
   while (moves.length < positions) {
     wander(game, seed + moves.length, draws);
     const random = () => lots.below(2 ** 32) / 2 ** 32;
-    moves.push((await playLevel(game, answer, knobs, random)).action);
+    moves.push((await playLevel(game, knobs, random, { evaluate: answer })).action);
   }
   return moves;
 }
@@ -119,7 +121,7 @@ async function digestsOfSearches({ settings, positions, seed }) {
   const draws = new Draws(seed);
   while (digests.length < positions) {
     wander(game, seed + digests.length, draws);
-    const found = await game.search.run(answer, settings);
+    const found = await game.search.run(settings, { evaluate: answer });
     const digest = createHash("sha256");
     digest.update(found.policy).update(found.visits).update(found.actionValues);
     digest.update(Float32Array.of(found.value));
@@ -129,6 +131,17 @@ async function digestsOfSearches({ settings, positions, seed }) {
   return digests;
 }
 
+function answersOfNetwork({ network, positions, seed }) {
+  engine.useNetwork(readFileSync(network));
+  const game = engine.newGame();
+  const draws = new Draws(seed);
+  return Array.from({ length: positions }, (_, number) => {
+    wander(game, seed + number, draws);
+    const { logits, wdl } = game.search.evaluate();
+    return { logits: [...logits], wdl: [...wdl] };
+  });
+}
+
 const report = { games: [], searches: [], levels: [], perft: [] };
 for (const [first, end] of games) report.games.push(digestOfGames(first, end));
 for (const search of searches) report.searches.push(await digestsOfSearches(search));
@@ -136,4 +149,5 @@ for (const level of levels) report.levels.push(await movesOfLevel(level));
 const game = engine.newGame(1);
 report.perft = [0, 1, 2].map((depth) => game.perft(depth));
 report.random = engine.newGame(5).randomGames(100);
+if (answers) report.answers = answersOfNetwork(answers);
 console.log(JSON.stringify(report));

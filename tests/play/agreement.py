@@ -5,7 +5,8 @@
 plays random games of each game on both sides and compares, ply by ply, positions, masks, what both
 players see, scores and rewards; at every eighth ply threats and who will have the cells; and
 searches with a hash of the observation in the network's place, and what levels of strength play
-with it. Equal means bit for bit.
+with it. Equal means bit for bit. Answers of networks, shipped ones too, are equal to what rounding
+and a step of eight bits may make.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from ludarium.arena.knobs import Knobs, knobs_at
 from ludarium.arena.level import LevelSearcher
@@ -29,10 +31,19 @@ from ludarium.envs import Game
 from ludarium.envs.engine.position import Position, contents_of
 from ludarium.envs.engine.rule import seed_rng
 from ludarium.envs.engine.views import FLIP, TURN
-from ludarium.models import Evaluation
+from ludarium.models import Evaluation, build_network
+from ludarium.models.layers import BoardLayers, Layers, VectorLayers
+from ludarium.models.network import layers_of
 from ludarium.play.wasm import Limits, build_module
+from ludarium.play.wasm.network import examples_of, network_content
 from ludarium.training.agents import Agent
-from ludarium.training.networks import fresh_network
+from ludarium.training.agents.checkpoints import fitting_agent
+from ludarium.training.networks import (
+    fresh_network,
+    inference_engine,
+    network_shape,
+    stored_network,
+)
 from ludarium.training.search import Search, SearchSettings
 from ludarium.training.search.settings import PUCT
 from tests.games import ALL_GAMES
@@ -47,6 +58,11 @@ SETTINGS = (
     SearchSettings(simulations=32, algorithm=PUCT, rescale_values=False),
 )
 
+
+NOTHING: dict[str, Any] = {"games": [], "searches": [], "levels": [], "hasOwners": False}
+SEED = 3
+# A step of an activation in eight bits, at which sums in another order may round to another one.
+MOST_LOGIT, MOST_CHANCE = 0.1, 0.01
 
 LEVELS = tuple(knobs_at(strength, 64) for strength in (-3.0, 0.5, 1.2, 2.0, 4.0, 7.0))
 
@@ -96,6 +112,9 @@ def digest_of_games(game: Game, first: int, end: int) -> dict[str, Any]:
             word = game.word(position.state, action)
             told = [action, word]
             digest.update(np.array(told, np.int32).tobytes())
+            if not position.mask[plies % game.num_actions]:
+                reason = Game.why_illegal(game, position.state, plies % game.num_actions)
+                digest.update(reason.encode())
             poses = [game.next_pose(position.state, plies % 8, way) for way in (TURN, FLIP)]
             digest.update(np.array(poses, np.int32).tobytes())
             before = position.copy().state
@@ -117,6 +136,39 @@ def answer(observations: np.ndarray, num_actions: int) -> Evaluation:
     wins = numbers[:, -1]
     wdl = np.stack([wins, np.zeros_like(wins), 1 - wins], axis=1)
     return Evaluation(6 * numbers[:, :-1] - 3, wdl, np.full(len(wins), np.nan))
+
+
+def some_layers(game: Game) -> Layers:
+    """A network with random weights."""
+    torch.manual_seed(1)
+    return layers_of(build_network(network_shape(game), 16, 3))
+
+
+def compare_networks(game: Game, module: Path, positions: int) -> str:
+    """What agreed of a network's answers to random positions, in words.
+
+    The network is the one that ships with the game, or a random one.
+
+    Raises:
+        AssertionError: some did not.
+    """
+    shipped = fitting_agent(game)
+    network = stored_network(shipped, game, game.name) if shipped else some_layers(game)
+    assert isinstance(network, BoardLayers | VectorLayers)
+    file = module.with_suffix(".network")
+    file.write_bytes(network_content(game, network))
+    examples = examples_of(game)
+    engine = inference_engine(game, network, positions, "compiled-int8", examples=examples)
+    draws = Draws(SEED)
+    states = [wander(game, SEED + number, draws) for number in range(positions)]
+    ours = engine(np.stack([Position.of_state(game, each).observation() for each in states]))
+    asked = {"network": str(file), "positions": positions, "seed": SEED}
+    theirs = ask(SCRIPT, str(module), json.dumps(NOTHING | {"answers": asked}))["answers"]
+    logits, wdl = (np.array([each[name] for each in theirs]) for name in ("logits", "wdl"))
+    differences = np.abs(logits - ours.logits).max(1), np.abs(wdl - ours.wdl).max(1)
+    for difference, most in zip(differences, (MOST_LOGIT, MOST_CHANCE), strict=True):
+        assert difference.max() < most, f"{game!r}: position {difference.argmax()} differs"
+    return f"{positions} answers agree, to {differences[0].max():.2g} in a logit"
 
 
 def wander(game: Game, seed: int, draws: Draws) -> np.ndarray:
@@ -182,7 +234,7 @@ def in_python(game: Game, games: int, positions: int) -> dict[str, Any]:
     }
 
 
-def in_module(module: Path, has_owners: bool, games: int, positions: int) -> dict[str, Any]:
+def in_module(module: Path, game: Game, games: int, positions: int) -> dict[str, Any]:
     searches = [
         {"settings": settings._asdict(), "positions": positions, "seed": seed}
         for seed, settings in enumerate(SETTINGS if positions else ())
@@ -192,7 +244,7 @@ def in_module(module: Path, has_owners: bool, games: int, positions: int) -> dic
         for seed, knobs in enumerate(LEVELS if positions else ())
     ]
     asked = {"games": _chunks(games), "searches": searches, "levels": levels}
-    request = json.dumps(asked | {"hasOwners": has_owners})
+    request = json.dumps(asked | {"hasOwners": game.has_owners, "reasons": list(game.reasons)})
     return ask(SCRIPT, str(module), request)
 
 
@@ -208,7 +260,7 @@ def compare(game: Game, module: Path, games: int, positions: int) -> str:
     """
     ours, theirs = (
         in_python(game, games, positions),
-        in_module(module, game.has_owners, games, positions),
+        in_module(module, game, games, positions),
     )
     for one, other, chunk in zip(ours["games"], theirs["games"], _chunks(games), strict=True):
         assert one == other, f"{game!r}: games {chunk[0]} to {chunk[1]} differ"
@@ -239,6 +291,7 @@ def main() -> None:
             if not path.is_file():
                 path.write_bytes(build_module(game).content)
             print(name, compare(game, path, arguments.games, arguments.positions), flush=True)
+            print(name, compare_networks(game, path, arguments.positions), flush=True)
     sys.stdout.flush()
 
 

@@ -99,14 +99,14 @@ test("seeds are whole numbers", () => {
 for (const algorithm of ["gumbel", "puct"]) {
   test(`${algorithm} finds a win and knows that it is one`, async () => {
     const game = play(0, 3, 1, 4);
-    const found = await game.search.run(evaluate, { simulations: 50, algorithm });
+    const found = await game.search.run({ simulations: 50, algorithm }, { evaluate });
     assert.deepEqual([found.action, found.value, found.proven], [2, 1, true]);
     assert.equal(found.variation[0], 2);
   });
 
   test(`${algorithm} shares its simulations`, async () => {
     const settings = { simulations: 200, algorithm, prove: false };
-    const found = await engine.newGame().search.run(async () => equal, settings);
+    const found = await engine.newGame().search.run(settings, { evaluate: async () => equal });
     assert.equal(found.simulations, 200);
     assert.equal(found.visits.reduce((sum, visits) => sum + visits), 200);
     assert.ok(Math.abs(found.policy.reduce((sum, share) => sum + share) - 1) < 1e-5);
@@ -122,10 +122,10 @@ test("noise can be given", async () => {
   const noise = new Float32Array(9);
   noise[3] = 50;
   const settings = { simulations: 8, prove: false, max_considered: 2 };
-  const found = await search.run(evaluate, settings, { noise });
+  const found = await search.run(settings, { evaluate, noise });
   assert.ok(found.visits[3] >= 4);
-  assert.equal((await search.run(evaluate, settings)).visits[3], 0);
-  await assert.rejects(search.run(evaluate, {}, { noise: [1] }), /noise is of 1 actions, not 9/);
+  assert.equal((await search.run(settings, { evaluate })).visits[3], 0);
+  await assert.rejects(search.run({}, { evaluate, noise: [1] }), /noise is of 1 actions, not 9/);
 });
 
 test("a search ends early with what it has found", async () => {
@@ -137,11 +137,12 @@ test("a search ends early with what it has found", async () => {
     assert.ok(search.results().simulations === simulations);
     if (simulations >= 20) stop.abort();
   };
-  const found = await search.run(evaluate, { simulations: 1000 }, { signal: stop.signal, onProgress });
+  const run = { evaluate, signal: stop.signal, onProgress };
+  const found = await search.run({ simulations: 1000 }, run);
   assert.ok(found.simulations >= 20 && found.simulations < 100);
   assert.equal(seen.at(-1), found.simulations);
   assert.ok(found.visits[found.action] > 0);
-  const again = await search.run(evaluate, {}, { signal: AbortSignal.abort() });
+  const again = await search.run({}, { evaluate, signal: AbortSignal.abort() });
   assert.equal(again.evaluations, 1);
 });
 
@@ -154,7 +155,7 @@ test("looking at a search that runs does not change it", async () => {
       const { search } = engine.newGame();
       search.seed(7);
       const onProgress = (simulations) => look && simulations < 80 && search.results();
-      runs.push(await search.run(evaluate, settings, { onProgress }));
+      runs.push(await search.run(settings, { evaluate, onProgress }));
     }
     assert.deepEqual(runs[0], runs[1]);
   }
@@ -162,11 +163,11 @@ test("looking at a search that runs does not change it", async () => {
 
 test("one search of a game runs at a time", async () => {
   const game = engine.newGame();
-  const first = game.search.run(async () => equal);
-  await assert.rejects(game.search.run(evaluate), /is running/);
+  const first = game.search.run({}, { evaluate: async () => equal });
+  await assert.rejects(game.search.run({}, { evaluate }), /is running/);
   game.play(0); // the search goes on in the position that it began in
   assert.equal((await first).simulations, 64);
-  assert.equal((await game.search.run(evaluate)).visits[0], 0);
+  assert.equal((await game.search.run({}, { evaluate })).visits[0], 0);
 });
 
 test("what does not fit is told, and the next search works", async () => {
@@ -181,7 +182,7 @@ test("what does not fit is told, and the next search works", async () => {
     [{ noise: NaN }, /noise is NaN/],
   ];
   for (const [settings, message] of cases) {
-    await assert.rejects(search.run(evaluate, settings), message);
+    await assert.rejects(search.run(settings, { evaluate }), message);
   }
   const answers = [
     [{ logits: [0, 0], wdl: equal.wdl }, /2 logits for 9 actions/],
@@ -189,22 +190,24 @@ test("what does not fit is told, and the next search works", async () => {
     [{ logits: equal.logits, value: 0 }, /win, draw and loss undefined/],
   ];
   for (const [answer, message] of answers) {
-    await assert.rejects(search.run(() => answer), message);
+    await assert.rejects(search.run({}, { evaluate: () => answer }), message);
   }
   assert.throws(() => search.results(), /no search has had an answer/);
   await assert.rejects(
-    search.run(() => {
-      throw new Error("the network is gone");
+    search.run({}, {
+      evaluate: () => {
+        throw new Error("the network is gone");
+      },
     }),
     /the network is gone/,
   );
-  assert.equal((await search.run(evaluate)).simulations, 64);
-  await assert.rejects(play(0, 3, 1, 4, 2).search.run(evaluate), /finished game/);
+  assert.equal((await search.run({}, { evaluate })).simulations, 64);
+  await assert.rejects(play(0, 3, 1, 4, 2).search.run({}, { evaluate }), /finished game/);
 });
 
 test("remembered answers are not asked again, until they are forgotten", async () => {
   const { search } = engine.newGame();
-  const asked = async () => (await search.run(evaluate, { simulations: 100 })).evaluations;
+  const asked = async () => (await search.run({ simulations: 100 }, { evaluate })).evaluations;
   const first = await asked();
   assert.ok(first > 50);
   assert.equal(await asked(), 1); // the root is always asked about
@@ -222,4 +225,77 @@ test("a module can be fetched and sent, and a foreign one is told", async () => 
   await assert.rejects(Engine.load(new Response(null, { status: 404 })), /cannot fetch.*404/);
   const empty = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
   await assert.rejects(Engine.load(empty), /no module of ludarium/);
+});
+
+// The network whose file is in NETWORK.
+
+const network = readFileSync(process.env.NETWORK);
+const knowing = await Engine.load(engine.module);
+knowing.useNetwork(network);
+
+/** The network's answers to all positions up to a ply, by their observations. */
+function answersUpTo(ply) {
+  const answers = new Map();
+  const game = knowing.newGame();
+  const visit = () => {
+    if (game.isOver) return;
+    answers.set(String(game.observation()), game.search.evaluate());
+    if (game.ply === ply) return;
+    for (const action of game.legalActions) {
+      game.play(action);
+      visit();
+      game.undo();
+    }
+  };
+  visit();
+  return answers;
+}
+
+test("a search asks the engine's network, as it would one of one's own", async () => {
+  const answers = answersUpTo(5);
+  const evaluate = (observation) => answers.get(String(observation));
+  const settings = { simulations: 12 };
+  const own = await knowing.newGame().search.run(settings);
+  assert.deepEqual(await engine.newGame().search.run(settings, { evaluate }), own);
+  const { logits } = knowing.newGame().search.evaluate();
+  assert.ok(logits.every(Number.isFinite));
+  const total = logits.reduce((sum, logit) => sum + Math.exp(logit), 0);
+  own.prior.forEach((share, action) => {
+    assert.ok(Math.abs(share - Math.exp(logits[action]) / total) < 1e-5);
+  });
+});
+
+test("slices of a search change nothing", async () => {
+  const settings = { simulations: 300, prove: false };
+  const whole = await knowing.newGame().search.run(settings);
+  const game = knowing.newGame();
+  const seen = [];
+  const onProgress = async (simulations) => {
+    seen.push(simulations);
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  assert.deepEqual(await game.search.run(settings, { onProgress }), whole);
+  assert.equal(seen.at(-1), 300);
+  assert.ok(seen.length > 1);
+});
+
+test("a game without a network says so", async () => {
+  const { search } = engine.newGame();
+  assert.equal(search.hasNetwork, false);
+  assert.throws(() => search.evaluate(), /has no network: call useNetwork/);
+  await assert.rejects(search.run(), /has no network: call useNetwork/);
+});
+
+test("a network's file is checked", async () => {
+  const { module } = engine;
+  const fresh = await Engine.load(module);
+  for (const content of [new ArrayBuffer(0), new Uint8Array(99)]) {
+    assert.throws(() => fresh.useNetwork(content), /no network's file/);
+  }
+  const layout = knowing.manifest.network;
+  const foreign = Buffer.from(network.toString("latin1").replace(layout, "0".repeat(16)), "latin1");
+  assert.throws(() => fresh.useNetwork(foreign), /is for tictactoe, not for this module of tictactoe, or/);
+  assert.throws(() => fresh.useNetwork(network.subarray(0, -1)), /is cut off/);
+  fresh.useNetwork(null);
+  assert.equal(fresh.newGame().search.hasNetwork, false);
 });

@@ -45,10 +45,18 @@ def ask(script: Path, *arguments: str, text: str = "") -> Any:
 
 
 def run_tests(script: Path, module: Path) -> None:
-    """Run a file of Node's tests, with the path of a module in ``MODULE``; all must pass."""
+    """Run a file of Node's tests; all must pass.
+
+    They find the path of a module in ``MODULE``, and of the network beside it in ``NETWORK``.
+    """
+    network = module.with_suffix(".network")
     run = subprocess.run(
         ["node", "--test", str(script)],
-        env={"MODULE": str(module), "PATH": str(Path(shutil.which("node") or "").parent)},
+        env={
+            "MODULE": str(module),
+            "NETWORK": str(network),
+            "PATH": str(Path(shutil.which("node") or "").parent),
+        },
         capture_output=True,
         text=True,
         check=False,

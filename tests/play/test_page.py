@@ -300,7 +300,7 @@ def test_missing_game_is_told_and_others_can_be_played(driver: PageDriver) -> No
 
 
 def test_missing_network_is_told(driver: PageDriver) -> None:
-    driver.page.route("**/*.onnx", lambda route: route.fulfill(status=404))
+    driver.page.route("**/*.network", lambda route: route.fulfill(status=404))
     driver.open()
     driver.new_game(opponent="level")
     driver.play()
@@ -308,14 +308,22 @@ def test_missing_network_is_told(driver: PageDriver) -> None:
     assert "network" in driver.message
 
 
-def test_page_opens_without_a_connection(keeping: PageDriver) -> None:
+def test_a_game_that_was_played_is_there_without_a_connection(keeping: PageDriver) -> None:
     driver = keeping
     driver.open(CORSO)
-    driver.wait_for("navigator.serviceWorker.controller !== null")
+    driver.wait_for(
+        """caches.keys().then(async ([name]) => {
+            const kept = name ? await (await caches.open(name)).keys() : [];
+            return kept.some(({ url }) => url.endsWith(".network"));
+        })"""
+    )
     driver.context.set_offline(True)
     driver.open(CORSO)
+    driver.new_game(opponent="level")
     driver.play()
-    assert len(driver.moves) == 1
+    driver.wait_for("document.querySelectorAll('.move').length > 1")
+    driver.open("#g=osiron&o=osiron")
+    assert "is there a connection?" in driver.message
 
 
 def test_a_host_that_forbids_keeping_gets_no_worker(keeping: PageDriver) -> None:

@@ -207,36 +207,6 @@ def test_what_cannot_be_fetched_is_named(driver: PageDriver) -> None:
     assert "could not be loaded: is there a connection?" in driver.message
 
 
-COUNTING = """import * as real from "./ort.wasm.min.mjs?real";
-self.made = self.released = 0;
-export const { env, Tensor } = real;
-export const InferenceSession = {
-    async create(...given) {
-        const session = await real.InferenceSession.create(...given);
-        const release = session.release.bind(session);
-        session.release = () => ((self.released += 1), release());
-        self.made += 1;
-        return session;
-    },
-};
-"""
-
-
-def test_networks_that_are_not_played_with_are_released(driver: PageDriver) -> None:
-    def count(route: Any) -> None:
-        route.fulfill(body=COUNTING, content_type="text/javascript")
-
-    driver.context.route("**/ort.wasm.min.mjs", count)
-    driver.open(CORSO)
-    for game in ("corso", "osiron", "corso", "osiron"):
-        driver.page.evaluate("fragment => (location.hash = fragment)", f"#g={game}&o={game}")
-        driver.wait_for(f"document.querySelector('#board').ariaLabel.includes('{game.title()}')")
-        _press(driver, "Hint")
-        driver.wait_for("/^Hint: /.test(document.querySelector('#message').textContent)")
-    (worker,) = [each for each in driver.page.workers if each.url.endswith("/worker.js")]
-    assert worker.evaluate("[self.made, self.released]") == [4, 3]
-
-
 def test_a_window_of_an_older_version_finds_its_files(keeping: PageDriver) -> None:
     keeping.open(CORSO)
     keeping.wait_for("navigator.serviceWorker.controller !== null")
@@ -247,7 +217,7 @@ def test_a_window_of_an_older_version_finds_its_files(keeping: PageDriver) -> No
             const kept = await caches.open(newest);
             const files = await kept.keys();
             const older = await caches.open(newest.replace(/[0-9a-f]+$/, "0"));
-            await older.put("networks/gone.onnx", new Response("older"));
+            await older.put("networks/gone.network", new Response("older"));
             await older.put("site.json", await kept.match("site.json"));
             const answers = await Promise.all(files.map((file) => kept.match(file)));
             await caches.delete(newest);
@@ -258,7 +228,7 @@ def test_a_window_of_an_older_version_finds_its_files(keeping: PageDriver) -> No
     other = keeping.context.new_page()
     other.goto(keeping.address)
     other.wait_for_selector("#board .ground")
-    found = "fetch('networks/gone.onnx').then((answer) => answer.text())"
+    found = "fetch('networks/gone.network').then((answer) => answer.text())"
     assert keeping.page.evaluate(found) == "older"
 
 
@@ -325,9 +295,13 @@ def test_a_hint_is_marked_on_the_board_and_is_legal(driver: PageDriver) -> None:
 
 def test_a_click_on_what_is_not_legal_is_answered(driver: PageDriver) -> None:
     driver.open(f"{CORSO}&m=12")
-    spot = make_game("corso").action_spots()[12]
-    driver.press_at(*driver.on_screen(*spot))
-    assert driver.message == "“c3” is no legal move now: player 2, dark, has to move."
+    game = make_game("corso")
+    position = game.start()
+    position.play(12)
+    driver.press_at(*driver.on_screen(*game.action_spots()[12]))
+    reason = game.explain(position.state, 12)
+    assert reason == "the marble on c3 is the opponent's"
+    assert driver.message == f"“c3” is no legal move now: {reason}."
     driver.play()
     assert driver.page.locator("#message").is_hidden()
 

@@ -21,7 +21,7 @@ import pytest
 from ludarium.cli import main
 from ludarium.envs import GAMES, Game
 from ludarium.envs.registry import make_game
-from ludarium.play import build, parts, vendor
+from ludarium.play import build, parts
 from ludarium.play import site as site_module
 from ludarium.play.rules_page import markdown_html, rules_html
 from ludarium.play.server import MOST_CONNECTIONS, PageServer
@@ -37,10 +37,9 @@ from ludarium.play.wasm import (
     read_module,
 )
 from ludarium.play.wasm.module import SECTION, custom_section
+from ludarium.play.wasm.network import MAGIC
 from ludarium.training.agents.checkpoints import shipped_agents, telling_options
 from tests.tictactoe import TicTacToe
-
-LOCK = vendor.NPM / "package-lock.json"
 
 
 class Maker:
@@ -52,7 +51,7 @@ class Maker:
     def build_module(self, game: Game, limits: Limits) -> Module:
         self.made.append(module_name(game))
         manifest = {
-            "format": 1,
+            "format": 2,
             "name": module_name(game),
             "sources": digest_of(game),
             "description": {"game": game.name, "options": game.options},
@@ -65,13 +64,9 @@ class Maker:
         self.made.append(f"exact {module_name(game)}")
         return Module(b"\0asm\x01\0\0\0", {})
 
-    def export(self, variant: Variant) -> bytes:
+    def pack(self, variant: Variant) -> bytes:
         self.made.append(variant.id)
         return b"network"
-
-    def fetch(self) -> dict[str, bytes]:
-        self.made.append("library")
-        return dict.fromkeys(vendor._FILES, b"library")
 
 
 @pytest.fixture
@@ -87,8 +82,7 @@ def maker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Maker:
     monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(parts, "build_module", maker.build_module)
     monkeypatch.setattr(parts, "build_solver", maker.build_solver)
-    monkeypatch.setattr(parts, "_exported", maker.export)
-    monkeypatch.setattr(vendor, "_fetch", maker.fetch)
+    monkeypatch.setattr(parts, "_packed", maker.pack)
     return maker
 
 
@@ -255,18 +249,17 @@ def test_a_site_holds_the_page_the_games_and_a_list_of_all(maker: Maker, tmp_pat
         if path.is_file()
     }
     assert set(listed["files"]) | {LIST} == found == set(site.files)
-    assert {"index.html", "app/main.js", "engine.js", "vendor/onnxruntime-web/LICENSE"} <= found
+    assert {"index.html", "app/main.js", "engine.js"} <= found
     assert {path.name for path in SCRIPTS.glob("*.js")} <= found
     corso, tictactoe = json.loads((tmp_path / "site" / INDEX).read_text())["games"]
     assert (corso["name"], corso["title"], corso["credit"]) == ("corso", "Corso", "Ball-Man, 2023")
     (variant,) = corso["variants"]
-    assert variant["levels"] == "levels/corso.levels.json"
-    named = [corso["rules"], *(variant[key] for key in ("module", "scene", "network", "levels"))]
-    named.append(variant["exact"]["module"])
+    named = {corso["rules"], *(variant[key] for key in ("module", "scene", "network", "levels"))}
+    named.add(variant["exact"]["module"])
     assert variant["exact"]["source"] == "search made for Corso"
-    waiting = {variant["exact"]["module"], tictactoe["variants"][0]["exact"]["module"]}
-    assert set(listed["on_demand"]) == waiting  # the page loads them only for an analysis
-    assert set(named) <= found
+    assert named <= set(listed["on_demand"])  # the page loads them only for who plays that game
+    shell = found - set(listed["on_demand"]) - {LIST, INDEX}
+    assert shell == set(site_module.page_files())
     assert tictactoe["variants"][0]["network"] is tictactoe["variants"][0]["levels"] is None
     assert json.loads((tmp_path / "site" / variant["scene"]).read_text())["ground"]
     assert not list(tmp_path.glob("site.*"))
@@ -277,29 +270,29 @@ def test_only_what_is_stale_is_made_anew(
 ) -> None:
     variants = usual_variants("corso")
     first = _build(tmp_path / "first", variants)
-    assert sorted(maker.made) == ["corso", "corso", "exact corso", "library"]
+    assert sorted(maker.made) == ["corso", "corso", "exact corso"]
     assert first.is_current(variants[0])
     again = _build(tmp_path / "again", variants)
     assert _version(again) == _version(first)
-    assert len(maker.made) == 4
+    assert len(maker.made) == 3
 
     changed = tmp_path / "changed.safetensors"
     changed.write_bytes(shipped_agents("corso")[0].read_bytes() + b" ")
     (variant,) = trained = [Variant(make_game("corso"), changed)]
     assert not again.is_current(variant)
     third = _build(tmp_path / "third", trained)
-    assert len(maker.made) == 5
+    assert len(maker.made) == 4
     assert _network(third) != _network(first)
     assert _version(third) != _version(first)
 
     monkeypatch.setattr(parts, "digest_of", lambda game: "other sources")
     assert not third.is_current(variant)
     _build(tmp_path / "fourth", trained)
-    assert maker.made[5:] == ["corso"]
+    assert maker.made[4:] == ["corso"]
     monkeypatch.setattr(parts, "solver_digest", lambda game: "other sources")
     assert not third.is_current(variant)
     _build(tmp_path / "fifth", trained)
-    assert maker.made[6:] == ["exact corso"]
+    assert maker.made[5:] == ["exact corso"]
 
 
 def test_a_module_is_compiled_once_for_the_same_sources_and_limits(
@@ -340,7 +333,7 @@ def test_a_build_that_dies_leaves_nothing_and_loses_no_part(
     def die(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    for module, name in ((parts, "_exported"), (site_module, "take_place")):
+    for module, name in ((parts, "_packed"), (site_module, "take_place")):
         with monkeypatch.context() as during:
             during.setattr(module, name, die)
             with pytest.raises(KeyboardInterrupt):
@@ -412,64 +405,6 @@ def test_the_command_writes_a_folder(maker: Maker, tmp_path: Path, capsys: Any) 
     assert "no game is called 'chess'" in capsys.readouterr().err
 
 
-# The library.
-
-
-def _npm(monkeypatch: pytest.MonkeyPatch, status: int, told: str = "") -> None:
-    """Let npm install a library of one word, or fail."""
-
-    def run(command: list[str], cwd: Path, **others: Any) -> Any:
-        assert command[1:3] == ["ci", "--ignore-scripts"]
-        assert Path(cwd, "package-lock.json").read_bytes() == LOCK.read_bytes()
-        dist = Path(cwd, "node_modules", "onnxruntime-web", "dist")
-        dist.mkdir(parents=True)
-        for name in vendor._FILES:
-            (dist / name).write_bytes(b"library")
-        return subprocess.CompletedProcess(command, status, "", told)
-
-    monkeypatch.setattr(vendor.subprocess, "run", run)
-    monkeypatch.setattr(vendor.shutil, "which", lambda name: name)
-
-
-def test_the_library_is_fetched_once_for_each_version(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(parts, "BUILT", tmp_path / "built")
-    monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "cache")
-    said: list[str] = []
-    _npm(monkeypatch, 0)
-    first = vendor.library_files(said.append)
-    assert b"Microsoft" in first["vendor/onnxruntime-web/LICENSE"]
-    assert first["vendor/onnxruntime-web/ort.wasm.min.mjs"] == b"library"
-    assert vendor.library_files(said.append) == first
-    assert said == ["fetching onnxruntime-web with npm"]
-    (tmp_path / "cache/vendor/onnxruntime-web/package-lock.json").write_text("{}")
-    vendor.library_files(said.append)
-    assert len(said) == 2
-
-
-def test_what_npm_refuses_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(parts, "BUILT", tmp_path / "built")
-    monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "cache")
-    _npm(monkeypatch, 1, "npm error code EINTEGRITY")
-    with pytest.raises(ValueError, match="npm ci failed: npm error code EINTEGRITY"):
-        vendor.library_files(_quiet)
-    monkeypatch.setattr(vendor.shutil, "which", lambda name: None)
-    with pytest.raises(ValueError, match=r"install Node\.js, which brings npm"):
-        vendor.library_files(_quiet)
-    assert not (tmp_path / "cache").exists()
-
-
-def test_the_lock_has_a_digest_of_every_package_and_names_no_host() -> None:
-    text = LOCK.read_text()
-    packages = json.loads(text)["packages"]
-    wanted = json.loads(LOCK.with_name("package.json").read_text())["dependencies"]
-    assert packages.pop("")["dependencies"] == wanted
-    assert "node_modules/onnxruntime-web" in packages
-    assert all(each["integrity"].startswith("sha512-") for each in packages.values())
-    assert "://" not in text
-
-
 # Serving.
 
 
@@ -488,7 +423,7 @@ def _serving(folder: Path) -> Iterator[PageServer]:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[PageServer]:
     folder = tmp_path / "page"
-    for name in ("index.html", "app/a.mjs", "games/a=1.wasm", "b.webmanifest", "c.onnx"):
+    for name in ("index.html", "app/a.js", "games/a=1.wasm", "b.webmanifest", "c.network"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(name.encode())
     (tmp_path / "secret.txt").write_text("secret")
@@ -512,10 +447,10 @@ def _ask(
     [
         ("/", "index.html", "text/html; charset=utf-8"),
         ("/index.html?x=1", "index.html", "text/html; charset=utf-8"),
-        ("/app/a.mjs", "app/a.mjs", "text/javascript; charset=utf-8"),
+        ("/app/a.js", "app/a.js", "text/javascript; charset=utf-8"),
         ("/games/a%3D1.wasm", "games/a=1.wasm", "application/wasm"),
         ("/b.webmanifest", "b.webmanifest", "application/manifest+json"),
-        ("/c.onnx", "c.onnx", "application/octet-stream"),
+        ("/c.network", "c.network", "application/octet-stream"),
     ],
 )
 def test_files_are_served_with_their_types(
@@ -642,10 +577,10 @@ def test_a_port_that_is_taken_is_told_or_another_is_found(
 
 
 @pytest.mark.slow
-def test_tictactoe_is_built_and_corsos_network_exported(
+def test_tictactoe_is_built_and_corsos_network_packed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All but the library, which npm would fetch, and the page."""
+    """All but the page."""
     try:
         linker.find_zig()
     except LinkerError as error:
@@ -653,17 +588,14 @@ def test_tictactoe_is_built_and_corsos_network_exported(
     monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
     monkeypatch.setattr(parts, "BUILT", tmp_path / "built")
     monkeypatch.setattr(parts, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(vendor, "_fetch", lambda: dict.fromkeys(vendor._FILES, b"library"))
     (tmp_path / "page").mkdir()
     (tmp_path / "page" / "index.html").write_text("<p>page</p>")
     monkeypatch.setattr(site_module, "PAGE", tmp_path / "page")
     variants = [Variant.of(TicTacToe()), *usual_variants("corso")]
     site = write_site(tmp_path / "site", variants, say=_quiet)
     assert all(site.is_current(variant) for variant in variants)
-    from ludarium.models.export import load_exported
-
-    network = load_exported(site.folder / site.games[1]["variants"][0]["network"])
-    assert network.metadata["game"] == "corso"
+    network = (site.folder / site.games[1]["variants"][0]["network"]).read_bytes()
+    assert network.startswith(MAGIC)
 
 
 @pytest.mark.skipif(not parts.BUILT.is_dir(), reason="the page is not built: make page")

@@ -25,9 +25,10 @@ from ludarium.play.wasm import (
     require_current,
 )
 from ludarium.play.wasm.module import custom_section
+from ludarium.play.wasm.network import network_content
 from ludarium.training.search.gumbel import sequence_of_considered_visits
 from tests.games import ALL_GAMES
-from tests.play.agreement import compare
+from tests.play.agreement import compare, compare_networks, some_layers
 from tests.play.node import need_tools, run_tests
 from tests.tictactoe import TicTacToe
 
@@ -39,8 +40,11 @@ EMPTY = b"\0asm\x01\0\0\0"  # a module without anything
 def tictactoe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The module of tic-tac-toe, as a file."""
     need_tools()
-    module = build_module(TicTacToe(), Limits(cache=4.0))
-    return build.write_module(tmp_path_factory.mktemp("modules"), TicTacToe(), module)
+    game = TicTacToe()
+    module = build_module(game, Limits(cache=4.0))
+    path = build.write_module(tmp_path_factory.mktemp("modules"), game, module)
+    path.with_suffix(".network").write_bytes(network_content(game, some_layers(game)))
+    return path
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +82,17 @@ def test_the_engine_in_javascript(tictactoe: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", ["onyx?size=6", "obelisk"])
+def test_networks_answer_as_in_python(name: str, tmp_path: Path) -> None:
+    """A board that the network sees turned for one player, and a perceptron."""
+    need_tools()
+    game = build.read_game(name)
+    path = build.write_module(tmp_path, game, build_module(game))
+    assert "answers agree" in compare_networks(game, path, positions=100)
+
+
+@pytest.mark.slow
 def test_the_manifest_beside_a_module_is_the_one_in_it(tictactoe: Path) -> None:
     manifest = read_module(tictactoe).manifest
     assert json.loads(tictactoe.with_suffix(".json").read_text()) == manifest
@@ -108,8 +123,8 @@ def test_a_stale_module_is_told(tictactoe: Path, monkeypatch: pytest.MonkeyPatch
         (EMPTY + custom_section("ludarium", b"{}" * 100)[:-1], "no whole section"),
         (EMPTY + b"\0\xff\xff\xff\xff\xff\xff", "no whole section"),
         (EMPTY + custom_section("ludarium", b"{"), "not valid JSON"),
-        (EMPTY + custom_section("ludarium", b'{"format": 99}'), "no manifest of format 1"),
-        (EMPTY + custom_section("ludarium", b'{"format": 1}'), "no manifest of format 1"),
+        (EMPTY + custom_section("ludarium", b'{"format": 99}'), "no manifest of format 2"),
+        (EMPTY + custom_section("ludarium", b'{"format": 2}'), "no manifest of format 2"),
         (EMPTY + custom_section("ludarium", b"[" * 99 + b"]" * 99), "not valid JSON"),
     ],
 )
@@ -122,7 +137,7 @@ def test_what_is_no_module_is_told(content: bytes, message: str, tmp_path: Path)
 
 def test_a_long_section_is_found(tmp_path: Path) -> None:
     about = {"game": "tictactoe", "options": {}}
-    manifest = {"format": 1, "name": "x" * 100_000, "sources": "", "description": about}
+    manifest = {"format": 2, "name": "x" * 100_000, "sources": "", "description": about}
     manifest["search"] = {}
     path = tmp_path / "some.wasm"
     path.write_bytes(

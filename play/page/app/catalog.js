@@ -10,6 +10,8 @@ const SIMD = [
   ...[10, 8, 1, 6, 0, 65, 0, 253, 15, 11],
 ];
 
+const FORMAT = 2; // of the list of games
+
 /** Address of a file of the site. */
 export const address = (path) => new URL(`../${path}`, import.meta.url).href;
 
@@ -39,8 +41,8 @@ export class Catalog {
   static async load() {
     const answer = await load("games/index.json", "The list of games");
     const index = await answer.json();
-    if (index.format !== 1) {
-      throw new Error(`The list of games has format ${index.format}; this page reads 1.`);
+    if (index.format !== FORMAT) {
+      throw new Error(`The list of games has format ${index.format}; this page reads ${FORMAT}.`);
     }
     const isKept = !/\bno-store\b/.test(answer.headers.get("cache-control"));
     return new Catalog(index, isKept);
@@ -50,6 +52,11 @@ export class Catalog {
     this.version = version;
     this.isKept = isKept; // the host lets browsers keep the page
     this.games = games;
+  }
+
+  /** The addresses of what belongs to a variant and its game. */
+  filesOf({ rules }, { module, scene, network, levels }) {
+    return [rules, module, scene, network, levels].filter(Boolean).map(address);
   }
 
   game(name) {

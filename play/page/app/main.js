@@ -108,11 +108,14 @@ function complain(text, { isFault = true } = {}) {
 
 /** Answer a click on what is no legal move now. */
 function tellIllegal(action) {
-  const { names } = session.table.engine.manifest.description.actions;
+  const { view, table } = session;
+  const { names } = table.engine.manifest.description.actions;
   const what = action === null ? "This" : `“${names[action]}”`;
-  const mover = playerName(session, session.view.mover);
-  const told = `${what} is no legal move now: ${mover}, has ${taskText(session)}.`;
-  complain(told, { isFault: false });
+  const mover = playerName(session, view.mover);
+  const why = action === null
+    ? `${mover}, has ${taskText(session)}`
+    : table.at(view).reason(action, table.scene.reasons);
+  complain(`${what} is no legal move now: ${why}.`, { isFault: false });
 }
 
 function sayMove(node) {
@@ -572,6 +575,10 @@ function listen() {
 function keepOffline() {
   // Without a service worker the page works, but only with a connection.
   if (!catalog.isKept) return;
+  const { game, variant } = session.board;
+  navigator.serviceWorker?.ready.then(({ active }) =>
+    active.postMessage({ files: catalog.filesOf(game, variant) }),
+  );
   navigator.serviceWorker?.register(address("sw.js")).catch(() => {});
   navigator.serviceWorker?.addEventListener("message", () => {
     complain("There is a newer version of this page: it comes when the page is opened again.");

@@ -1,0 +1,88 @@
+"""Networks for modules: the arrays that their kernels read, and files that hold them.
+
+A module is compiled for all networks of its game. So a network's arrays have no fixed place in its
+memory: whoever loads a file puts them behind what is there, and writes address and length of each
+into the module's array ``network_places``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+
+from ludarium.envs.engine.compile import GivenPart
+from ludarium.envs.engine.game import Game
+from ludarium.models import Architecture
+from ludarium.models.kernels import digest_of, network_part, ranges_of
+from ludarium.models.kernels.packing import WRITTEN, PackedNetwork, pack, turned
+from ludarium.models.kernels.target import WASM
+from ludarium.models.layers import BoardLayers, Layers, layers, weight_shapes
+from ludarium.training.networks import network_shape, turn_of
+from ludarium.training.random_positions import random_observations
+
+from .memory import LINE
+
+#: What a file begins with; the length of its description in JSON follows, as uint32.
+MAGIC = b"ludarium network"
+_FORMAT = 1
+_EXAMPLES = 1024  # positions of random games that give the ranges of numbers
+_SEED = 1
+
+
+def packed_network(game: Game, network: Layers) -> PackedNetwork:
+    """A network of a game in eight bits, as modules take it."""
+    packed = pack(network, ranges_of(network, examples_of(game)), WASM)
+    turn = turn_of(game)
+    return packed if turn is None else turned(packed, turn, isinstance(network, BoardLayers))
+
+
+def examples_of(game: Game) -> np.ndarray:
+    """Observations as a network sees them, which give the ranges of its numbers."""
+    return random_observations(game, _EXAMPLES, _SEED)
+
+
+def any_network(game: Game) -> PackedNetwork:
+    """A network whose arrays have the types that each network of a game has."""
+    shape = network_shape(game)
+    sizes = weight_shapes(shape, Architecture({"channels": 8, "blocks": 1}))
+    weights = {name: np.zeros(size, np.float32) for name, size in sizes.items()}
+    return pack(layers(weights, shape), np.zeros((3, 2), np.float32), WASM)
+
+
+def part_of(game: Game) -> GivenPart:
+    """The part that asks networks of a game."""
+    return network_part("board" if len(game.observation_shape) == 3 else "vector")
+
+
+def layout_of(game: Game) -> str:
+    """Digest by which a module knows that a file is of its game, and of its kernels."""
+    about = (game.name, game.version, game.planes_shape, game.num_actions, digest_of(WASM))
+    return hashlib.sha256(repr((_FORMAT, *about)).encode()).hexdigest()[:16]
+
+
+def network_content(game: Game, network: Layers) -> bytes:
+    """The content of a network's file.
+
+    After `MAGIC` and its own length comes a description: ``format``, ``game``, ``layout``; for each
+    array of `PackedNetwork`, in their order, the place in a module's memory, behind what is there,
+    and the length (``places``); how many ``bytes`` these take together; and of each array that is
+    in the file the number, the length in bytes, and whether it is of int8 that become float32
+    (``parts``). What these have follows, one after the other. All else is 0.
+    """
+    places, parts, content, end = [], [], b"", 0
+    for number, (name, array) in enumerate(packed_network(game, network)._asdict().items()):
+        places.append([end, len(array)])
+        end += -(-array.nbytes // LINE) * LINE
+        if name not in WRITTEN:
+            is_small = name == "head_weights"
+            stored = (array.astype(np.int8) if is_small else array).tobytes()
+            parts.append([number, len(stored), is_small])
+            content += stored
+    about = {
+        **{"format": _FORMAT, "game": game.name, "layout": layout_of(game)},
+        **{"places": places, "bytes": end, "parts": parts},
+    }
+    text = json.dumps(about, separators=(",", ":")).encode()
+    return MAGIC + np.uint32(len(text)).tobytes() + text + content
