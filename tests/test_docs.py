@@ -77,3 +77,11 @@ def test_every_page_is_on_the_site() -> None:
     pages |= {f"agents/{path.name}" for path in ROOT.glob("models/shipped/*.md")}
     pages |= {f"games/{path.parent.name}.md" for path in ROOT.glob("envs/*/README.md")}
     assert sorted(page for page in pages if page not in contents) == []
+
+
+def test_the_map_names_files_that_are_there() -> None:
+    text = (ROOT / "docs/guide/architecture.md").read_text(encoding="utf-8")
+    places = re.findall(r"`([a-z]+(?:/[\w.]+)+)`", text)
+    assert len(places) > 30
+    gone = [place for place in places if not (ROOT / place.replace("GAME", "corso")).exists()]
+    assert not gone
