@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Beside itself, what shows the game.
 PICTURES = tuple(
     f"docs/img/{name}"
-    for name in ("ladders.svg", "learning-curves.svg", "page-desktop.png", "run.svg", "threats.png")
+    for name in ("ladders.svg", "exact-moves.svg", "page-desktop.png", "run.svg", "threats.png")
 )
 #: What this file and its test are for is gone with the game.
 TOOLS = (".ci/without_obsidio.py", "tests/test_without_obsidio.py")

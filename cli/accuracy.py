@@ -21,9 +21,8 @@ from ludarium.analysis.exact_tests import (
     FEW,
     LIMIT,
     ExactTest,
+    find_exact_test,
     make_exact_test,
-    read_exact_test,
-    shipped_test,
     write_exact_test,
 )
 from ludarium.envs.engine.game import Game
@@ -208,15 +207,7 @@ def _stored_test(given: argparse.Namespace, game: Game) -> ExactTest:
     if unused:
         options = ", ".join("--" + name.replace("_", "-") for name in unused)
         raise ValueError(f"{options} is for new positions: leave it out, or --test")
-    path = shipped_test(game) if given.test == "hard" else given.test
-    if path is None:
-        raise ValueError(
-            f"there is no hard test for {game}; make one with --only-hard --by AGENT --save FILE"
-        )
-    test = read_exact_test(path)
-    if test.game != game:
-        raise ValueError(f"the positions of {given.test} are of {test.game}, not of {game}")
-    return test
+    return find_exact_test(given.test, game)
 
 
 def _accuracies(actions: np.ndarray, test: ExactTest) -> dict[str, Accuracy]:

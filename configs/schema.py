@@ -228,12 +228,32 @@ class Evaluation(Section, frozen=True):
     measures an Elo rating against those nearest in strength; opponents without a shipped rating are
     rated when the run starts. ``games``: in all. ``simulations``: simulations per move of the
     agent; 0: the most probable action of the policy, without search.
+
+    ``truth``: an exact test, in which the moves that keep the exact value are counted too: ``hard``
+    for the one that comes along for the game, or a file; none: no such test.
     """
 
     every: Count = 10
     against: Name | Annotated[list[Name], Meta(min_length=1, max_length=50)] = "uct:200"
     games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
     simulations: Simulations = 32
+    truth: Name | None = None
+
+
+class Save(Section, frozen=True):
+    """Agents of its past that a run keeps in its folder, for ``ludarium curve`` and to play.
+
+    How often and how many may change when a run is resumed.
+
+    ``every``: iterations between two of them; 0: none are kept. ``minutes``: minutes of wall time
+    between two of them, in place of ``every``. ``keep``: the most that are kept; when there would
+    be more, every second one is deleted, and from then on half as many are saved, so that those
+    that are left are spread evenly over the run; none: all are kept.
+    """
+
+    every: Count = 1
+    minutes: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
+    keep: Annotated[int, Meta(ge=2, le=1_000_000)] | None = 20
 
 
 class Cluster(Section, frozen=True):
@@ -358,6 +378,7 @@ class TrainingConfig(Section, frozen=True):
     start: Text | None = None
     network: Network = Network(size="small")
     evaluation: Evaluation = Evaluation()
+    save: Save = Save()
 
     def __post_init__(self) -> None:
         if self.seed >= 2**64:

@@ -1,7 +1,7 @@
 """Exact tests of agents: positions of played games with the exact value of every action.
 
     test = make_exact_test(game, 500, agent=make_agent("uct:200", game), only_choices=True)
-    test = shipped_test(game)                   # the hard one that comes along, if there is one
+    test = find_exact_test("hard", game)        # the hard one that comes along, if there is one
     write_exact_test("corso.test.json", test)   # read_exact_test reads it
 
 `positions` makes them, `files` keeps them. In the games that have a table of all positions the
@@ -9,13 +9,14 @@ values are looked up; in the others the positions are searched to the end of the
 from its last part: the second half of a game of Corso 5 x 5, the end of the others.
 """
 
-from .files import read_exact_test, shipped_test, write_exact_test
+from .files import find_exact_test, read_exact_test, shipped_test, write_exact_test
 from .positions import FEW, LIMIT, ExactTest, make_exact_test
 
 __all__ = [
     "FEW",
     "LIMIT",
     "ExactTest",
+    "find_exact_test",
     "make_exact_test",
     "read_exact_test",
     "shipped_test",

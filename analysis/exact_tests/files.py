@@ -35,6 +35,9 @@ from ludarium.training.runs.files import write_file
 from ..answer import Value
 from .positions import ExactPosition, ExactTest, Origin
 
+#: The name of the test that comes along for a game.
+HARD = "hard"
+
 _SUFFIX = ".test.jsonl"
 _LARGEST_FILE = 16 * MEGABYTE
 _WORTH = re.compile(r"(win|draw|loss)(?: by (-?\d{1,4}))?", re.ASCII)
@@ -192,6 +195,25 @@ def _read_position(position: Position, origin: Origin, worths: dict[str, Any]) -
         raise ValueError(f"{where} does not say what each legal action is worth, once")
     has_leads = len(leads) == len(results) and any(match for match in worths if " by " in match)
     return ExactPosition(position, origin, results, leads if has_leads else None)
+
+
+def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
+    """The test of a game that is called ``hard``, which comes along, or that of a file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: none comes along for the game, or the file is no exact test of it.
+    """
+    path = shipped_test(game) if name == HARD else Path(name)
+    if path is None:
+        raise ValueError(
+            f"there is no hard test for {game}; make one with `ludarium accuracy --only-hard --by "
+            "AGENT --save FILE`"
+        )
+    test = read_exact_test(path)
+    if test.game != game:
+        raise ValueError(f"the positions of {path} are of {test.game}, not of {game}")
+    return test
 
 
 def shipped_test(game: Game) -> Path | None:

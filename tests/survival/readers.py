@@ -22,6 +22,7 @@ import numpy as np
 from ludarium.analysis.engine import read_request
 from ludarium.analysis.table import read_table
 from ludarium.arena.contest import Comparison, Tournament, read_plan
+from ludarium.arena.curve import Memory
 from ludarium.arena.folder import encode_line, row_of, verified
 from ludarium.arena.ladder import load_ladder
 from ludarium.configs import apply_settings, load_config, shipped
@@ -295,7 +296,13 @@ def _good_arena_games() -> list[bytes]:
     return [encode_line(record | own).encode()]
 
 
-def _mutate_arena_game(content: bytes, rng: random.Random) -> bytes:
+def _good_measurements() -> list[bytes]:
+    what = {"agent": "0" * 64, "simulations": 8, "against": ["random"], "anchors": {"random": 1.5}}
+    found = {"elo": 900.5, "elo_low": 800.0, "elo_high": 1000.0, "anchors": {"random": {"elo": 1}}}
+    return [encode_line({"what": what, "found": found}).encode()]
+
+
+def _mutate_line(content: bytes, rng: random.Random) -> bytes:
     """Bytes anywhere; or what it says, with a right checksum."""
     if rng.random() < 0.2:
         return mutate_bytes(content, rng)
@@ -324,7 +331,8 @@ def _mutate_module(content: bytes, rng: random.Random) -> bytes:
 READERS = [
     Reader("module", read_module, _good_modules, _mutate_module),
     Reader("tournament", _read_arena, _good_arenas, mutate_json),
-    Reader("game of a tournament", _read_arena_game, _good_arena_games, _mutate_arena_game),
+    Reader("game of a tournament", _read_arena_game, _good_arena_games, _mutate_line),
+    Reader("measurement of a run", Memory, _good_measurements, _mutate_line),
     Reader("checkpoint", load_checkpoint, _good_checkpoints, mutate_checkpoint),
     Reader("agent name", _read_agent_name, _good_agent_names, mutate_bytes),
     Reader("notation", _read_notation, lambda: [b"a1", b"B2"], mutate_bytes),

@@ -27,6 +27,7 @@ _COMMON = [
     f"budget={{iterations: {ITERATIONS}, minutes: null}}",
     "network={channels: 8, blocks: 1}",
     "evaluation={every: 0}",
+    "save={keep: 2}",
 ]
 _OWN = {
     "alphazero": [
@@ -177,6 +178,10 @@ def fingerprint(path: Path) -> dict[str, Any]:
         **{name: tensor.numpy().tobytes() for name, tensor in state.tensors.items()},
         **{name: array_bytes(array) for name, array in state.arrays.items()},
         **{f"replay/{file.name}": file.read_bytes() for file in path.glob("replay/*")},
+        **{
+            f"agents/{file.name}": _without_notes(file.read_bytes())
+            for file in path.glob("agents/*")
+        },
     }
 
 

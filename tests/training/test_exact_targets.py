@@ -15,7 +15,7 @@ from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.position import Position
 from ludarium.models import Evaluation, NetworkShape, build_network
-from ludarium.training.alphazero import exact
+from ludarium.training import exact_values
 from ludarium.training.alphazero.exact import CHOICE, DECIDED, UNSOLVED, ExactTargets
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
@@ -258,7 +258,7 @@ def test_every_game_has_exact_targets(name, options):
 
 
 def test_without_a_source_of_exact_values_the_error_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(exact, "entry_points", lambda **_: EntryPoints())
+    monkeypatch.setattr(exact_values, "entry_points", lambda **_: EntryPoints())
     with pytest.raises(ImportError, match=r"self_play\.solve needs .* leave self_play\.solve out"):
         ExactTargets(make_game("corso", size=3), 10)
 

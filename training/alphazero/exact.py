@@ -17,7 +17,6 @@ a solver.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import entry_points
 from typing import Protocol
 
 import numpy as np
@@ -26,10 +25,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.envs.engine.threads import take_turns
-
-#: The group of the installed function ``prober_of(game, memory)`` that knows exact values: one
-#: entry point, called ``prober_of``.
-EXACT_VALUES_ENTRY_POINTS = "ludarium.exact_values"
+from ludarium.training.exact_values import installed_source
 
 #: What the field ``solved`` of a sample says: nothing is known; some action loses value, and the
 #: policy target has a 1 for each that does not; all actions are worth the same.
@@ -74,7 +70,9 @@ class ExactTargets:
         self.game = game
         self.limit = limit
         self.keep_decided = keep_decided
-        self._prober_of = _installed_source()
+        self._prober_of: Callable[[Game, int], Prober] = installed_source(
+            "prober_of", "self_play.solve"
+        )
 
     def correct(
         self, samples: np.ndarray, games: np.ndarray, seed: int, threads: int = 1
@@ -134,16 +132,3 @@ class ExactTargets:
 def _outcome(value: int) -> int:
     """The outcome of a game that is worth this to player 0."""
     return (DRAW, PLAYER_0_WINS, PLAYER_1_WINS)[value]
-
-
-def _installed_source() -> Callable[[Game, int], Prober]:
-    """The installed function that knows exact values."""
-    installed = entry_points(group=EXACT_VALUES_ENTRY_POINTS, name="prober_of")
-    try:
-        prober_of: Callable[[Game, int], Prober] = next(iter(installed)).load()
-        return prober_of
-    except (StopIteration, ImportError) as error:
-        raise ImportError(
-            "self_play.solve needs exact values, and no installed package has them: install "
-            "ludarium anew, or leave self_play.solve out"
-        ) from error

@@ -31,7 +31,8 @@ class ClusterEvaluator(Evaluator):
 
         self._done = self.take(wait=True)
         where: Any = "SPREAD"
-        if any(Path(name.rpartition(":")[0] or name).exists() for name in evaluation.opponents):
+        opponents = evaluation.measure.opponents
+        if any(Path(name.rpartition(":")[0] or name).exists() for name in opponents):
             home = ray.get_runtime_context().get_node_id()
             where = NodeAffinitySchedulingStrategy(home, soft=False)
         play = ray.remote(_play).options(num_cpus=0, max_retries=-1, scheduling_strategy=where)

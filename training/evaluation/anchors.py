@@ -34,6 +34,9 @@ from .statistics import Match, Rating, expected_score, fit_rating
 REFERENCE = "uct:1000"
 REFERENCE_ELO = 1000.0
 
+#: Games per match when anchors are rated that have no rating yet.
+ANCHOR_GAMES = 40
+
 _LARGEST_FILE = 4 * MEGABYTE
 _Name = Annotated[str, Meta(min_length=1, max_length=1000)]
 
@@ -100,6 +103,19 @@ def load_ratings(game: Game, path: str | os.PathLike[str] | None = None) -> Rati
         except FileNotFoundError:
             return None
     return next((ratings for ratings in known if ratings.fits(game)), None)
+
+
+def known_elo(game: Game, path: str | os.PathLike[str]) -> dict[str, float]:
+    """Elo ratings by name: the reference's, the shipped ones, and those of a file if it is there.
+
+    Raises:
+        ValueError: the file is damaged; the message names it.
+    """
+    known = {REFERENCE: REFERENCE_ELO}
+    for file in (None, path):
+        ratings = load_ratings(game, file)
+        known |= ratings.elo if ratings is not None else {}
+    return known
 
 
 def ratings_bytes(ratings: Ratings) -> bytes:

@@ -7,9 +7,11 @@ An `Evaluation` holds all that a measurement depends on, so it may be played at 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from ludarium.configs.schema import Evaluation as EvaluationConfig
 from ludarium.envs.engine.game import Game
@@ -18,58 +20,84 @@ from ludarium.models import PolicyValueNetwork
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import play_anchors, play_match
+from ludarium.training.evaluation.statistics import wilson_interval
+from ludarium.training.exact_values import installed_source
+
+
+class Truth(Protocol):
+    """N positions with exact values; `ludarium.analysis.exact_tests.ExactTest` is one."""
+
+    @property
+    def states(self) -> np.ndarray:
+        """Structured [N], the positions."""
+
+    @property
+    def keeping(self) -> np.ndarray:
+        """bool [N, A], the actions that keep the exact value."""
+
+
+def find_truth(name: str, game: Game) -> Truth:
+    """The exact test that an evaluation names, see ``evaluation.truth``.
+
+    Raises:
+        ImportError: no installed package has exact tests.
+        ValueError: there is no such test, or it is of another game.
+    """
+    find = installed_source("find_exact_test", "evaluation.truth")
+    try:
+        found: Truth = find(name, game)
+        return found
+    except (ValueError, FileNotFoundError) as error:
+        raise ValueError(f"evaluation.truth: {error}") from None
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """A measurement of an agent.
+class Measure:
+    """What is measured of an agent.
 
     Attributes:
-        iteration: the agent is that of this iteration.
-        game: the rules.
-        network: plays; it must not change until the games are played.
-        config: opponents, number of games, simulations.
-        anchors: ratings of the opponents; empty where the configuration names one opponent only.
-        guess: the agent's rating by the evaluation before, if there is one.
+        against: one opponent, for a score; or several, for a rating; none: no games are played.
+        games: in all.
+        anchors: ratings of several opponents.
+        truth: an exact test, if its moves are to be counted.
         seed: of openings and opponents.
-        backend: of the network, see `ludarium.models.InferenceEngine`.
     """
 
-    iteration: int
-    game: Game
-    network: PolicyValueNetwork
-    config: EvaluationConfig
+    against: str | Sequence[str]
+    games: int
     anchors: Mapping[str, float]
-    guess: float | None
+    truth: Truth | None
     seed: int
-    backend: str
 
     @property
     def opponents(self) -> list[str]:
         """The opponents' names."""
-        against = self.config.against
-        return [against] if isinstance(against, str) else list(against)
+        return [self.against] if isinstance(self.against, str) else list(self.against)
 
-    def play(self, task: Task = UNWATCHED) -> dict[str, Any]:
-        """Play the games; return metrics for the log.
+    def of(self, agent: Agent, guess: float | None, task: Task = UNWATCHED) -> dict[str, Any]:
+        """Measure an agent; return metrics for the log.
 
         A score against one opponent: ``opponent``, ``score``, ``score_low``, ``score_high``. A
-        rating by several: ``elo``, ``elo_low``, ``elo_high``, ``anchors``.
+        rating by several: ``elo``, ``elo_low``, ``elo_high``, ``anchors``. With an exact test:
+        ``accuracy``, ``accuracy_low``, ``accuracy_high``.
+
+        Args:
+            agent: plays.
+            guess: its rating by the evaluation before, if there is one.
+            task: advanced by each game that is over.
         """
-        simulations = self.config.simulations
-        name = f"iteration {self.iteration}:{simulations}"
-        agent = network_agent(self.game, self.network, simulations, name, backend=self.backend)
-        if isinstance(self.config.against, str):
-            return self._score(agent, self.config.against, task)
-        return self._rate(agent, task)
+        found = {} if self.truth is None else _accuracy(agent, self.truth)
+        if isinstance(self.against, str):
+            return found | self._score(agent, self.against, task)
+        return found | self._rate(agent, guess, task) if self.against else found
 
     def _score(self, agent: Agent, opponent: str, task: Task) -> dict[str, Any]:
         """Score against one opponent."""
         games = play_match(
-            self.game,
+            agent.game,
             agent,
-            make_agent(opponent, self.game, from_file=True),
-            self.config.games,
+            make_agent(opponent, agent.game),
+            self.games,
             seed=self.seed,
             task=task,
         )
@@ -81,14 +109,14 @@ class Evaluation:
             "score_high": high,
         }
 
-    def _rate(self, agent: Agent, task: Task) -> dict[str, Any]:
+    def _rate(self, agent: Agent, guess: float | None, task: Task) -> dict[str, Any]:
         """Elo rating from games against the anchors."""
         result = play_anchors(
-            self.game,
+            agent.game,
             agent,
             self.anchors,
-            self.config.games,
-            guess=self.guess,
+            self.games,
+            guess=guess,
             seed=self.seed,
             task=task,
         )
@@ -105,6 +133,43 @@ class Evaluation:
                 for match in result.matches
             },
         }
+
+
+def _accuracy(agent: Agent, truth: Truth) -> dict[str, Any]:
+    """The share of the moves that keep the exact value."""
+    actions = agent.actions(truth.states)
+    kept = int(np.take_along_axis(truth.keeping, actions[:, None], axis=1).sum())
+    low, high = wilson_interval(kept, len(actions))
+    return {"accuracy": kept / len(actions), "accuracy_low": low, "accuracy_high": high}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A measurement of a run's agent.
+
+    Attributes:
+        iteration: the agent is that of this iteration.
+        game: the rules.
+        network: plays; it must not change until the games are played.
+        simulations: of the agent, per move.
+        measure: what is measured.
+        guess: the agent's rating by the evaluation before, if there is one.
+        backend: of the network, see `ludarium.models.InferenceEngine`.
+    """
+
+    iteration: int
+    game: Game
+    network: PolicyValueNetwork
+    simulations: int
+    measure: Measure
+    guess: float | None
+    backend: str
+
+    def play(self, task: Task = UNWATCHED) -> dict[str, Any]:
+        """Play the games; return metrics for the log, see `Measure.of`."""
+        name = f"iteration {self.iteration}:{self.simulations}"
+        agent = network_agent(self.game, self.network, self.simulations, name, backend=self.backend)
+        return self.measure.of(agent, self.guess, task)
 
 
 def check_opponents(config: EvaluationConfig, game: Game) -> None:

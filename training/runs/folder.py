@@ -5,14 +5,17 @@
     ratings.json           ratings of opponents that the run had to measure itself
     metrics.jsonl          one line per iteration
     tensorboard/           the same metrics as curves
+    agents/000012.safetensors   the agent after iteration 12, of those that are kept
     replay/000012.npy      the replay chunk of iteration 12: the positions that it added (not PPO)
     state-000012.zip       everything else after iteration 12
+    curve.jsonl            what `ludarium curve` has measured of the agents
     lock                   held by the process that writes here
 
-A run goes on from its latest state, and from nothing else: the state has the SHA-256 of itself and
-of the replay chunks that belong to it, a copy of the configuration and of the ratings, and the
-checksum of the log. A file is written under a temporary name and renamed once it is on the disk,
-and the previous state is kept. So the folder holds a whole state whenever the run is killed.
+A run goes on from its latest state, and from nothing else: the state has the SHA-256 of itself, and
+of the replay chunks and past agents that belong to it, a copy of the configuration and of the
+ratings, and the checksum of the log. A file is written under a temporary name and renamed once it
+is on the disk, and the previous state is kept. So the folder holds a whole state whenever the run
+is killed.
 
 Links are not followed, and nothing is removed but what a run has written.
 """
@@ -22,7 +25,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,13 +55,14 @@ from .state import State, array_bytes, digest_of, pack_state, unpack_state
 
 _KEPT_STATES = 2
 _FORMAT = 2
-_NOT_COMPARED = "cluster"  # section of a configuration that says who computes, and not what
+_NOT_COMPARED = ("cluster", "save")  # sections of a configuration that change no result
 _LARGEST_FILE = 1 << 33  # bytes
 _SYSTEMS = "lost+found"  # a folder that file systems make
 
 _PARTIAL = f"({re.escape(PARTIAL)})?"
 _STATE = re.compile(rf"state-(?P<number>\d{{6,}})\.zip{_PARTIAL}")
 _CHUNK = re.compile(rf"(?P<number>\d{{6,}})\.npy{_PARTIAL}")
+_PAST_AGENT = re.compile(rf"(?P<number>\d{{6,}})\.safetensors{_PARTIAL}")
 _CURVES = re.compile(r"events\.out\.tfevents\..*")
 
 
@@ -98,14 +102,17 @@ class RunFolder:
         self.metrics = self.path / "metrics.jsonl"
         self.ratings = self.path / "ratings.json"
         self.tensorboard = self.path / "tensorboard"
+        self.curve = self.path / "curve.jsonl"
         self._config = self.path / "config.yaml"
         self._replay = self.path / "replay"
+        self._agents = self.path / "agents"
         self._lock = FolderLock(self.path / "lock")
         self._log = MetricsLog(self.metrics)
         self._restart = restart
         self._made: list[Path] = []  # folders that `open` had to make
         self._files: dict[str, bytes] = {}  # copies of configuration and ratings, by name
         self._chunks: dict[int, str] = {}  # SHA-256 of each chunk of the latest state
+        self._past: dict[int, str] = {}  # SHA-256 of each past agent of the latest state
         self._iteration = 0  # of the latest state
 
     # Beginning and end.
@@ -170,8 +177,8 @@ class RunFolder:
 
     def _check_kinds(self) -> None:
         """Refuse links, and folders for files, under the names that a run writes."""
-        folders = (self._replay, self.tensorboard)
-        files = (self._config, self.agent, self.metrics, self.ratings)
+        folders = (self._replay, self._agents, self.tensorboard)
+        files = (self._config, self.agent, self.metrics, self.ratings, self.curve)
         for item in self.path.iterdir():
             if item in folders:
                 is_ours = item.is_dir()
@@ -191,8 +198,9 @@ class RunFolder:
         The run that is told to begin anew is no exception: no state says that this is a run.
         """
         left = {self._lock.path, self.path / _SYSTEMS, *_files_in(self.path, _STATE)}
-        if set(self._replay.glob("*")) <= set(_files_in(self._replay, _CHUNK)):
-            left.add(self._replay)
+        for folder, pattern in ((self._replay, _CHUNK), (self._agents, _PAST_AGENT)):
+            if set(folder.glob("*")) <= set(_files_in(folder, pattern)):
+                left.add(folder)
         others = sorted(item.name for item in self.path.iterdir() if item not in left)
         if others:
             raise ValueError(
@@ -202,12 +210,16 @@ class RunFolder:
 
     def _clear(self) -> None:
         """Throw the run away; its states last, so that a kill leaves a run to be thrown away."""
-        for folder, pattern in ((self._replay, _CHUNK), (self.tensorboard, _CURVES)):
+        for folder, pattern in (
+            (self._replay, _CHUNK),
+            (self._agents, _PAST_AGENT),
+            (self.tensorboard, _CURVES),
+        ):
             for item in _files_in(folder, pattern):
                 remove_file(item)
             with suppress(OSError):  # it is not there, or holds something else
                 folder.rmdir()
-        for item in (self._config, self.agent, self.metrics, self.ratings):
+        for item in (self._config, self.agent, self.metrics, self.ratings, self.curve):
             remove_file(item)
             remove_file(item.with_name(item.name + PARTIAL))
         for item in _files_in(self.path, _STATE):
@@ -231,6 +243,10 @@ class RunFolder:
             )
         self._check_config(config)
         saved = state.description
+        self._past = dict(saved.get("agents", []))  # none in a run of an earlier version
+        for iteration, lost in self._faults_of_agents().items():
+            del self._past[iteration]
+            say(f"{lost}; the run goes on without this agent of its past")
         fault, is_ahead = self._log.resume(saved["log"])
         if is_ahead and not faults:
             faults.append(f"{self._state(number + 1)} is missing")
@@ -243,13 +259,25 @@ class RunFolder:
             path = self.path / name
             self._mend(path, content, number == 1 and not path.exists(), say)
         if not faults:  # keep a damaged state until it is written again: it may be repairable
-            self._prune(saved["first_chunk"])
+            self._prune(saved["first_chunk"], saved.get("agents_before", []))
         return SavedRun(
             number,
             replace(state, description=saved["algorithm"]),
             saved["loop"],
             saved["log"]["metrics"],
         )
+
+    def _faults_of_agents(self) -> dict[int, str]:
+        """What is wrong with past agents, by iteration."""
+        faults = {}
+        for iteration, digest in self._past.items():
+            path = self.past_agent(iteration)
+            try:
+                if digest_of(_read(path)) != digest:
+                    faults[iteration] = f"{path} is damaged or was changed"
+            except DamagedError as error:
+                faults[iteration] = str(error)
+        return faults
 
     def mend_agent(self, content: bytes, say: Callable[[str], None]) -> None:
         """Have the agent's file be that of the resumed state; ``say`` so if it was damaged.
@@ -288,6 +316,18 @@ class RunFolder:
     def _chunk(self, number: int) -> Path:
         return self._replay / f"{number:06d}.npy"
 
+    def past_agent(self, iteration: int) -> Path:
+        """The file of the agent after an iteration, if it is one of those that are kept."""
+        return self._agents / f"{iteration:06d}.safetensors"
+
+    def past_agents(self) -> list[Path]:
+        """The files of all agents that are kept, ascending, the latest agent last; it may be twice.
+
+        Anybody may ask, also while the run goes on.
+        """
+        kept = [item for item in _files_in(self._agents, _PAST_AGENT) if item.suffix != PARTIAL]
+        return [*kept, self.agent] if self.agent.is_file() else kept
+
     def _read_state(self, number: int) -> State:
         """The state after iteration ``number``; its chunks are checked, and not read yet."""
         path = self._state(number)
@@ -317,7 +357,7 @@ class RunFolder:
         """Refuse a configuration other than that of the resumed state."""
         known = parse_config(self._files[self._config.name].decode(), str(self._config))
         there, now = (
-            {k: v for k, v in msgspec.to_builtins(each).items() if k != _NOT_COMPARED}
+            {k: v for k, v in msgspec.to_builtins(each).items() if k not in _NOT_COMPARED}
             for each in (known, config)
         )
         differing = _differences(there, now)
@@ -340,10 +380,11 @@ class RunFolder:
         loop: dict[str, Any],
         metrics: dict[str, Any],
         agent: bytes,
+        kept: Sequence[int] = (),
     ) -> None:
         """Write the state after ``iteration``, and what follows it: the agent and the log.
 
-        The state before is kept; older ones are deleted.
+        The state before is kept; older ones are deleted, as are past agents that neither needs.
 
         Args:
             iteration: its number, from 1.
@@ -351,6 +392,7 @@ class RunFolder:
             loop: what `Trainer` itself needs, as JSON values.
             metrics: of this iteration, for the log.
             agent: content of the checkpoint.
+            kept: iterations of the past agents that are kept; this one may be among them.
 
         Raises:
             StorageError: something cannot be written, or the folder was moved; the state before
@@ -362,6 +404,12 @@ class RunFolder:
             content = array_bytes(state.chunk)
             write_file(self._chunk(iteration), content)
             self._chunks[iteration] = digest_of(content)
+        past = {number: self._past[number] for number in kept if number in self._past}
+        if iteration in kept:
+            make_folders(self._agents)
+            write_file(self.past_agent(iteration), agent)
+            past[iteration] = digest_of(agent)
+        before, self._past = list(self._past), past
         first_chunk = min(self._chunks, default=iteration)  # the state before may need it
         self._chunks = {number: self._chunks[number] for number, _ in state.replay}
         description = {
@@ -371,6 +419,8 @@ class RunFolder:
             "algorithm": state.description,
             "replay": [(number, count, self._chunks[number]) for number, count in state.replay],
             "first_chunk": first_chunk,
+            "agents": list(past.items()),
+            "agents_before": before,  # those of the state before
             "log": self._log.state(metrics),
         }
         write_file(self._state(iteration), pack_state(state, description, self._files))
@@ -380,16 +430,20 @@ class RunFolder:
                 write_file(self.path / name, content)
         self._log.append(metrics)
         self._iteration = iteration
-        self._prune(first_chunk)
+        self._prune(first_chunk, before)
 
-    def _prune(self, first_chunk: int) -> None:
-        """Delete all states but the last two, and the replay chunks that neither of them needs."""
+    def _prune(self, first_chunk: int, agents_before: Sequence[int]) -> None:
+        """Delete all states but the last two, and the chunks and agents that neither needs."""
         kept = [number for number in self._states() if number <= self._iteration][-_KEPT_STATES:]
         for item in _files_in(self.path, _STATE):
             if _number(item, _STATE) not in kept or item.name.endswith(PARTIAL):
                 remove_file(item)
         for item in _files_in(self._replay, _CHUNK):
             if _number(item, _CHUNK) < first_chunk or item.name.endswith(PARTIAL):
+                remove_file(item)
+        needed = {*self._past, *agents_before}
+        for item in _files_in(self._agents, _PAST_AGENT):
+            if _number(item, _PAST_AGENT) not in needed or item.name.endswith(PARTIAL):
                 remove_file(item)
 
 

@@ -29,6 +29,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "elo_low": "lower end of the rating's 95 % interval (profile likelihood)",
         "elo_high": "upper end of it",
         "anchors": "by opponent: its rating (`elo`), `games` played, `score` of the agent",
+        "accuracy": "share of the moves that keep the exact value, in the test that "
+        "`evaluation.truth` names",
+        "accuracy_low": "lower end of its 95 % interval (Wilson)",
+        "accuracy_high": "upper end of it",
     },
     "AlphaZero": {
         "simulations_per_move": "simulations of each search in self-play",
@@ -66,7 +70,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "actors_lost": "actors that died since the iteration before",
         "staleness": "mean age, in versions, of the weights that searched what was learnt from",
         "learner_waited": "seconds that the learner waited for positions",
-        "evaluated": "the iteration whose agent `score` or `elo` in this line are of",
+        "evaluated": "the iteration whose agent `score`, `elo` and `accuracy` in this line are of",
     },
 }
 

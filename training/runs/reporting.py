@@ -118,6 +118,8 @@ class TerminalReporter(Reporter):
             self._print(f"{'':7}{_score(metrics)}", style="green")
         if "elo" in metrics:
             self._print(f"{'':7}{_rating(metrics)}", style="green")
+        if "accuracy" in metrics:
+            self._print(f"{'':7}{_accuracy(metrics)}", style="green")
         if self._curves is not None:
             try:
                 self._curves.add(metrics)
@@ -195,3 +197,8 @@ def _score(metrics: dict[str, Any]) -> str:
         f"score against {metrics['opponent']}: {100 * metrics['score']:.0f} % "
         f"(95 %: {low:.0f} to {high:.0f})"
     )
+
+
+def _accuracy(metrics: dict[str, Any]) -> str:
+    share, low, high = (100 * metrics[f"accuracy{end}"] for end in ("", "_low", "_high"))
+    return f"moves that keep the exact value: {share:.0f} % (95 %: {low:.0f} to {high:.0f})"

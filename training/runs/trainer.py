@@ -18,8 +18,8 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
-from ludarium.training.evaluation import load_ratings, measure_ratings, ratings_bytes
-from ludarium.training.evaluation.anchors import REFERENCE, REFERENCE_ELO, pairs_to_rate
+from ludarium.training.evaluation import measure_ratings, ratings_bytes
+from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
 from ludarium.training.networks import (
     chosen_architecture,
     family_shape,
@@ -28,16 +28,21 @@ from ludarium.training.networks import (
     network_shape,
 )
 
-from .evaluation import Evaluation, Evaluator, LocalEvaluator, check_opponents
+from .evaluation import (
+    Evaluation,
+    Evaluator,
+    LocalEvaluator,
+    Measure,
+    check_opponents,
+    find_truth,
+)
 from .folder import RunFolder, SavedRun
 from .games import games_of
+from .past import Past
 from .reporting import Reporter
 from .resources import check_device, check_resources
 from .start import take_weights
 from .state import State
-
-#: Games per match when a run rates anchors that have no rating yet.
-_ANCHOR_GAMES = 40
 
 
 class DivergedError(ValueError):
@@ -159,8 +164,10 @@ class Trainer:
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
-        self._anchors: dict[str, float] = {}
+        self._past = Past(config.save)
         check_opponents(config.evaluation, self.game)
+        truth = config.evaluation.truth if config.evaluation.every else None
+        self._truth = None if truth is None else find_truth(truth, self.game)
         saved = folder.open(config, reporter.say)
         try:
             self.iteration = saved.iteration if saved else 0
@@ -201,7 +208,10 @@ class Trainer:
                 iteration before.
         """
         with self._clock():
-            self._anchors = self._rated_anchors()
+            evaluation, anchors = self.config.evaluation, self._rated_anchors()
+            self._measure = Measure(
+                evaluation.against, evaluation.games, anchors, self._truth, self.config.seed
+            )
         progress = self.progress
         while progress < 1 and not stop():
             progress = self._iterate()
@@ -224,9 +234,10 @@ class Trainer:
             metrics |= self._evaluate()
         metrics = self._position() | metrics
         with self._clock():
-            loop = {"seconds": self.seconds, "elo": self.elo}
+            kept = self._past.advance(self.iteration, self.seconds)
+            loop = {"seconds": self.seconds, "elo": self.elo, "past": self._past.state()}
             state = self.algorithm.state()
-            self.folder.save(self.iteration, state, loop, metrics, self._checkpoint())
+            self.folder.save(self.iteration, state, loop, metrics, self._checkpoint(), kept)
             self.reporter.iteration(metrics)
         return float(metrics["progress"])
 
@@ -262,6 +273,7 @@ class Trainer:
         try:
             self.seconds = saved.loop["seconds"]
             self.elo = saved.loop["elo"]
+            self._past = Past(self.config.save, saved.loop.get("past"))
             self.algorithm.restore(saved.state)
         except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError) as error:
             raise ValueError(
@@ -295,10 +307,9 @@ class Trainer:
                 iteration=self.iteration,
                 game=self.game,
                 network=self.network_of(self.game, self.algorithm.agent()),
-                config=config,
-                anchors=self._anchors,
+                simulations=config.simulations,
+                measure=self._measure,
                 guess=self.elo,
-                seed=self.config.seed,
                 backend=self.algorithm.backend,
             )
             self.evaluator.submit(evaluation, self.reporter)
@@ -311,18 +322,15 @@ class Trainer:
         evaluation, folder = self.config.evaluation, self.folder
         if isinstance(evaluation.against, str) or not evaluation.every:
             return {}
-        known = {REFERENCE: REFERENCE_ELO}
-        for file in (None, folder.ratings):
-            ratings = load_ratings(self.game, file)
-            known |= ratings.elo if ratings is not None else {}
+        known = known_elo(self.game, folder.ratings)
         anchors = evaluation.against
         if not set(anchors) <= set(known):
-            total = len(pairs_to_rate(anchors, known)) * _ANCHOR_GAMES
+            total = len(pairs_to_rate(anchors, known)) * ANCHOR_GAMES
             self.reporter.begin("anchors", total)
             measured = measure_ratings(
                 self.game,
                 anchors,
-                _ANCHOR_GAMES,
+                ANCHOR_GAMES,
                 known,
                 self.config.seed,
                 self.reporter,

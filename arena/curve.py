@@ -1,0 +1,258 @@
+"""Learning curves: how strong a run's agents were, one after the other, and how often exact.
+
+`measure_curves` measures each agent that a run has kept (``save`` of its configuration), and the
+latest one, as an evaluation during training would. What was measured is kept in the run's folder:
+whoever asks again, with other opponents say, waits only for what is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ludarium.analysis.exact_tests import ExactTest, find_exact_test
+from ludarium.envs.engine.files import load_json, read_regular_file
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.progress import UNWATCHED, Task
+from ludarium.models import load_header
+from ludarium.training.agents import make_agent
+from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, CheckpointAgent
+from ludarium.training.evaluation import measure_ratings
+from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
+from ludarium.training.runs.evaluation import Measure
+from ludarium.training.runs.files import append
+from ludarium.training.runs.folder import RunFolder
+
+from .folder import encode_line, verified
+
+_LARGEST_FILE = 1 << 30  # bytes
+
+#: What a point may be measured by: its metric, the title, and the factor to the title's unit.
+METRICS = {
+    "elo": ("Elo", 1.0),
+    "score": ("score, %", 100.0),
+    "accuracy": ("value kept, %", 100.0),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured of each agent.
+
+    Attributes:
+        against: opponents: of one the score is measured, by several a rating; none: no games.
+        truth: exact test whose moves are counted, a file or ``hard``; None: none.
+        games: against all opponents together, even.
+        simulations: of the agent, per move; 0: the policy alone, without search.
+        seed: of openings and opponents.
+    """
+
+    against: tuple[str, ...] = ()
+    truth: str | None = None
+    games: int = 40
+    simulations: int = DEFAULT_SIMULATIONS
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Point:
+    """An agent of a run, and what was measured of it.
+
+    Attributes:
+        iteration: of the run, after which it was saved.
+        seconds: of training until then.
+        step: how long the network had learnt, in steps of the algorithm.
+        found: metrics as those of an evaluation during training: ``score`` or ``elo``, and
+            ``accuracy``, each with ``..._low`` and ``..._high``.
+    """
+
+    iteration: int
+    seconds: float
+    step: int
+    found: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The agents of a run, in order."""
+
+    run: str
+    points: tuple[Point, ...]
+
+
+def game_of_runs(runs: Sequence[str | os.PathLike[str]]) -> Game:
+    """The game that runs have learnt.
+
+    Raises:
+        FileNotFoundError: one is no run, or has no agent yet.
+        ValueError: they have learnt different games, or the same one with different options.
+    """
+    games = [CheckpointAgent(path=RunFolder(run).agent).choose_game({}) for run in runs]
+    for run, game in zip(runs, games, strict=True):
+        if game != games[0]:
+            raise ValueError(
+                f"{os.fspath(run)} has learnt {game}, and {os.fspath(runs[0])} {games[0]}: "
+                "one picture is of one game"
+            )
+    return games[0]
+
+
+def measure_curves(
+    runs: Sequence[str | os.PathLike[str]], plan: Plan, task: Task = UNWATCHED
+) -> list[Curve]:
+    """Measure the agents of runs.
+
+    Args:
+        runs: their folders; they may still be trained.
+        plan: what is measured.
+        task: advanced by each game that is over.
+
+    Raises:
+        FileNotFoundError: one is no run, or has no agent yet.
+        ValueError: the runs are of different games; or an opponent or the test is of none.
+        StorageError: a run's folder cannot be written.
+    """
+    game = game_of_runs(runs)
+    truth = None if plan.truth is None else find_exact_test(plan.truth, game)
+    for name in plan.against:
+        make_agent(name, game)  # before any game is played, is it one?
+    folders = [RunFolder(run) for run in runs]
+    memories = [Memory(folder.curve) for folder in folders]
+    anchors = _anchors(game, plan, folders[0], memories[0], task) if len(plan.against) > 1 else {}
+    against = plan.against[0] if len(plan.against) == 1 else plan.against
+    measure = Measure(against, plan.games, anchors, truth, plan.seed)
+    return [
+        _curve(folder, game, plan, measure, memory, task)
+        for folder, memory in zip(folders, memories, strict=True)
+    ]
+
+
+def _curve(
+    folder: RunFolder, game: Game, plan: Plan, measure: Measure, memory: Memory, task: Task
+) -> Curve:
+    """Measure the agents of one run."""
+    paths, points = folder.past_agents(), {}
+    guess: float | None = None  # each agent is about as strong as the one before
+    for number, path in enumerate(paths, 1):
+        try:
+            header, digest = load_header(path), hashlib.sha256(path.read_bytes()).hexdigest()
+            agent = CheckpointAgent(path=path, simulations=plan.simulations).make(game)
+        except FileNotFoundError:
+            continue  # the run goes on, and keeps others
+        of_agent = {"agent": digest, "simulations": plan.simulations}
+        found: dict[str, Any] = {}
+        if measure.opponents:
+            task.begin(f"{folder.path}: agent {number} of {len(paths)}", plan.games)
+            of_games = {
+                **of_agent,
+                "against": measure.against,
+                "games": plan.games,
+                "anchors": measure.anchors,
+                "seed": plan.seed,
+            }
+            games = replace(measure, truth=None)
+            found |= memory.ask(of_games, partial(games.of, agent, guess, task))
+            guess = found.get("elo")
+        if measure.truth is not None:
+            task.begin(f"{folder.path}: agent {number} of {len(paths)}, exact test")
+            moves = replace(measure, against=())
+            of_test = {**of_agent, "truth": _digest(measure.truth)}
+            found |= memory.ask(of_test, partial(moves.of, agent, None, task))
+        iteration, seconds = (header.notes.get(name) for name in ("iteration", "seconds"))
+        if not isinstance(iteration, int) or not isinstance(seconds, int | float):
+            raise ValueError(f"{path} does not say after which iteration of a run it was saved")
+        points[iteration] = Point(iteration, float(seconds), header.step, found)
+    return Curve(str(folder.path), tuple(points.values()))
+
+
+def _anchors(
+    game: Game, plan: Plan, folder: RunFolder, memory: Memory, task: Task
+) -> dict[str, float]:
+    """Ratings of the opponents: those that are known, and others from games between them."""
+    known = known_elo(game, folder.ratings)
+    if not set(plan.against) <= set(known):
+        task.begin("anchors", len(pairs_to_rate(plan.against, known)) * ANCHOR_GAMES)
+        what = {"ratings": plan.against, "known": known, "seed": plan.seed}
+        known |= memory.ask(
+            what,
+            lambda: measure_ratings(game, plan.against, ANCHOR_GAMES, known, plan.seed, task).elo,
+        )
+    return {name: known[name] for name in plan.against}
+
+
+def _digest(test: Any) -> str:
+    """What tells an exact test from others."""
+    assert isinstance(test, ExactTest)
+    return hashlib.sha256(repr(test.origins).encode() + test.results.tobytes()).hexdigest()
+
+
+class _Line(msgspec.Struct):
+    """A line of that file: what was measured, and what was found."""
+
+    what: dict[str, Any]
+    found: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        for name, value in self.found.items():
+            if not isinstance(value, {"opponent": str, "anchors": dict}.get(name, int | float)):
+                raise ValueError(f"{name} is {quoted(value)}")
+            if name in METRICS and not {f"{name}_low", f"{name}_high"} <= self.found.keys():
+                raise ValueError(f"{name} has no interval")
+
+
+class Memory:
+    """What was measured before, in a file with one line for each measurement.
+
+    Args:
+        path: of the file, which need not be there yet. Lines that are damaged are of no account.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, dict[str, Any]] = {}
+        self._start = b""  # of the next line
+        try:
+            content = read_regular_file(path, _LARGEST_FILE, "what was measured of a run")
+        except FileNotFoundError:
+            return
+        if content and not content.endswith(b"\n"):
+            self._start = b"\n"  # a kill has cut the last line
+        for line in content.splitlines():
+            body = verified(line)
+            with suppress(ValueError):  # of a stranger's own
+                known = None if body is None else load_json(body, "a measurement", _Line)
+                if known is not None:
+                    self._known[_key(known.what)] = known.found
+
+    def ask(self, what: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The result of a measurement, which is made if it was not before.
+
+        Raises:
+            StorageError: it cannot be kept.
+        """
+        key = _key(what)
+        if key not in self._known:
+            self._known[key] = measure()
+            line = encode_line({"what": what, "found": self._known[key]})
+            append(self._path, self._start + f"{line}\n".encode())
+            self._start = b""
+        return self._known[key]
+
+
+def _key(what: dict[str, Any]) -> str:
+    return json.dumps(what, sort_keys=True)
+
+
+def measured(curves: Sequence[Curve]) -> list[str]:
+    """The `METRICS` that the points of curves have."""
+    return [name for name in METRICS if any(name in p.found for c in curves for p in c.points)]

@@ -1,0 +1,62 @@
+"""A picture of learning curves: a panel for each metric, a line for each run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from .curve import METRICS, Curve, Point, measured
+from .plot import FAINT, POINT, figure_file, short_name
+
+_COLOURS = (POINT, "#c8553d", "#588157", "#8d6a9f", "#b08900", "#3a3a3a", "#4fa3a5")
+
+#: Where a point lies on the horizontal axis: its title, and the number.
+HORIZONTAL: dict[str, tuple[str, Callable[[Point], float]]] = {
+    "minutes": ("minutes of training", lambda point: point.seconds / 60),
+    "iterations": ("iterations", lambda point: point.iteration),
+    "steps": ("steps of the learner", lambda point: point.step),
+}
+
+
+def plot_curves(
+    curves: Sequence[Curve], path: str | os.PathLike[str], title: str, by: str = "minutes"
+) -> None:
+    """Draw learning curves with their 95 % intervals, a panel for each metric, a line for each run.
+
+    Args:
+        curves: what to draw; something was measured of them.
+        path: of the file; its suffix, one of `SUFFIXES`, says what it becomes.
+        title: above the picture.
+        by: one of `HORIZONTAL`.
+
+    Raises:
+        ValueError: another suffix.
+        StorageError: the file cannot be written.
+    """
+    metrics = measured(curves)
+    axis, place = HORIZONTAL[by]
+    with figure_file(path, 7.2, 0.6 + 3.0 * len(metrics)) as figure:
+        panels = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, metric in zip(panels, metrics, strict=True):
+            name, factor = METRICS[metric]
+            for number, curve in enumerate(curves):
+                points = [point for point in curve.points if metric in point.found]
+                low, middle, high = (
+                    [factor * point.found[metric + end] for point in points]
+                    for end in ("_low", "", "_high")
+                )
+                where = [place(point) for point in points]
+                colour = _COLOURS[number % len(_COLOURS)]
+                axes.fill_between(where, low, high, color=colour, alpha=0.18, linewidth=0)
+                axes.plot(
+                    where, middle, "o-", color=colour, markersize=4, label=short_name(curve.run)
+                )
+            axes.set_ylabel(name)
+            axes.grid(axis="y", color=FAINT, linewidth=0.6)
+            axes.set_axisbelow(True)
+            for side in ("top", "right"):
+                axes.spines[side].set_visible(False)
+        panels[0].set_title(title, loc="left", fontsize=11)
+        panels[-1].set_xlabel(axis)
+        if len(curves) > 1:
+            panels[-1].legend(frameon=False, fontsize=9)

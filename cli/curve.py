@@ -1,0 +1,153 @@
+"""``ludarium curve``: how strong the agents of a run's past are, and how often exact."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from ludarium.arena.curve import METRICS, Curve, Plan, game_of_runs, measure_curves, measured
+from ludarium.arena.curve_plot import HORIZONTAL, plot_curves
+from ludarium.arena.plot import SUFFIXES
+from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.messages import shortened
+from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS
+from ludarium.training.table import text_table
+
+from .common import AGENTS_HELP, add_json
+from .interrupt import STOPPED
+from .matches import add_games
+from .progress import progress
+from .resources import add_seed, output_file, read_count
+from .result import Result, warn
+
+_USUAL_OPPONENT = "uct:200"
+_WIDEST = 80  # characters of a line above the picture
+
+_DESCRIPTION = f"""\
+Measure the agents that a run has kept, by the time at which they were saved: their strength in
+games, and how many of their moves keep the exact value of a position. Each measurement has a 95 %
+interval.
+
+  ludarium curve runs/corso --truth hard                  the hard positions that come along
+  ludarium curve runs/corso --against uct:1000            the score against an opponent
+  ludarium curve runs/corso --against uct:200 --against uct:1000    an Elo rating by several
+  ludarium curve runs/a runs/b --truth corso.test --plot curve.png  two runs in one picture
+
+A run keeps agents as `save` in its configuration says: --set save.every=10, --set save.keep=50.
+What was measured is kept in the folder of the run: after Ctrl-C, with more opponents or while the
+run goes on, the same command measures only what is new. `ludarium accuracy --save` makes a test.
+
+{AGENTS_HELP}"""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "curve",
+        help="measure the agents of a run's past: learning curves",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="the folder of a run")
+    parser.add_argument(
+        "--against",
+        action="append",
+        metavar="AGENT",
+        help="an opponent; of one the score is measured, by several (from the weakest to the "
+        "strongest) an Elo rating; default, without --truth: " + _USUAL_OPPONENT,
+    )
+    parser.add_argument(
+        "--truth",
+        metavar="hard|FILE",
+        help="an exact test: the hard positions that come along for the game, or those of a file",
+    )
+    add_games(parser, f"of each agent, in all (default {Plan.games})", Plan.games)
+    parser.add_argument(
+        "--simulations",
+        type=read_count,
+        default=DEFAULT_SIMULATIONS,
+        metavar="N",
+        help=f"of the agents, for each move (default {DEFAULT_SIMULATIONS})",
+    )
+    add_seed(parser, "of openings and opponents (default 1)")
+    parser.add_argument(
+        "--by",
+        choices=list(HORIZONTAL),
+        default="minutes",
+        help="what the picture has from left to right (default minutes)",
+    )
+    parser.add_argument(
+        "--plot",
+        type=output_file(*SUFFIXES),
+        metavar="FILE",
+        help=f"draw the curves: {', '.join(SUFFIXES)}",
+    )
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> Result:
+    """Measure what is to be measured, and return the curves."""
+    against = given.against or ([] if given.truth else [_USUAL_OPPONENT])
+    plan = Plan(tuple(against), given.truth, given.games, given.simulations, given.seed)
+    game = game_of_runs(given.runs)
+    try:
+        with progress() as task:
+            curves = measure_curves(given.runs, plan, task)
+    except KeyboardInterrupt:
+        warn("stopped; the same command goes on")
+        return Result(None, "", STOPPED)
+    title = _title(game, plan)
+    if given.plot is not None:
+        lines = "\n".join(shortened(part, _WIDEST) for part in title)
+        plot_curves(curves, given.plot, lines, given.by)
+    data = {
+        "game": game.name,
+        "options": dict(game.options),
+        **asdict(plan),
+        "curves": [asdict(curve) for curve in curves],
+    }
+    caveats = [
+        f"{curve.run} has kept its latest agent only: `save` in its configuration says how many"
+        for curve in curves
+        if len(curve.points) < 2
+    ]
+    warnings = [f"\nwarning: {caveat}" for caveat in caveats]
+    text = f"{'; '.join(title)}\n\n{_table(curves)}{''.join(warnings)}"
+    return Result(data, text, caveats=caveats)
+
+
+def _title(game: Game, plan: Plan) -> list[str]:
+    """What was measured, in parts."""
+    search = f"{plan.simulations} simulations" if plan.simulations else "no search"
+    parts = [f"{game}, {search}"]
+    if plan.against:
+        parts.append(f"{plan.games} games against {', '.join(plan.against)}")
+    if plan.truth is not None:
+        parts.append(f"exact test {plan.truth}")
+    return parts
+
+
+def _table(curves: list[Curve]) -> str:
+    metrics = measured(curves)
+    header = ["run", "iteration", "minutes", "steps"]
+    for metric in metrics:
+        header += [METRICS[metric][0], "95 %"]
+    rows = [
+        [
+            curve.run,
+            f"{point.iteration:,}",
+            f"{point.seconds / 60:.1f}",
+            f"{point.step:,}",
+            *(cell for metric in metrics for cell in _cells(metric, point.found)),
+        ]
+        for curve in curves
+        for point in curve.points
+    ]
+    return text_table(header, rows)
+
+
+def _cells(metric: str, found: dict[str, float]) -> list[str]:
+    """A metric and its interval."""
+    middle, low, high = (METRICS[metric][1] * found[metric + end] for end in ("", "_low", "_high"))
+    return [f"{middle:,.0f}", f"{low:,.0f} to {high:,.0f}"]

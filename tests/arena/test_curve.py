@@ -1,0 +1,186 @@
+"""Learning curves of runs: `ludarium curve`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ludarium.analysis.exact_tests import make_exact_test, read_exact_test, write_exact_test
+from ludarium.arena import curve
+from ludarium.arena.curve import Plan, measure_curves
+from ludarium.arena.folder import encode_line
+from ludarium.cli import main
+from ludarium.envs import make_game
+from ludarium.training.agents.checkpoints import CheckpointAgent
+from ludarium.training.evaluation import play_match
+from ludarium.training.runs.folder import RunFolder
+from tests.tiny_runs import ALPHAZERO, ARGUMENTS, TinyRuns, run_by_command
+
+GAME = make_game("corso", size=3)
+RUNS = TinyRuns("corso/demo", ALPHAZERO)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with two runs and an exact test."""
+    base = tmp_path_factory.mktemp("curve")
+    RUNS.trained(base / "a")
+    RUNS.trained(base / "b", "seed=2", "save={every: 3}")
+    write_exact_test(base / "corso.test", make_exact_test(GAME, 30, only_choices=True))
+    return base
+
+
+@pytest.fixture
+def base(made, tmp_path) -> Path:
+    """The same, where nothing was measured."""
+    shutil.copytree(made, tmp_path / "base")
+    return tmp_path / "base"
+
+
+def test_each_agent_that_was_kept_is_measured_as_it_is(base):
+    plan = Plan(("random",), str(base / "corso.test"), games=10, simulations=4)
+    first, second = measure_curves([base / "a", base / "b"], plan)
+    assert [point.iteration for point in first.points] == [1, 2, 3]
+    assert [point.iteration for point in second.points] == [3]
+    minutes = [point.seconds for point in first.points]
+    assert minutes == sorted(minutes)
+    folder = RunFolder(base / "a")
+    test = read_exact_test(base / "corso.test")
+    for point in first.points:
+        agent = CheckpointAgent(path=folder.past_agent(point.iteration), simulations=4).make(GAME)
+        kept = test.keeping[range(len(test)), agent.actions(test.states)].sum()
+        assert point.found["accuracy"] == kept / len(test)
+        assert point.found["accuracy_low"] < point.found["accuracy"] < point.found["accuracy_high"]
+        games = play_match(GAME, agent, "random", 10, seed=plan.seed)
+        assert point.found["score"] == games.tally.score
+        assert (point.found["score_low"], point.found["score_high"]) == games.tally.interval
+
+
+def test_what_was_measured_is_measured_once(base, monkeypatch):
+    plan = Plan(("random",), games=4, simulations=2)
+    before = measure_curves([base / "a"], plan)
+    measured = []
+    original = curve.Measure.of
+
+    def counted(self, *arguments):
+        measured.append(self)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(curve.Measure, "of", counted)
+    assert measure_curves([base / "a"], plan) == before
+    assert measured == []
+    with_truth = Plan(("random",), str(base / "corso.test"), games=4, simulations=2)
+    found = measure_curves([base / "a"], with_truth)
+    assert [each.against for each in measured] == [()] * 3  # games are known
+    scores = [point.found["score"] for point in found[0].points]
+    assert scores == [point.found["score"] for point in before[0].points]
+    for other in (Plan(("random",), games=6, simulations=2), Plan(("random",), games=4)):
+        measured.clear()
+        measure_curves([base / "a"], other)
+        assert len(measured) == 3
+
+
+def test_a_damaged_or_cut_line_is_measured_again(base):
+    plan = Plan(("random",), games=4, simulations=2)
+    before = measure_curves([base / "a"], plan)
+    file = base / "a" / "curve.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 3
+    file.write_bytes(lines[0].replace(b"0", b"1") + lines[1] + lines[2][:-20])
+    assert measure_curves([base / "a"], plan) == before
+    assert len(file.read_bytes().splitlines()) == 5
+    assert measure_curves([base / "a"], plan) == before
+    assert len(file.read_bytes().splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    "found", [{"score": "x"}, {"score": 0.5}, {"elo": None}, {"anchors": 1}, [], "x"]
+)
+def test_what_no_measurement_left_is_not_believed(base, found):
+    file = base / "a" / "curve.jsonl"
+    plan = Plan(("random",), games=4, simulations=2)
+    measure_curves([base / "a"], plan)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    file.write_text(
+        "".join(f"{encode_line({'what': line['what'], 'found': found})}\n" for line in lines)
+    )
+    (again,) = measure_curves([base / "a"], plan)
+    assert [point.found for point in again.points] == [line["found"] for line in lines]
+
+
+def test_it_goes_on_where_it_was_stopped(base, capsys, monkeypatch):
+    command = ["curve", str(base / "a"), "--against", "random", "--games", "4", "--json"]
+    original, calls = curve.Measure.of, []
+
+    def stopping(self, *arguments):
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        calls.append(self)
+        return original(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(curve.Measure, "of", stopping)
+        assert main(command) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+    assert len((base / "a" / "curve.jsonl").read_text().splitlines()) == 1
+    assert main(command) == 0
+    assert len(json.loads(capsys.readouterr().out)["curves"][0]["points"]) == 3
+
+
+def test_several_opponents_give_a_rating_and_are_rated_once(base):
+    plan = Plan(("random", "uct:2"), games=8, simulations=2)
+    (found,) = measure_curves([base / "a"], plan)
+    for point in found.points:
+        assert point.found["elo_low"] < point.found["elo"] < point.found["elo_high"]
+        assert {"random", "uct:2"} >= point.found["anchors"].keys()
+    lines = [json.loads(line) for line in (base / "a" / "curve.jsonl").read_text().splitlines()]
+    assert lines[0]["what"]["ratings"] == ["random", "uct:2"]
+    assert measure_curves([base / "a"], plan) == [found]
+
+
+def test_a_table_and_a_picture(base, capsys):
+    picture = base / "curve.svg"
+    command = ["curve", str(base / "a"), str(base / "b"), "--games", "4", "--simulations", "2"]
+    command += ["--against", "random", "--truth", str(base / "corso.test")]
+    assert main([*command, "--plot", str(picture), "--by", "iterations"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Corso(size=3), 2 simulations; 4 games against random; exact test")
+    assert "score, %" in lines[2]
+    assert "value kept, %" in lines[2]
+    assert len(lines) == 3 + 3 + 1 + 1
+    assert "b has kept its latest agent only" in lines[-1]
+    text = picture.read_text()
+    for word in ("score, %", "value kept, %", "iterations", "/a", "/b"):
+        assert word in text
+    before = picture.read_bytes()
+    assert main([*command, "--plot", str(picture), "--by", "iterations"]) == 0
+    assert picture.read_bytes() == before
+
+
+def test_runs_that_cannot_be_compared_are_refused(base, capsys):
+    run_by_command(
+        base / "c",
+        "alphazero",
+        [each[6:] for each in ARGUMENTS[1:]]
+        + ["options={size: 4}", "budget={iterations: 1}", "evaluation={every: 0}"],
+    )
+    capsys.readouterr()
+    assert main(["curve", str(base / "a"), str(base / "c")]) == 2
+    assert "c has learnt Corso(size=4)" in capsys.readouterr().err
+    assert main(["curve", str(base / "none")]) == 2
+    assert "there is no checkpoint" in capsys.readouterr().err
+    assert main(["curve", str(base / "a"), "--against", "nobody"]) == 2
+    assert main(["curve", str(base / "c"), "--truth", "hard"]) == 2
+    assert "there is no hard test for Corso(size=4)" in capsys.readouterr().err
+    assert main(["curve", str(base / "c"), "--truth", str(base / "corso.test")]) == 2
+    assert "are of Corso(size=3), not of Corso(size=4)" in capsys.readouterr().err
+
+
+def test_a_restart_forgets_what_was_measured(base):
+    measure_curves([base / "a"], Plan(("random",), games=4, simulations=2))
+    RunFolder(base / "a", restart=True).open(RUNS.config())
+    assert not (base / "a" / "curve.jsonl").exists()
+    assert not (base / "a" / "agents").exists()
