@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ludarium.configs import (
     ALGORITHMS,
-    AlphaZeroConfig,
     TrainingConfig,
     apply_settings,
     load_config,
@@ -26,7 +23,7 @@ from .result import Result, warn
 
 if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder
-    from ludarium.training.runs.trainer import RunResult, Trainer
+    from ludarium.training.runs.trainer import RunResult
 
 _DESCRIPTION = """\
 Train an agent by self-play. The run is stored in a folder: its latest agent
@@ -157,30 +154,6 @@ def choose_config(
     return apply_settings(config, settings), label
 
 
-def describe_plan(config: TrainingConfig) -> str:
-    """One sentence on what a run will do, and when it will end."""
-    parts = []
-    if isinstance(config, AlphaZeroConfig):
-        if config.bootstrap.positions:
-            parts.append(
-                f"first {config.bootstrap.positions:,} positions of games by tree search with "
-                "random playouts"
-            )
-        parts.append(f"self-play, {config.self_play.positions:,} positions in each iteration")
-    else:
-        parts.append("self-play")
-    evaluation = config.evaluation
-    if evaluation.every:
-        whom = evaluation.against
-        against = whom if isinstance(whom, str) else f"{whom[0]} to {whom[-1]}"
-        parts.append(f"games against {against} every {evaluation.every} iterations")
-    budget = config.budget
-    end = f"{budget.iterations:,} iterations"
-    if budget.minutes is not None:
-        end = f"{budget.minutes:g} minutes, or {end} if these are sooner"
-    return f"plan: {'; '.join(parts)}; until {end}"
-
-
 def run(given: argparse.Namespace) -> Result:
     """Train."""
     read_options(given.options)  # with errors about options, where those of settings follow
@@ -241,47 +214,14 @@ def train_run(
         stop: asked after each iteration.
     """
     try:
-        from ludarium.training.runs.columns import columns_of
-        from ludarium.training.runs.reporting import TerminalReporter
-        from ludarium.training.trainers import algorithm_of, make_trainer
+        from ludarium.training.run import train_in
+        from ludarium.training.trainers import algorithm_of
 
         algorithm_of(config.algorithm)
     except ImportError as error:
         raise _needs_more(error) from error
-    on_cluster = cluster is not None
-    reporter = TerminalReporter(folder, columns_of(config.algorithm, on_cluster))
-    try:
-        with nullcontext() if cluster is None else _on_cluster(cluster):
-            trainer = make_trainer(config, folder, reporter, on_cluster)
-            try:
-                reporter.say(_beginning(trainer))
-                reporter.say(describe_plan(config))
-                return trainer.run(stop)
-            finally:
-                trainer.close()
-    finally:
-        reporter.close()
-
-
-@contextmanager
-def _on_cluster(address: str) -> Iterator[None]:
-    """Within it this process belongs to the cluster."""
-    from ludarium.training.cluster import joined
-
-    # Ray tells of dead processes on standard output, where results are to be.
-    with redirect_stdout(sys.stderr), joined(address):
-        yield
+    return train_in(folder, config, cluster=cluster, stop=stop)
 
 
 def _needs_more(error: ImportError) -> ImportError:
     return ImportError(f'training needs more: pip install "ludarium[train]" ({error})')
-
-
-def _beginning(trainer: Trainer) -> str:
-    """What is trained where, in a line."""
-    where = f"going on after iteration {trainer.iteration}" if trainer.iteration else "new run"
-    algorithm = trainer.config.algorithm
-    return (
-        f"training {trainer.game} in {trainer.folder.path} ({where}; {algorithm}, "
-        f"{trainer.algorithm.resources})"
-    )

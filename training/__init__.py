@@ -1,1 +1,26 @@
-"""Agents, search, self-play training, evaluation: games and networks meet here."""
+"""Agents, search, self-play training, evaluation: games and networks meet here.
+
+    from ludarium.training import train
+
+Torch is slow to import, and is imported only when a name that needs it is asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .run import Iteration, train
+    from .runs.trainer import RunResult
+
+#: Where the names are that need torch.
+_HOMES = {"Iteration": "run", "RunResult": "runs.trainer", "train": "run"}
+
+__all__ = ["Iteration", "RunResult", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value

@@ -17,6 +17,7 @@ from ludarium.cli.interrupt import StopFlag
 from ludarium.envs import GAMES, make_game
 from ludarium.training.agents import read_agent
 from ludarium.training.agents.checkpoints import agents_of_many, telling_options
+from ludarium.training.run import describe_plan
 from tests.tictactoe import TicTacToe
 from tests.tiny_runs import ARGUMENTS
 
@@ -183,13 +184,13 @@ def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):
     assert label == "tictactoe"
     assert config.bootstrap.positions
     assert config.budget.minutes
-    plan = train.describe_plan(config)
+    plan = describe_plan(config)
     assert "first 20,000 positions of games by tree search" in plan
     assert "until 20 minutes, or 400 iterations if these are sooner" in plan
     assert "games against uct:200 every 10 iterations" in plan
     ppo = train.choose_config("tictactoe", None, [], "ppo")[0]
     assert ppo.budget.minutes
-    assert train.describe_plan(ppo).startswith("plan: self-play; games against")
+    assert describe_plan(ppo).startswith("plan: self-play; games against")
 
 
 def test_train_again_changes_nothing_when_finished(run_folder, capsys):

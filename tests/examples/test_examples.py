@@ -54,8 +54,8 @@ def percent(pattern: str, output: str) -> float:
 
 
 def test_every_script_is_tested_and_documented():
-    # What they share; tested where networks are exported; what docs/guide/agents.md explains.
-    others = {"scoring.py", "play_onnx.py", "own_agent.py"}
+    # What they share; tested where networks are exported; what other pages of the guide explain.
+    others = {"scoring.py", "play_onnx.py", "own_agent.py", "own_logger.py"}
     scripts = {path.name for path in EXAMPLES.glob("*.py")} - others
     assert scripts == {*LEARNERS, "openspiel_algorithms.py", "supersuit_wrappers.py"}
     text = (EXAMPLES.parent / "docs" / "guide" / "plugs.md").read_text(encoding="utf-8")
@@ -107,3 +107,20 @@ def test_a_network_of_ones_own_imitates_and_beats_random_play():
     output = run("own_agent.py", "--games", "20", "--against", "random", "--teacher", "uct:100")
     score = percent(r"Sequential +random +20 +\S+ +(\d\.\d+)", output)
     assert score > 0.7, output
+
+
+def test_a_logger_of_ones_own_is_told_and_ends_the_run(tmp_path):
+    require(["torch"])
+    config = tmp_path / "tiny.yaml"
+    config.write_text(
+        "game: corso\noptions: {size: 3}\nbackend: eager\nnetwork: {channels: 8, blocks: 1}\n"
+        "self_play: {games: 16, positions: 128, workers: 1, simulations: 4}\n"
+        "learner: {batch: 32}\nbudget: {iterations: 50}\n"
+    )
+    arguments = ["--config", str(config), "--folder", str(tmp_path / "run")]
+    output = run("own_logger.py", *arguments, "--against", "random", "--until", "0.3")
+    assert percent(r"iteration 2: ([\d.]+)% against random", output) >= 30
+    assert "strong enough: 2 iterations" in output
+    heading, *lines = (tmp_path / "run.csv").read_text().splitlines()
+    assert heading.startswith("iteration,seconds,policy_loss")
+    assert [line.split(",")[0] for line in lines] == ["1", "2"]

@@ -198,8 +198,17 @@ class Trainer:
         """Whether the budget is used up."""
         return self.progress >= 1
 
-    def run(self, stop: Callable[[], bool] = lambda: False) -> RunResult:
+    def run(
+        self,
+        stop: Callable[[], bool] = lambda: False,
+        told: Callable[[dict[str, Any]], None] = lambda metrics: None,
+    ) -> RunResult:
         """Train until the budget is used up, or until ``stop`` returns true after an iteration.
+
+        Args:
+            stop: asked before each iteration.
+            told: called with the metrics of each iteration, once it is saved. The time that it
+                takes is not the run's.
 
         Raises:
             StorageError: the folder cannot be written; the last state is whole, and a new
@@ -214,15 +223,17 @@ class Trainer:
             )
         progress = self.progress
         while progress < 1 and not stop():
-            progress = self._iterate()
+            metrics = self._iterate()
+            progress = metrics["progress"]
+            told(metrics)
         return RunResult(self.iteration, progress >= 1, self.seconds, self.algorithm.step)
 
-    def _iterate(self) -> float:
+    def _iterate(self) -> dict[str, Any]:
         """One iteration: play, learn, evaluate, save.
 
         Returns:
-            The progress that the evaluation knew: saving takes time too, and a run does not end
-            by it without its last evaluation.
+            Its metrics, with the progress that the evaluation knew: saving takes time too, and a
+            run does not end by it without its last evaluation.
         """
         with self._clock():
             played = self.algorithm.play()
@@ -239,7 +250,7 @@ class Trainer:
             state = self.algorithm.state()
             self.folder.save(self.iteration, state, loop, metrics, self._checkpoint(), kept)
             self.reporter.iteration(metrics)
-        return float(metrics["progress"])
+        return metrics
 
     def _check_finite(self, metrics: dict[str, Any]) -> None:
         """Refuse losses and weights that are not finite."""

@@ -1,0 +1,119 @@
+"""`ludarium.training.train`: runs from Python, with callbacks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ludarium.training import Iteration, train
+from ludarium.training.agents import make_agent
+from ludarium.training.runs.metrics import METRICS
+from tests.tiny_runs import ALPHAZERO, TinyRuns
+
+RUNS = TinyRuns("corso/demo", ALPHAZERO)
+
+
+def test_each_iteration_is_told_once_it_is_saved(tmp_path):
+    told: list[Iteration] = []
+
+    def callback(iteration: Iteration) -> None:
+        lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+        assert iteration.metrics == json.loads(lines[-1])
+        assert iteration.numbers.items() <= iteration.metrics.items()
+        assert iteration.metrics.keys() <= METRICS.keys()
+        assert iteration.folder == tmp_path
+        iteration.metrics.clear()  # the callback's own
+        told.append(iteration)
+
+    result = train(RUNS.config(), tmp_path, callback, lambda _: None, callback, show=False)
+    assert (result.iteration, result.finished) == (3, True)
+    assert [each.number for each in told] == [1, 1, 2, 2, 3, 3]
+    assert train(RUNS.config(), tmp_path, callback, show=False).finished
+    assert len(told) == 6
+
+
+def test_a_callback_stops_the_run_which_goes_on_as_if_it_had_not(tmp_path, capsys):
+    result = train(RUNS.config(), tmp_path / "a", lambda it: it.stop())
+    assert (result.iteration, result.finished) == (1, False)
+    assert "new run" in capsys.readouterr().err
+    told = []
+    train(RUNS.config(), tmp_path / "a", lambda it: told.append(it.number), show=False)
+    assert told == [2, 3]
+    assert capsys.readouterr() == ("", "")
+    RUNS.trained(tmp_path / "b")
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+
+
+def weights(run):
+    content = (run / "agent.safetensors").read_bytes()
+    return content[8 + int.from_bytes(content[:8], "little") :]
+
+
+def test_an_agent_that_was_given_stays_as_it_was(tmp_path):
+    agents = []
+    train(RUNS.config(), tmp_path, lambda it: agents.append(it.agent(0)), show=False)
+    assert [agent.name for agent in agents] == [f"iteration {n}:0" for n in (1, 2, 3)]
+    states = agents[0].game.new_states(4)
+    states[:] = agents[0].game.start().states[0]
+    found = [agent.searcher.evaluate(states[:1]).logits for agent in agents]
+    assert not np.array_equal(found[0], found[2])
+    latest = make_agent(f"{tmp_path}:0", agents[0].game)
+    np.testing.assert_allclose(found[2], latest.searcher.evaluate(states[:1]).logits, atol=1e-4)
+
+
+def test_what_a_callback_raises_ends_the_call_and_loses_nothing(tmp_path):
+    def fail(iteration):
+        raise RuntimeError("the logger is gone")
+
+    with pytest.raises(RuntimeError, match="the logger is gone"):
+        train(RUNS.config(), tmp_path, fail, show=False)
+    told = []
+    train(RUNS.config(), tmp_path, lambda it: told.append(it.number), show=False)
+    assert told == [2, 3]
+
+
+def test_configurations_are_taken_by_name_by_file_and_changed(tmp_path):
+    with pytest.raises(ValueError, match=r"evaluation\.every"):
+        train("corso/demo", tmp_path / "run", settings={"evaluation.every": -1})
+    with pytest.raises(FileNotFoundError, match="there is no configuration"):
+        train(tmp_path / "nowhere.yaml", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    file = tmp_path / "mine.yaml"
+    file.write_text("game: corso\noptions: {size: 3}\nbackend: eager\nbudget: {iterations: 9}\n")
+    tiny = {
+        "network": {"channels": 8, "blocks": 1},
+        "self_play": {"games": 8, "positions": 64, "workers": 1, "simulations": 2},
+        "learner.batch": 32,
+        "evaluation.every": 0,
+        "budget.iterations": 1,
+    }
+    assert train(file, tmp_path / "run", settings=tiny, show=False).iteration == 1
+    assert train(str(file), tmp_path / "run", settings=tiny, show=False, restart=True).finished
+
+
+def test_a_run_begins_with_a_trained_agent(tmp_path):
+    RUNS.trained(tmp_path / "a")
+    agents = []
+    settings = {"learner.learning_rate": 1e-9, "budget.iterations": 1}
+    config = RUNS.config("seed=5")
+    train(
+        config,
+        tmp_path / "b",
+        lambda it: agents.append(it.agent(0)),
+        settings=settings,
+        start=str(tmp_path / "a"),
+        show=False,
+    )
+    known = make_agent(f"{tmp_path / 'a'}:0", agents[0].game)
+    states = agents[0].game.start().states
+    found, expected = (each.searcher.evaluate(states).logits for each in (agents[0], known))
+    np.testing.assert_allclose(found, expected, atol=1e-2)
+
+
+def test_importing_the_package_does_not_import_torch():
+    program = "import sys, ludarium.training; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

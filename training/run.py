@@ -1,0 +1,190 @@
+"""Training runs from Python: `train`, whose callbacks are told of each iteration."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from ludarium.configs import AlphaZeroConfig, TrainingConfig, apply_settings, load_config
+
+from .agents import Agent
+from .agents.network import network_agent
+from .runs.columns import columns_of
+from .runs.folder import RunFolder
+from .runs.reporting import Reporter, TerminalReporter
+from .runs.start import start_settings
+from .runs.trainer import RunResult, Trainer
+from .trainers import make_trainer
+
+
+class Iteration:
+    """What a callback is told of: an iteration of a run that is done, and saved.
+
+    Attributes:
+        number: of the iteration, from 1.
+        metrics: its line in ``metrics.jsonl``, by name (`ludarium.training.runs.metrics`); a
+            dictionary of the callback's own.
+        folder: of the run.
+    """
+
+    def __init__(self, trainer: Trainer, metrics: Mapping[str, Any]) -> None:
+        self.number: int = metrics["iteration"]
+        self.metrics = copy.deepcopy(dict(metrics))
+        self.folder: Path = trainer.folder.path
+        self.is_stopped = False
+        self._trainer = trainer
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The metrics that are numbers, as loggers take them."""
+        return {n: v for n, v in self.metrics.items() if isinstance(v, int | float)}
+
+    def agent(self, simulations: int | None = None) -> Agent:
+        """The agent as it is now, which further training does not change.
+
+        Args:
+            simulations: per move; 0: the policy alone; default: ``evaluation.simulations``.
+        """
+        trainer = self._trainer
+        if simulations is None:
+            simulations = trainer.config.evaluation.simulations
+        network = copy.deepcopy(trainer.network_of(trainer.game, trainer.algorithm.agent()))
+        name = f"iteration {self.number}:{simulations}"
+        return network_agent(trainer.game, network, simulations, name)
+
+    def stop(self) -> None:
+        """End the run after this iteration; `train` with the same folder goes on."""
+        self.is_stopped = True
+
+
+Callback = Callable[[Iteration], object]
+
+
+def train(
+    config: TrainingConfig | str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    *callbacks: Callback,
+    settings: Mapping[str, Any] | None = None,
+    start: str | None = None,
+    restart: bool = False,
+    show: bool = True,
+    cluster: str | None = None,
+) -> RunResult:
+    """Train an agent, or go on with the run that the folder holds, as ``ludarium train`` does.
+
+    Args:
+        config: a configuration, the path of its file, or the name of a shipped one, such as
+            ``corso/demo``.
+        folder: where the run is stored.
+        callbacks: each is called with each `Iteration` of this call, once it is saved. What a
+            callback raises ends the call; the run goes on from there.
+        settings: keys of the configuration to change, such as ``{"budget.minutes": 5}``.
+        start: a trained agent to begin with, as ``--from`` names it.
+        restart: delete the run that the folder holds, and begin anew.
+        show: print a table and a progress bar on standard error, and write TensorBoard curves.
+        cluster: address of a Ray cluster to play on, ``auto`` for that of this machine; ``""``
+            starts one here; None: no cluster.
+
+    Returns:
+        How it ended. The agent is ``agent.safetensors`` in the folder.
+
+    Raises:
+        ValueError: a wrong configuration; or the folder is in use, holds another run, or is
+            damaged.
+        StorageError: the folder cannot be written.
+        DivergedError: a loss or a weight is not finite.
+        ImportError: a library is missing that the algorithm needs.
+    """
+    if not isinstance(config, TrainingConfig):
+        config = load_config(config if isinstance(config, str) else Path(config))
+    texts = [f"{key}={json.dumps(value)}" for key, value in (settings or {}).items()]
+    config, run_folder = apply_settings(config, texts), RunFolder(folder, restart)
+    if start is not None:
+        of_start = start_settings(start, config, run_folder.begun())
+        config = apply_settings(config, [*of_start, *texts])
+    return train_in(run_folder, config, callbacks, show=show, cluster=cluster)
+
+
+def train_in(
+    folder: RunFolder,
+    config: TrainingConfig,
+    callbacks: tuple[Callback, ...] = (),
+    *,
+    show: bool = True,
+    cluster: str | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> RunResult:
+    """The same as `train`, in a `RunFolder`; ``stop`` is asked before each iteration too."""
+    on_cluster = cluster is not None
+    columns = columns_of(config.algorithm, on_cluster)
+    reporter = TerminalReporter(folder, columns) if show else Reporter()
+    is_stopped = False
+
+    def tell(metrics: dict[str, Any]) -> None:
+        nonlocal is_stopped
+        for callback in callbacks:
+            iteration = Iteration(trainer, metrics)
+            callback(iteration)
+            is_stopped |= iteration.is_stopped
+
+    try:
+        with nullcontext() if cluster is None else _on_cluster(cluster):
+            trainer = make_trainer(config, folder, reporter, on_cluster)
+            try:
+                reporter.say(_beginning(trainer))
+                reporter.say(describe_plan(config))
+                return trainer.run(lambda: is_stopped or stop(), tell)
+            finally:
+                trainer.close()
+    finally:
+        reporter.close()
+
+
+@contextmanager
+def _on_cluster(address: str) -> Iterator[None]:
+    """Within it this process belongs to the cluster."""
+    from .cluster import joined
+
+    # Ray tells of dead processes on standard output, where results are to be.
+    with redirect_stdout(sys.stderr), joined(address):
+        yield
+
+
+def _beginning(trainer: Trainer) -> str:
+    """What is trained where, in a line."""
+    where = f"going on after iteration {trainer.iteration}" if trainer.iteration else "new run"
+    algorithm = trainer.config.algorithm
+    return (
+        f"training {trainer.game} in {trainer.folder.path} ({where}; {algorithm}, "
+        f"{trainer.algorithm.resources})"
+    )
+
+
+def describe_plan(config: TrainingConfig) -> str:
+    """One sentence on what a run will do, and when it will end."""
+    parts = []
+    if isinstance(config, AlphaZeroConfig):
+        if config.bootstrap.positions:
+            parts.append(
+                f"first {config.bootstrap.positions:,} positions of games by tree search with "
+                "random playouts"
+            )
+        parts.append(f"self-play, {config.self_play.positions:,} positions in each iteration")
+    else:
+        parts.append("self-play")
+    evaluation = config.evaluation
+    if evaluation.every:
+        whom = evaluation.against
+        against = whom if isinstance(whom, str) else f"{whom[0]} to {whom[-1]}"
+        parts.append(f"games against {against} every {evaluation.every} iterations")
+    budget = config.budget
+    end = f"{budget.iterations:,} iterations"
+    if budget.minutes is not None:
+        end = f"{budget.minutes:g} minutes, or {end} if these are sooner"
+    return f"plan: {'; '.join(parts)}; until {end}"
