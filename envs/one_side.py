@@ -12,6 +12,7 @@ from .batch import BatchEnv
 from .engine.game import Game
 from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 from .opponents import (
+    BOTH,
     MOST_BEGINNINGS,
     SEATS,
     FromArrays,
@@ -42,7 +43,7 @@ class OneSide:
     Attributes:
         batch: the `BatchEnv` of both sides. In all unfinished games the agent is to move, so
             observations and masks are the agent's.
-        seats: int64[N], the player that the agent is in each game.
+        seats: int64[N], the player that the agent is in each game; with ``"both"``, who is to move.
         rewards: float32[N], the agent's reward for its last action.
         terminated, truncated: bool[N], whether each game is over, and how.
     """
@@ -58,7 +59,9 @@ class OneSide:
         opening_plies: int = 0,
         canonical: bool = False,
     ) -> None:
-        check_choice("seat", seat, SEATS)
+        check_choice("seat", seat, (*SEATS, BOTH))
+        if seat == BOTH and opponent != "random":
+            raise ValueError('with seat="both" the agent plays both sides: leave out the opponent')
         check_choice("illegal", illegal, ("lose", "raise"))
         if type(opening_plies) is not int or opening_plies < 0:
             raise ValueError(f"opening_plies is {opening_plies!r}; accepted: 0, 1, 2, ...")
@@ -101,6 +104,7 @@ class OneSide:
             self._opponents = self._ready_opponents()
         self.seats[:] = (self._every + 1) % 2  # `_begin` changes sides
         self._begin(self._every)
+        self._take_sides()
         self._is_ready = True
 
     def abandon(self) -> None:
@@ -169,13 +173,27 @@ class OneSide:
         self.require_ready()
         self._is_ready = False
         self._begin(np.flatnonzero(self.is_over))
+        self._take_sides()
         self._is_ready = True
+
+    def _take_sides(self) -> None:
+        """Where the agent plays both sides, be the one who is to move."""
+        if self._seats == BOTH:
+            self.seats[:] = self.batch._states["mover"]
 
     def observe_ends(self) -> np.ndarray:
         """Write the agent's observations of finished games; return their indices, int64[K]."""
         games = np.flatnonzero(self.is_over)
         self.batch.observe(games, self.seats[games])
         return games
+
+    def other_views(self, games: np.ndarray) -> np.ndarray:
+        """Observations of some games from the other side, [K, ...]; the agent's own stay."""
+        own = self.batch.observations[games]
+        self.batch.observe(games, 1 - self.seats[games])
+        others = self.batch.observations[games]
+        self.batch.observations[games] = own
+        return others
 
     def _begin(self, games: np.ndarray) -> None:
         """Start some games; repeat for a game that ends before the agent's first turn."""
@@ -189,7 +207,7 @@ class OneSide:
                 self.seats[games] = self._random.integers(2, size=len(games))
             elif self._seats == "alternate":
                 self.seats[games] = 1 - self.seats[games]
-            else:
+            elif self._seats != BOTH:
                 self.seats[games] = int(self._seats)
             self._play_openings(games)
             self._in_play[games] = True
@@ -218,7 +236,7 @@ class OneSide:
     def _play_opponents(self, goes_on: np.ndarray) -> None:
         """Let the opponents play until they are to move nowhere."""
         batch = self.batch
-        while True:
+        while self._seats != BOTH:
             is_over = self._is_finished(self._every)
             is_opponents = batch._states["mover"] != self.seats
             games = np.flatnonzero(is_opponents & ~is_over & goes_on)

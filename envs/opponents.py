@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 OPPONENT_ENTRY_POINTS = "ludarium.opponents"
 
 SEATS = (0, 1, "random", "alternate")
+#: Where many games are played without an opponent.
+BOTH = "both"
 
 #: A game that ends before the agent's first turn begins anew, at most this often in a row.
 MOST_BEGINNINGS = 1000

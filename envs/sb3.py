@@ -29,7 +29,7 @@ except ImportError as error:
 from .engine.game import Game
 from .engine.record import checked_seed
 from .one_side import OneSide, agent_space
-from .opponents import FromArrays, Opponents, Player, Policy
+from .opponents import SEATS, FromArrays, Opponents, Player, Policy, check_choice
 from .registry import as_game
 
 
@@ -75,6 +75,7 @@ class BoardGameVecEnv(VecEnv):
         seed: int | None = None,
         **options: Any,
     ) -> None:
+        check_choice("seat", seat, SEATS)  # SB3 learns for one side, whose values follow each other
         self.game = as_game(game, options)
         self.side = OneSide(
             self.game,

@@ -30,18 +30,23 @@ class VectorBoardGameEnv(VectorEnv):
             function is asked game by game, `FromArrays` and an agent for all games together. Or
             `Opponents`, which may differ from game to game.
         seat: the player that the agent is: 0, 1, ``"random"`` or ``"alternate"`` (game after
-            game; after a reset, 0 in the games with even numbers).
+            game; after a reset, 0 in the games with even numbers). With ``"both"`` there is no
+            opponent: each step is one ply, observations and masks are those of who is to move, a
+            reward is that of who moved.
         illegal: an action from 0 to ``num_actions`` - 1 that is not legal loses its game
             (``"lose"``), or is a ``ValueError`` that changes nothing (``"raise"``), as is anything
             else than such integers.
         observation_dtype, canonical: as for `BatchEnv`; `FromArrays` sees and answers in the same
             frame.
+        other_view: also give the observations from the other side, as ``infos["other_view"]`` and
+            in ``infos["final_info"]``.
         render_mode: None; many games show no picture.
         **options: the game's options, if it is given by name.
 
     Attributes:
         batch: the `BatchEnv` of both sides.
-        seats: int64[N], the player that the agent is in each game.
+        seats: int64[N], the player that the agent is in each game; with ``"both"``, who is to
+            move.
 
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
@@ -62,6 +67,7 @@ class VectorBoardGameEnv(VectorEnv):
         illegal: str = "lose",
         observation_dtype: Any = np.float32,
         canonical: bool = False,
+        other_view: bool = False,
         render_mode: None = None,
         **options: Any,
     ) -> None:
@@ -77,6 +83,7 @@ class VectorBoardGameEnv(VectorEnv):
             canonical=canonical,
         )
         self.batch, self.seats = self._side.batch, self._side.seats
+        self._other_view = bool(other_view)
         self.num_envs = num_envs
         self.single_observation_space = agent_space(self.batch)
         self.single_action_space = spaces.Discrete(self.game.num_actions)
@@ -125,7 +132,11 @@ class VectorBoardGameEnv(VectorEnv):
     def _infos(self) -> dict[str, Any]:
         """Infos in Gymnasium's format: each array, and a mask of the games that it is about."""
         every = np.ones(self.num_envs, np.bool_)
-        return {"action_mask": self.batch.masks.copy(), "_action_mask": every}
+        infos: dict[str, Any] = {"action_mask": self.batch.masks.copy(), "_action_mask": every}
+        if self._other_view:
+            infos["other_view"] = self._side.other_views(np.arange(self.num_envs))
+            infos["_other_view"] = every.copy()
+        return infos
 
     def _finals(self, is_over: np.ndarray) -> dict[str, Any]:
         """Last observations and infos of the finished games, from the agent's side."""
@@ -136,9 +147,14 @@ class VectorBoardGameEnv(VectorEnv):
         for game in games:
             observations[game] = self.batch.observations[game].copy()
         masks = np.zeros_like(self.batch.masks)
+        info: dict[str, Any] = {"action_mask": masks, "_action_mask": is_over.copy()}
+        if self._other_view:
+            info["other_view"] = np.zeros_like(self.batch.observations)
+            info["other_view"][games] = self._side.other_views(games)
+            info["_other_view"] = is_over.copy()
         return {
             "final_obs": observations,
             "_final_obs": is_over,
-            "final_info": {"action_mask": masks, "_action_mask": is_over.copy()},
+            "final_info": info,
             "_final_info": is_over.copy(),
         }

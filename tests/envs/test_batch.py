@@ -500,6 +500,51 @@ def test_vector_games_are_won_lost_and_begun_anew(seat: Any, dtype: Any) -> None
     assert seats_seen == ({seat} if seat in (0, 1) else {0, 1})
 
 
+@pytest.mark.parametrize("canonical", [False, True])
+def test_an_agent_may_play_both_sides(canonical: bool) -> None:
+    """Each step is a ply; views, rewards and ends are those of positions of their own."""
+    game = make_game("osiron")
+    games = VectorBoardGameEnv(
+        game, 6, seat="both", canonical=canonical, other_view=True, illegal="raise"
+    )
+    assert games.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    random = np.random.default_rng(1)
+    observations, infos = games.reset(seed=1)
+    positions, ended = [games.batch.position(index) for index in range(6)], 0
+    while ended < 12:
+        for index, position in enumerate(positions):
+            mover = position.mover
+            assert games.seats[index] == mover
+            own, other = (
+                position.observation(each, canonical=canonical) for each in (mover, 1 - mover)
+            )
+            np.testing.assert_array_equal(observations[index], own)
+            np.testing.assert_array_equal(infos["other_view"][index], other)
+        actions = np.array([random.choice(np.flatnonzero(m)) for m in infos["action_mask"]])
+        before = [position.copy() for position in positions]
+        for position, action in zip(positions, actions, strict=True):
+            position.play(position.turned_action(action) if canonical else action)
+        observations, rewards, terminated, truncated, infos = games.step(actions)
+        for index, position in enumerate(positions):
+            mover = before[index].mover
+            assert terminated[index] | truncated[index] == position.is_over
+            assert rewards[index] == position.rewards[mover]
+            if position.is_over:
+                last, info = infos["final_obs"][index], infos["final_info"]
+                np.testing.assert_array_equal(
+                    last, position.observation(mover, canonical=canonical)
+                )
+                other = position.observation(1 - mover, canonical=canonical)
+                np.testing.assert_array_equal(info["other_view"][index], other)
+                positions[index] = games.batch.position(index)
+                ended += 1
+
+
+def test_with_both_sides_there_is_no_opponent() -> None:
+    with pytest.raises(ValueError, match='seat="both" the agent plays both sides: leave out'):
+        VectorBoardGameEnv("corso", 2, seat="both", opponent="uct:10")
+
+
 def test_vector_games_repeat_with_their_seed() -> None:
     def line(seed: int) -> list[bytes]:
         vector = make_vector(seat="random")
