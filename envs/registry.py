@@ -19,6 +19,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from .corso import Corso
+from .engine.check import NAME
 from .engine.game import Game
 from .engine.messages import quoted
 from .engine.options import UnknownOptionError, check_options, check_stored
@@ -31,8 +32,7 @@ from .plugins import PluginError, find_plugins, load_plugin, package_of, refusal
 #: The group of the entry points by which installed packages add games.
 GAME_ENTRY_POINTS = "ludarium.games"
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
-_VERSIONED = re.compile(rf"({_NAME.pattern})_v(\d+)")
+_VERSIONED = re.compile(rf"({NAME.pattern})_v(\d+)")
 
 
 class GameRegistry(MutableMapping[str, type[Game]]):
@@ -131,7 +131,7 @@ def _check_class(game: Any) -> None:
     absent = [name for name in ("name", "rules") if not hasattr(game, name)]
     if absent:
         raise ValueError(f"{_path(game)} lacks class attributes of a game: {', '.join(absent)}")
-    if not _NAME.fullmatch(game.name):
+    if not NAME.fullmatch(game.name):
         raise ValueError(
             f"{_path(game)} has the name {game.name!r}; a name is lower-case letters, digits and _"
         )

@@ -41,7 +41,15 @@ def check_spec(game: Game, spec: Any) -> None:
         raise ValueError(f"{game.name}: {fault}")
 
 
+#: What games may be called: modules, files and commands have the same name.
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
 def _faults_of_spec(game: Game, spec: Any) -> Iterator[str]:
+    if not NAME.fullmatch(game.name):
+        yield f"the name is {game.name!r}; a name is lower-case letters, digits and _"
+    if not isinstance(game.title, str) or not game.title:
+        yield f"the title is {game.title!r}; it must be a text"
     if not isinstance(spec, Spec):
         yield f"setup returns {quoted(spec)}; it must return a Spec"
     for name, least in (("max_plies", 1), ("max_score", 0)):
@@ -108,6 +116,9 @@ def _faults_of_texts(title: str, texts: Any) -> Iterator[str]:
 
 def _faults_of_names(title: str, names: Any) -> Iterator[str]:
     yield from _faults_of_texts(title, names)
+    for name in names:
+        if not name or name != name.strip() or not name.isprintable():
+            yield f"{title} has {quoted(name)}; a name is printable, and has no space at its ends"
     if len(set(names)) != len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         yield f"{title} has {quoted(twice)} twice; every name must differ"
@@ -199,6 +210,8 @@ def compile_error(game: Game, error: Exception) -> ValueError:
     )
     if isinstance(error, KeyError):
         reason = f"no record has the field {error}"
+    if "of <class 'function'>" in reason:
+        reason = f"{shortened(reason)}: is it a function without @rule?"
     function = re.search(r"<function (\w+) at", text)
     name = function[1] if function else "a function"
     what, line = "view" if hasattr(game.view, name) else "rules", ""

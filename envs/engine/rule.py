@@ -67,17 +67,29 @@ def record_dtype(*fields: tuple) -> np.dtype:
 def table_record(**values: object) -> np.ndarray:
     """Constants of one option set as an array of one record: ``tables[0].neighbours[cell, k]``.
 
-    Each value is an integer or an array; arrays keep their dtype and shape.
+    Each value is an integer or an array; arrays keep their dtype and shape. An integer becomes
+    int64, but a ``np.uint64``, or one that no int64 holds, uint64: see `ludarium.envs.engine.bits`.
+
+    Raises:
+        ValueError: a value is neither.
     """
     arrays = {name: np.asarray(value) for name, value in values.items()}
-    fields = [
-        (name, array.dtype if array.ndim else np.int64, array.shape)
-        for name, array in arrays.items()
-    ]
+    fields = [(name, _table_type(name, array), array.shape) for name, array in arrays.items()]
     record = np.zeros(1, record_dtype(*fields))
     for name, array in arrays.items():
         record[name][0] = array
     return record
+
+
+def _table_type(name: str, array: np.ndarray) -> np.dtype:
+    """The type of a table, where a lone number is an integer."""
+    is_number = array.dtype.kind in ("biu" if array.ndim == 0 else "biuf")
+    if not is_number:
+        raise ValueError(
+            f"the table {name} is {array!r:.80}; give an integer, or an array of numbers: float32 "
+            "for fractions"
+        )
+    return array.dtype if array.ndim or array.dtype == np.uint64 else np.dtype(np.int64)
 
 
 def extended_record(record: np.ndarray, **values: object) -> np.ndarray:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import sys
+import time
 import traceback
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -15,8 +18,10 @@ from .game import Game, Symmetries
 from .hooks import HOOKS
 from .messages import shortened
 from .position import Position
+from .progress import Task
 from .rule import ONGOING, TRUNCATED, plain, seed_rng
 from .views import FLIP, TURN, show_planes
+from .watched import watched
 
 if TYPE_CHECKING:
     from .draw.scene import Handling
@@ -26,24 +31,28 @@ _NOTHING = 777.0  # stands in an observation where nothing was written
 _UNWRITTEN = -777  # stands where the view has written no choice
 _IN_FULL = 3  # games in which views and texts are checked too, and which compiled code plays again
 _MOST_SYMMETRIES = 32  # symmetries that are tested, each in one game
+_SILENCE = 5.0  # seconds between two lines about progress
 
 
-def check_game(game: Game, games: int = 50, seed: int = 0) -> list[str]:
+def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = None) -> list[str]:
     """Find errors of a game by playing it at random; returns an empty list if there are none.
 
-    Rules run as plain Python, where an index out of bounds is an error and not a wrong answer. At
-    the end compiled code plays a few of the games again. What can be seen without playing is
-    checked whenever a game is made.
+    Rules run as plain Python, where an index out of bounds, or below 0, is an error and not a wrong
+    answer. At the end compiled code plays a few of the games again. What can be seen without
+    playing is checked whenever a game is made.
 
     Args:
         game: the rules with their options; check each option set that changes a size.
         games: how many to play; 50 take seconds where there are few actions.
         seed: of the random actions, for other games than last time.
+        task: is told of each game that was played; default: a line on standard error now and then.
 
     Returns:
         One sentence for each kind of fault, about the first case of it.
     """
-    trial = _Trial(game)
+    trial, task = _Trial(game), task or _Lines()
+    task.begin(f"check of {game.name}: games", games)
+    trial.check_code()
     trial.check_starts()
     trial.check_scene()
     trial.check_spots()
@@ -51,12 +60,32 @@ def check_game(game: Game, games: int = 50, seed: int = 0) -> list[str]:
         if trial.faults:
             break
         trial.play(np.random.SeedSequence([seed, number]), in_full=number < _IN_FULL)
+        task.advance()
     if not trial.faults:
-        trial.check_symmetries(seed)
+        trial.check_symmetries(seed, task)
     if not trial.faults:
-        for number in range(min(games, _IN_FULL)):
+        again = min(games, _IN_FULL)
+        task.begin(f"check of {game.name}: compiled games", again)
+        for number in range(again):
             trial.compare_with_compiled(np.random.SeedSequence([seed, number]))
+            task.advance()
     return list(trial.faults.values())
+
+
+class _Lines(Task):
+    """Says on standard error how far it is, a while after a while."""
+
+    def begin(self, title: str, total: int | None = None) -> None:
+        """Say so from some seconds on."""
+        self._title, self._total, self._done = title, total, 0
+        self._told = time.monotonic()
+
+    def advance(self, count: int = 1, note: str = "") -> None:
+        """Say it if it is time to."""
+        self._done += count
+        if time.monotonic() - self._told >= _SILENCE:
+            self._told = time.monotonic()
+            print(f"ludarium: {self._title} {self._done} of {self._total}", file=sys.stderr)
 
 
 class _FaultError(Exception):
@@ -89,7 +118,7 @@ class _Trial:
         function: Any = _HOOKS[name].of(self._rules, self._view)
         try:
             with np.errstate(all="raise"):
-                return plain(function)(self._table, *arguments)
+                return plain(function)(*map(watched, (self._table, *arguments)))
         except Exception as error:  # whatever is wrong with a stranger's rules
             room = f"; the scene has {len(self._choices)} slots" if name == "show" else ""
             self._expect(False, name, f"{name} fails: {self._told(error)}{room}")
@@ -128,6 +157,33 @@ class _Trial:
         return planes.reshape(self.game.observation_shape)
 
     # Checks.
+
+    def check_code(self) -> None:
+        """Rules call rules, and divide without fractions."""
+        for module in filter(None, (self.game.rules, self.game.view)):
+            functions = [
+                value.py_func for value in vars(module).values() if hasattr(value, "py_func")
+            ]
+            for function in functions:
+                self._check_function(function)
+
+    def _check_function(self, function: FunctionType) -> None:
+        file, home = Path(function.__code__.co_filename).name, function.__globals__
+        for step in dis.get_instructions(function):
+            line = step.positions.lineno if step.positions else None
+            where = f"(line {line} of {file}, in {function.__name__})"
+            called = home.get(step.argval) if step.opname == "LOAD_GLOBAL" else None
+            self._expect(
+                not isinstance(called, FunctionType),
+                "helper",
+                f"{step.argval} is called, and is no rule: decorate it with @rule {where}",
+            )
+            self._expect(
+                step.opname != "BINARY_OP" or step.argrepr not in ("/", "/="),
+                "division",
+                f"/ makes fractions, which other machines may round in other ways: write //, or "
+                f"take fractions from a float32 table {where}",
+            )
 
     def check_starts(self) -> None:
         """``init`` writes everything, and draws only where the game says that it does."""
@@ -301,6 +357,9 @@ class _Trial:
             not empty, "scene", f"slot {empty[:1]} of the scene has no shape; an empty text is one"
         )
         self._expect(scene.roles, "scene", "the scene has no roles")
+        for text in [] if others else texts:
+            fault = _fault_of_svg(text)
+            self._expect(fault is None, "svg", f"the scene has {shortened(text)!r}: {fault}")
         if scene.handling is not None:
             self._check_handling(scene.handling)
 
@@ -428,7 +487,7 @@ class _Trial:
         told = f"{what} is {value}, but there are {count} {of_what}: 0 to {count - 1}"
         self._expect(0 <= value < count, of_what, told)
 
-    def check_symmetries(self, seed: int) -> None:
+    def check_symmetries(self, seed: int, task: Task) -> None:
         """Games that are images of each other go the same way."""
         self._where = ""
         try:
@@ -446,11 +505,14 @@ class _Trial:
         )
         if self.game.random_start or self.faults:
             return  # no start is known to be the image of another
-        for number in range(1, min(len(symmetries), _MOST_SYMMETRIES)):
+        tried = min(len(symmetries), _MOST_SYMMETRIES)
+        task.begin(f"check of {self.game.name}: symmetries", tried - 1)
+        for number in range(1, tried):
             try:
                 self._play_image(symmetries, number, np.random.default_rng([seed, number]))
             except _FaultError:
                 return
+            task.advance()
 
     def _play_image(self, symmetries: Symmetries, number: int, random: np.random.Generator) -> None:
         """A random game, and beside it its image under one symmetry."""
@@ -554,6 +616,15 @@ class _Trial:
             for pose in self._legal_poses(handling, states)
             for way in (TURN, FLIP)
         )
+
+
+def _fault_of_svg(elements: str) -> str | None:
+    """Why a text is not elements of SVG; None if it is."""
+    try:
+        ElementTree.fromstring(f'<svg xmlns:xlink="x">{elements}</svg>')
+    except ElementTree.ParseError as error:
+        return f"this is no SVG ({error})"
+    return None
 
 
 def _differ(field: str, one: np.ndarray, other: np.ndarray) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from ludarium.envs import Game, check_game
 from ludarium.envs.engine.check import compile_error
+from ludarium.envs.engine.progress import Task
 from tests import tictactoe
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
@@ -148,6 +149,13 @@ def _with_handling(**changes: str) -> list[Change]:
         (*_with_view("next_pose(tables, state, pose, way)", "0"), "next_pose of its view takes 4"),
         ("def show(", "def shows(", "function show of its view and the method scene go together"),
         ("def scene(", "def scenes(", "function show of its view and the method scene go together"),
+        ('name = "tictactoe"', 'name = "Tic Tac"', "the name is 'Tic Tac'; a name is lower-case"),
+        ('title = "Tic-tac-toe"', "title = 3", "the title is 3; it must be a text"),
+        (
+            "action_names=[cell_name(cell, _SIDE)",
+            "action_names=[cell * 'a'",
+            "action_names has ''; a name is printable, and has no space at its ends",
+        ),
         (
             "@rule\ndef _has_line",
             "def is_turned(tables, state, player):\n    return False\n\n\n@rule\ndef _has_line",
@@ -213,6 +221,23 @@ def test_a_misspelt_field_that_the_compiler_meets_is_named(changed):
     with pytest.raises(ValueError, match="tictactoe cannot be compiled") as refusal:
         game.start().play(0)
     assert "no record has the field 'cels'\n" in str(refusal.value)
+
+
+def test_a_helper_that_is_no_rule_is_told_where_it_is_compiled(changed):
+    game = changed(("@rule\ndef _has_line", "def _has_line"))()
+    with pytest.raises(ValueError, match=r"_has_line.*: is it a function without @rule\?\n"):
+        game.start().play(0)
+
+
+def test_a_check_says_how_far_it_is(capsys, monkeypatch):
+    monkeypatch.setattr("ludarium.envs.engine.trial._SILENCE", 0.0)
+    assert check_game(TicTacToe(), games=2) == []
+    lines = capsys.readouterr().err.splitlines()
+    assert "ludarium: check of tictactoe: games 1 of 2" in lines
+    assert "ludarium: check of tictactoe: symmetries 7 of 7" in lines
+    assert "ludarium: check of tictactoe: compiled games 2 of 2" in lines
+    assert check_game(TicTacToe(), games=2, task=Task()) == []
+    assert capsys.readouterr().err == ""
 
 
 def test_colours_of_the_compilers_message_are_left_out():
@@ -333,6 +358,16 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
          "role of player 1 is 2, but there are 2 roles of the scene"),
         ([_with_view("points(tables, state, player)", "player")],
          "points gives 0 and 1, whose difference is not the score, 0"),
+        ([("@rule\ndef _has_line", "def _has_line")],
+         r"_has_line is called, and is no rule: decorate it with @rule \(line \d+ of rules"),
+        ([("return state.cells[action] == EMPTY", "return state.cells[action - 9] == EMPTY")],
+         r"is_legal fails: IndexError: index -9 is below 0, and would count from the end \(line"),
+        ([("length = 0", "length = 0 * tables.lines[line - 8, 0]")],
+         r"step fails: IndexError: index -8 is below 0.*, in _has_line"),
+        ([("mover = int(state.mover)", "mover = int(state.mover / 1)")],
+         r"/ makes fractions.*: write //, or take .* table \(line \d+ of rules"),
+        ([('marks = ["", *(', 'marks = ["<rect", *(')], r"scene has '<rect': this is no SVG \("),
+        ([('[Role("", ', '[Role("", "<text>&</text>" + ')], "the scene has .*: this is no SVG"),
         ([("square_symmetries(_SIDE), len", "np.array([[*range(9)], [1, 0, *range(2, 9)]]), len")],
          "the image of a position"),
         ([("square_symmetries(_SIDE), len", "square_symmetries(_SIDE)[::-1], len")],

@@ -1,0 +1,51 @@
+"""Records and arrays in which an index below 0 is an error, for checks of rules in plain Python.
+
+numpy and compiled code count such an index from the end, so that a step over an edge of the board
+ends on the other side of it, in silence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def watched(value: Any) -> Any:
+    """A record or an array that refuses indices below 0, on the same memory; else the value."""
+    if isinstance(value, np.void):
+        return _Record(value)
+    return value.view(_Array) if isinstance(value, np.ndarray) else value
+
+
+class _Record:
+    """A record whose arrays are watched."""
+
+    __slots__ = ("_record",)
+
+    def __init__(self, record: np.void) -> None:
+        object.__setattr__(self, "_record", record)
+
+    def __getattr__(self, name: str) -> Any:
+        return watched(getattr(self._record, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._record, name, value)
+
+
+class _Array(np.ndarray):
+    """An array that refuses indices below 0."""
+
+    def __getitem__(self, index: Any) -> Any:
+        _refuse_negative(index)
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _refuse_negative(index)
+        super().__setitem__(index, value)
+
+
+def _refuse_negative(index: Any) -> None:
+    for number in index if isinstance(index, tuple) else (index,):
+        if isinstance(number, int | np.integer) and number < 0:
+            raise IndexError(f"index {number} is below 0, and would count from the end")
