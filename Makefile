@@ -31,7 +31,7 @@ PYTEST := -m pytest --numprocesses auto --dist loadgroup
 LOWEST := .venv-lowest
 DEMO := runs/corso-demo
 REPORTS := docs/reports
-BENCHMARKS := startup environments memory networks analysis wasm
+BENCHMARKS := startup environments memory networks moves analysis wasm
 LONG_BENCHMARKS := ppo ablations exact_moves
 
 .PHONY: types demo test test-all test-lowest test-page test-cluster lint format modules page pages site dist cpu reports bench bench-quick lines fuzz cuda-compile clean

@@ -28,7 +28,6 @@ from common import Row, new_parser, print_table
 #: What all variants of a game share, beside the shipped configuration.
 COMMON = [
     "self_play.workers=1",
-    "self_play.games=128",
     "self_play.positions=4096",
     "self_play.simulations=32",
     "network={channels: 32, blocks: 3}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import threading
+import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +22,16 @@ from .result import Result
 from .train import choose_config
 
 if TYPE_CHECKING:
-    from ludarium.models import Checkpoint, Evaluation, InferenceEngine
+    from ludarium.models import Checkpoint, InferenceEngine
 
-_CALLS_FOR_A_TIMED_ONE = 5  # network calls of self-play for each timed one
+_SHARE_ALONE = 0.2  # of the time of self-play for which the network is timed alone
 
 _DESCRIPTION = """\
 Measure this machine, one game at a time:
   random plies/s   bare compiled random games on one core
   network/s        positions that the network of the configuration evaluates on all cores
-                   (or a GPU), timed now and then in the middle of self-play
-  simulations/s    of self-play with that network, at the same batch and number format
+                   (or a GPU), timed between parts of self-play
+  simulations/s    of self-play with that network, in the same number format
   cache hits       share of the evaluations that self-play had from its cache instead of the
                    network; a trained one, which comes back to the same moves, saves more
   share            simulations/s over network/s: 1 would be a search that costs nothing; it
@@ -137,7 +137,12 @@ def measure(
     """All figures of one game. The network is the checkpoint's, or a fresh one."""
     from ludarium.models.inference import torch_threads
     from ludarium.training.alphazero.actors import search_settings
-    from ludarium.training.alphazero.self_play import SelfPlay, choose_threads
+    from ludarium.training.alphazero.self_play import (
+        SelfPlay,
+        choose_threads,
+        games_of_worker,
+        torch_threads_of_worker,
+    )
     from ludarium.training.networks import (
         chosen_architecture,
         fresh_network,
@@ -155,21 +160,23 @@ def measure(
         architecture = chosen_architecture(game, config.network)
         network = fresh_network(game, config.network)
     settings = search_settings(config, 0.0)
-    seed = np.random.SeedSequence(config.seed)
-    self_play = SelfPlay(game, config.self_play, settings, threads, seed)
-    batch = self_play.batch
-    with torch_threads(self_play.torch_threads_each):
-        examples = random_observations(game, 512, config.seed)
+    batch = games_of_worker(config.self_play, threads)
+    examples = random_observations(game, 512, config.seed)
+    with torch_threads(torch_threads_of_worker(threads)):
         engine = inference_engine(game, network, batch, config.backend, device, examples)
-    self_play.play(settings, engine)  # compiles, and spreads the games over their phases
-    timed, play_seconds, results = _TimedNetwork(engine), 0.0, []
+    self_play = SelfPlay(game, config.self_play, settings, threads, engine)
+    seeds = map(np.random.SeedSequence, itertools.count(config.seed))
+    self_play.play(settings, engine, next(seeds))  # compiles, and spreads games over their phases
+    play_seconds, results, alone = 0.0, [], _NetworkAlone(engine, examples)
     while play_seconds < seconds:
-        started, alone = time.perf_counter(), timed.seconds
-        results.append(self_play.play(settings, timed))
-        play_seconds += time.perf_counter() - started - (timed.seconds - alone) / threads
+        started = time.perf_counter()
+        results.append(self_play.play(settings, engine, next(seeds)))
+        spent = time.perf_counter() - started
+        play_seconds += spent
+        alone.run(_SHARE_ALONE * spent)
     deviation = engine.deviation(random_observations(game, 512, config.seed + 1))
     result = join_results(results)
-    network_speed = timed.positions * threads / timed.seconds
+    network_speed = alone.positions / alone.seconds
     play_speed = result.simulations / play_seconds
     return {
         "game": game.name,
@@ -191,37 +198,32 @@ def measure(
     }
 
 
-class _TimedNetwork:
-    """An engine that from time to time evaluates a batch once more, to time the network alone.
+class _NetworkAlone:
+    """The network without self-play, on all cores.
 
-    So the speed of the network and that of self-play are measured on the same cores within the same
-    second, because the speed of a machine may change from one second to the next.
+    It is timed between parts of self-play, because the speed of a machine may change from one
+    second to the next.
 
     Attributes:
-        positions: answered for the clock.
-        seconds: that took, in all threads together.
+        positions: evaluated so far.
+        seconds: that took.
     """
 
-    def __init__(self, engine: InferenceEngine) -> None:
-        self._engine = engine
-        self._lock = threading.Lock()
-        self._calls = 0
+    def __init__(self, engine: InferenceEngine, observations: np.ndarray) -> None:
         self.positions = 0
         self.seconds = 0.0
+        self._engine = engine
+        self._observations = observations
 
-    def __call__(self, observations: np.ndarray) -> Evaluation:
-        answers = self._engine(observations)
-        with self._lock:
-            is_timed = self._calls % _CALLS_FOR_A_TIMED_ONE == 0
-            self._calls += 1
-        if is_timed:
-            started = time.perf_counter()
-            self._engine(observations)
-            seconds = time.perf_counter() - started
-            with self._lock:
-                self.positions += len(observations)
-                self.seconds += seconds
-        return answers
+    def run(self, seconds: float) -> None:
+        """Evaluate for so long, but at least once."""
+        started = time.perf_counter()
+        spent = 0.0
+        while not spent or spent < seconds:
+            self._engine(self._observations)
+            self.positions += len(self._observations)
+            spent = time.perf_counter() - started
+        self.seconds += spent
 
 
 def _random_speed(game: Game, seconds: float) -> float:

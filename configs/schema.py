@@ -99,14 +99,16 @@ class Network(Section, frozen=True):
 class SelfPlay(Section, frozen=True):
     """How self-play generates positions to learn from.
 
-    ``games``: number of games played in parallel. ``positions``: positions that one iteration
-    searches and records. ``workers``: CPU threads; none: one per core, or on a GPU only as many as
-    keep every batch at 64 positions or more. The games are split into ``workers`` + 1 groups (one
-    group if there is a single worker); each group is one batch for the network.
+    ``positions``: positions that one iteration searches and records; games are played to their
+    ends, so there may be a few more. ``workers``: CPU threads; none: one per core, or on a GPU only
+    as many as keep every batch at 64 positions or more. ``games``: where the network is not
+    compiled (on a GPU, or one's own), games played in parallel, which the workers share; those of a
+    worker are one batch for the network, and go on in the next iteration where they have not ended.
+    With a compiled network each worker plays one game at a time.
 
     ``simulations``: simulations per move, a number or a schedule of [progress, simulations] pairs,
     where progress runs from 0 to 1. ``opening_plies``: each game starts with a random number of
-    random plies, from 0 to this. ``cache``: megabytes for the evaluation cache, all groups
+    random plies, from 0 to this. ``cache``: megabytes for the evaluation cache, all workers
     together; 0: no cache. ``prove``: back up exact values from finished positions, and look for
     wins at once in new ones.
 

@@ -17,10 +17,9 @@ from ludarium.training.trainers import make_trainer
 #: Settings of a tiny run of AlphaZero on Corso.
 ALPHAZERO = (
     "options={size: 3}",
-    "backend=eager",
     "budget={iterations: 3}",
     "network={channels: 8, blocks: 1}",
-    "self_play={games: 16, positions: 256, workers: 2, simulations: 8, opening_plies: 2}",
+    "self_play={positions: 256, workers: 2, simulations: 8, opening_plies: 2}",
     "bootstrap={positions: 0}",
     "learner={batch: 64, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",
     "evaluation={every: 0}",
@@ -30,9 +29,8 @@ ALPHAZERO = (
 #: Arguments of a tiny run of AlphaZero on Corso, for the command line.
 ARGUMENTS = (
     "--option=size=3",
-    "--set=backend=eager",
     "--set=network={channels: 8, blocks: 1}",
-    "--set=self_play={games: 8, positions: 64, workers: 1, simulations: 4}",
+    "--set=self_play={positions: 64, workers: 1, simulations: 4}",
     "--set=bootstrap={positions: 32, playouts: 20}",
     "--set=learner={batch: 32}",
     "--set=evaluation={every: 1, games: 2, against: random, simulations: 2}",

@@ -31,8 +31,7 @@ _COMMON = [
 ]
 _OWN = {
     "alphazero": [
-        "backend=eager",
-        "self_play={games: 8, positions: 64, workers: 1, simulations: 4, opening_plies: 2}",
+        "self_play={positions: 64, workers: 1, simulations: 4, opening_plies: 2}",
         "bootstrap={positions: 0}",
         "replay={first: 60, last: 120}",
         "learner={batch: 32, replay_ratio: 4, learning_rate: 0.01, warmup_steps: 5}",

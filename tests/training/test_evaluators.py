@@ -36,8 +36,8 @@ def in_tree(evaluate: Evaluator) -> None:
 
 
 def in_self_play(evaluate: Evaluator) -> None:
-    group = Group(GAME, SelfPlayConfig(games=4, positions=8), SETTINGS, np.random.SeedSequence(1))
-    group.begin(SETTINGS)
+    group = Group(GAME, SelfPlayConfig(games=4, positions=8), SETTINGS)
+    group.begin()
     group.step(evaluate)
 
 

@@ -41,7 +41,8 @@ def self_play(solve: int, threads: int = 1, size: int = 3, **given) -> SelfPlayR
     config = SelfPlayConfig(games=24, positions=900, opening_plies=2, solve=solve, **given)
     seed = np.random.SeedSequence(3)
     dtype = sample_dtype(game, solved=solve > 0)
-    return SelfPlay(game, config, SETTINGS, threads, seed, dtype).play(SETTINGS, know_nothing)
+    self_play = SelfPlay(game, config, SETTINGS, threads, know_nothing, dtype)
+    return self_play.play(SETTINGS, know_nothing, seed)
 
 
 @cache
@@ -118,7 +119,8 @@ def test_what_takes_too_long_keeps_its_targets_but_learns_the_result_of_the_rest
         dtype = sample_dtype(game, solved=True)
         given = msgspec.structs.replace(config, solve=solve)
         seed = np.random.SeedSequence(5)
-        return SelfPlay(game, given, SETTINGS, 1, seed, dtype).play(SETTINGS, know_nothing).samples
+        self_play = SelfPlay(game, given, SETTINGS, 1, know_nothing, dtype)
+        return self_play.play(SETTINGS, know_nothing, seed).samples
 
     samples, before = played(30), played(1)
     assert {UNSOLVED, CHOICE} <= set(samples["solved"])

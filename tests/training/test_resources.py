@@ -66,7 +66,7 @@ def test_shipped_configurations_fit_into_four_gigabytes(monkeypatch, machine, na
     [
         (
             "alphazero",
-            ["self_play.games=65536", "self_play.simulations=10000"],
+            ["backend=eager", "self_play.games=65536", "self_play.simulations=10000"],
             r"the run would take [\d,.]+ GB of memory, most of it for self_play\.games or "
             r"self_play\.simulations, and 24\.0 GB are free: lower self_play\.games or "
             r"self_play\.simulations$",
@@ -95,9 +95,16 @@ def test_what_the_machine_cannot_do_is_refused_before_anything_is_made(
     assert not (tmp_path / "run").exists()
 
 
-def test_trees_are_reckoned_as_they_are_made(game):
-    config = config_of("alphazero", "self_play={games: 32, simulations: 50, workers: 1}")
-    tree = new_tree(game, 32, search_settings(config, 0.0))
+@pytest.mark.parametrize(
+    ("backend", "device", "trees"),
+    [("auto", "cpu", 3), ("eager", "cpu", 32), ("auto", "meta", 32)],
+)
+def test_trees_are_reckoned_as_they_are_made(game, monkeypatch, backend, device, trees):
+    monkeypatch.setattr(resources, "check_device", lambda _: device)
+    config = config_of(
+        "alphazero", "self_play={games: 32, simulations: 50, workers: 3}", f"backend={backend}"
+    )
+    tree = new_tree(game, trees, search_settings(config, 0.0))
     made = sum(array.nbytes for array in tree)
     reckoned = memory_of(config, [game])["self_play.games or self_play.simulations"]
     assert 0.9 * made <= reckoned <= 1.1 * made

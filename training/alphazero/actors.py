@@ -8,7 +8,7 @@ this process; those of `ludarium.training.cluster` are processes on many machine
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from ludarium.training.search import SearchSettings
 from ludarium.training.search.settings import GUMBEL, NEVER, PUCT
 
 from .bootstrap import GAMES, bootstrap_samples
-from .self_play import SelfPlay, SelfPlayResult
+from .self_play import SelfPlay, SelfPlayResult, games_of_worker, torch_threads_of_worker
 
 _POSITIONS_OF_A_GAME = 64  #: for how many the bootstrap plays a game more in parallel
 
@@ -79,18 +79,9 @@ class Actors(ABC):
     def resources(self) -> str:
         """Who plays where, for people."""
 
-    def state(self) -> dict[str, np.ndarray]:
-        """The games in progress, for `restore`; none where they do not outlive the process."""
-        return {}
-
     @abstractmethod
-    def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
-        """Go on with the games that `state` gave, or with new ones if it gave none.
-
-        Args:
-            arrays: of `state`.
-            weights: with which the run goes on.
-        """
+    def load(self, weights: Weights) -> None:
+        """The same without metrics, as a run goes on."""
 
     def close(self) -> None:  # noqa: B027 - not everyone has something to stop
         """Stop playing."""
@@ -126,18 +117,20 @@ class LocalActors(Actors):
         self.dtype = dtype
         self.device = device
         self._bootstrap_seed = bootstrap_seed
-        self.self_play = SelfPlay(
-            game, config.self_play, largest_search(config), workers, seed, dtype
-        )
-        with torch_threads(self.self_play.torch_threads_each):
+        self._seed = seed
+        with torch_threads(torch_threads_of_worker(workers)):
             self.engine = inference_engine(
                 game,
                 weights.network,
-                self.self_play.batch,
+                games_of_worker(config.self_play, workers),
                 config.backend,
                 device,
                 weights.examples,
             )
+        self.self_play = SelfPlay(
+            game, config.self_play, largest_search(config), workers, self.engine, dtype
+        )
+        self._version, self._chunks = weights.version, 0
 
     def publish(self, weights: Weights) -> dict[str, Any]:
         """Load the weights, and measure what the backend makes of them."""
@@ -147,6 +140,7 @@ class LocalActors(Actors):
     def load(self, weights: Weights) -> None:
         """Load the weights into the inference engine."""
         self.engine.update(weights.network, weights.examples)
+        self._version, self._chunks = weights.version, 0
 
     def deviation(self, examples: np.ndarray) -> dict[str, float]:
         """How far the backend's answers are from PyTorch's, for the log; see `Deviation`."""
@@ -168,8 +162,14 @@ class LocalActors(Actors):
         return SelfPlayResult.of_playouts(samples, config.playouts)
 
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
-        """Play an iteration."""
-        return self.self_play.play(settings, self.engine, advance)
+        """Play an iteration.
+
+        New games follow from the version of the weights and how often that has played.
+        """
+        key = (*self._seed.spawn_key, self._version, self._chunks)
+        self._chunks += 1
+        seed = np.random.SeedSequence(self._seed.entropy, spawn_key=key)
+        return self.self_play.play(settings, self.engine, seed, advance)
 
     @property
     def backend(self) -> str:
@@ -179,17 +179,7 @@ class LocalActors(Actors):
     @property
     def resources(self) -> str:
         """Device, number of threads and backend."""
-        return f"{self.device}, {self.self_play.threads} workers, network {self.backend}"
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The games and searches in progress."""
-        return self.self_play.state()
-
-    def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
-        """Take over games, searches and weights."""
-        if arrays:
-            self.self_play.restore(arrays)
-        self.load(weights)
+        return f"{self.device}, {self.self_play.workers} workers, network {self.backend}"
 
 
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:

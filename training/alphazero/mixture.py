@@ -7,7 +7,7 @@ the largest of them. So a batch has positions of each game in proportion to thos
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,6 @@ import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
-from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import SearchSettings, join_results
 
 from .actors import Actors, Advance, LocalActors, Weights
@@ -139,6 +138,11 @@ class MixedActors(Actors):
         }
         return told[0] | deviations
 
+    def load(self, weights: Weights) -> None:
+        """Load each game's weights."""
+        for actors, own in zip(self.actors, weights.of_games, strict=True):
+            actors.load(own)
+
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
         """Play the games of each bootstrap."""
         return self._join([actors.bootstrap(advance) for actors in self.actors])
@@ -164,15 +168,6 @@ class MixedActors(Actors):
     def resources(self) -> str:
         """Those of the first game's actors, and how many games there are."""
         return f"{self.actors[0].resources}, {len(self.actors)} sets of options"
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The games and searches in progress, ``number/name`` for each."""
-        return flatten(dict(enumerate(actors.state() for actors in self.actors)), "/")
-
-    def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
-        """Take over games, searches and weights."""
-        for number, (actors, own) in enumerate(zip(self.actors, weights.of_games, strict=True)):
-            actors.restore(unflatten(arrays, number, "/"), own)
 
 
 def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:

@@ -1,37 +1,50 @@
-"""Self-play on all cores: groups of games, which threads advance in turns (see `training.turns`).
+"""Self-play on all cores: a thread for each worker.
 
-One step of a group evaluates the leaves that its games wait for, then runs the compiled games until
-each waits for the network again. The games of a group depend on its seed only.
+A compiled network is called by the games themselves (see `ludarium.models.evaluation.in_search`).
+Then a worker plays one game after another, each from its beginning to its end, and takes the next
+number when it is free. A game follows from the seed and its number, and the first games by number
+that have enough positions count. So the samples are the same for any number of workers.
+
+Another network needs batches. Then a worker plays many games side by side; one step evaluates the
+leaves that they wait for, and plays on until each waits again. Games that have not ended when there
+are enough positions go on in the next chunk. Each worker has its share of the games and of the
+positions, so the samples do not depend on how fast it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import itertools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
+import msgspec
 import numpy as np
+import torch
 
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.rule import seed_rng
-from ludarium.envs.engine.threads import available_cores
-from ludarium.models import Evaluator
-from ludarium.models.evaluation import checked
+from ludarium.envs.engine.threads import available_cores, split
+from ludarium.models import Evaluation, Evaluator
+from ludarium.models.evaluation import checked, in_search
+from ludarium.models.inference import torch_threads
 from ludarium.training.search.cache import empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.results import join_results
 from ludarium.training.search.settings import SearchSettings
 from ludarium.training.search.tree import new_tree
-from ludarium.training.turns import GroupedPlay, share_of_group
 
 from .exact import UNSOLVED, ExactTargets
-from .kernels import self_play as kernels
+from .kernels import self_play as templates
 from .kernels.self_play import (
+    COUNTS,
     ENDED,
     EVALUATIONS,
     HITS,
+    LIMIT,
     NEXT_GAME,
     PLIES,
     POSITIONS,
@@ -42,15 +55,27 @@ from .kernels.self_play import (
 from .samples import join_samples, sample_dtype
 
 _LEAST_BATCH_OF_A_GPU = 64  # smaller batches are not faster
+_NO_GAME = -1
+_PATIENCE = 0.2  # seconds until a worker looks whether its game is still wanted
 
 
 def choose_threads(config: SelfPlayConfig, device: str) -> int:
-    """Number of threads: one per core by default; fewer on a GPU where batches would be small."""
+    """Number of workers: one per core by default; fewer on a GPU where batches would be small."""
     if config.workers is not None:
         return config.workers
     if device == "cpu":
         return available_cores()
-    return max(1, min(available_cores(), config.games // _LEAST_BATCH_OF_A_GPU - 1))
+    return max(1, min(available_cores(), config.games // _LEAST_BATCH_OF_A_GPU))
+
+
+def games_of_worker(config: SelfPlayConfig, workers: int) -> int:
+    """How many games a worker plays side by side, if the network needs batches."""
+    return max(1, config.games // workers)
+
+
+def torch_threads_of_worker(workers: int) -> int:
+    """Torch's threads in each worker's thread."""
+    return max(1, torch.get_num_threads() // workers)
 
 
 @dataclass(frozen=True)
@@ -87,18 +112,24 @@ class SelfPlayResult:
         return cls(samples, positions=len(samples), simulations=len(samples) * playouts)
 
 
-class Group:
-    """Games played in parallel; together they are one batch for the network.
+#: What was played, and the number of the game of each sample.
+Played = tuple[SelfPlayResult, np.ndarray]
 
-    `begin` a chunk, `step` until it `is_full`, `collect`.
+
+class Group:
+    """Games that one worker plays side by side; together they are one batch for the network.
+
+    `set_up` a chunk, `begin`, `step` until it `is_full`, `collect`.
 
     Args:
         game: the rules.
-        config: games in parallel, positions to search per iteration, random plies that
-            games start with, and megabytes for the network's answers, all of this group alone.
+        config: games in parallel, positions to search, random plies that games start with, and
+            megabytes for the network's answers, all of this group alone.
         settings: of the search, with the most simulations that will be asked for.
-        seed: of the games.
         dtype: of the samples, from `sample_dtype`; by default the plain one.
+        endings: games whose ends fill the log; by default as many as there are positions.
+        number: of its first game.
+        stride: from the number of a game to that of the next.
     """
 
     def __init__(
@@ -106,65 +137,85 @@ class Group:
         game: Game,
         config: SelfPlayConfig,
         settings: SearchSettings,
-        seed: np.random.SeedSequence,
         dtype: np.dtype | None = None,
+        endings: int | None = None,
+        number: int = 0,
+        stride: int = 1,
     ) -> None:
-        games, positions = config.games, config.positions
+        games = config.games
         self.game = game
-        self.dtype = sample_dtype(game) if dtype is None else dtype
-        has_exact = "solved" in (self.dtype.names or ())
-        self._exact = ExactTargets(game, config.solve, config.keep_decided) if has_exact else None
-        self.kernels = specialise(kernels, game.rules)
         self.observations = np.zeros((games, *game.observation_shape), np.float32)
         self.games = Games(
             tree=new_tree(game, games, settings),
             cache=new_cache(self.observations, game.num_actions, config.cache),
-            log=_new_log(game, positions),
-            serials=np.zeros(games, np.int64),
-            rngs=seed_rng(seed, games),
+            log=_new_log(game, config.positions, endings or config.positions),
+            numbers=np.full(games, _NO_GAME),
+            stride=stride,
+            seed=0,
+            rngs=np.zeros((games, 2), np.int64),
             opening_plies=config.opening_plies,
             planes=self.observations.reshape(games, *game.planes_shape),
         )
-        self.pending = np.zeros(0, self.dtype)
+        self.log.counts[NEXT_GAME] = number
+        self.pending = np.zeros(0, sample_dtype(game) if dtype is None else dtype)
         self.pending_games = np.zeros(0, np.int64)
         self.settings = settings
         self.is_full = False
-        self.kernels.begin_games(game.tables, self.games)
+        self._evaluation = Evaluation.empty(games, game.num_actions)
+        self._is_answered = False
 
     @property
     def log(self) -> Log:
-        """What the games have logged in this iteration."""
+        """What the games have logged since they were begun."""
         return self.games.log
-
-    def begin(self, settings: SearchSettings) -> None:
-        """Begin a chunk; unfinished games continue.
-
-        Args:
-            settings: of the search.
-        """
-        self.settings = settings
-        write_considered_visits(settings, self.games.tree.considered_visits)
-        self.log.counts[np.arange(len(self.log.counts)) != NEXT_GAME] = 0
-        empty(self.games.cache)  # the network may be another one
-        self.is_full = False
-
-    def step(self, evaluate: Evaluator) -> None:
-        """Evaluate the waiting leaves, and play on until each game waits for the network again."""
-        count, actions = len(self.observations), self.game.num_actions
-        evaluation = checked(evaluate(self.observations), count, actions, evaluate)
-        self.is_full = self.kernels.play_on(self.game.tables, self.games, self.settings, evaluation)
 
     @property
     def positions(self) -> int:
-        """Positions searched so far in this iteration."""
+        """Positions searched since then."""
         return int(self.log.counts[POSITIONS])
 
-    def collect(self, threads: int = 1) -> SelfPlayResult:
-        """End the iteration: return the positions of finished games, and keep the others.
+    def set_up(self, settings: SearchSettings, seed: int) -> None:
+        """Prepare for a chunk.
 
         Args:
-            threads: that search for exact values, where the samples have them.
+            settings: of the search.
+            seed: of the games that are started, below 2**63.
         """
+        self.settings = settings
+        self.games = self.games._replace(seed=seed)
+        write_considered_visits(settings, self.games.tree.considered_visits)
+        empty(self.games.cache)  # the network may be another one
+
+    def begin(self, number: int | None = None) -> None:
+        """Start games from this number on; without one go on with those that have not ended."""
+        counts = self.log.counts
+        first = counts[NEXT_GAME] if number is None else number
+        counts[:] = 0
+        counts[LIMIT], counts[NEXT_GAME] = len(self.log.states), first
+        kernels = specialise(templates, self.game.rules)
+        if number is None and self.games.numbers[0] != _NO_GAME:
+            kernels.begin_searches(self.game.tables, self.games)
+        else:
+            self.pending, self.pending_games = self.pending[:0], self.pending_games[:0]
+            kernels.begin_games(self.game.tables, self.games)
+        self.is_full = self._is_answered = False
+
+    def step(self, evaluate: Evaluator) -> None:
+        """Play on until the log is full, or each game waits for the network; then ask that."""
+        count, actions = len(self.observations), self.game.num_actions
+        inside = in_search(evaluate, count)
+        given, net = ({}, None) if inside is None else ({"network": inside.part}, inside.net)
+        kernels = specialise(templates, self.game.rules, **given)
+        self.is_full = kernels.play_on(
+            *(self.game.tables, self.games, self.settings),
+            *(self._evaluation, net, self._is_answered),
+        )
+        self._is_answered = not self.is_full
+        if self._is_answered:
+            self._evaluation = checked(evaluate(self.observations), count, actions, evaluate)
+
+    def collect(self) -> Played:
+        """The positions of finished games, and the number of each one's game; keep the others."""
         log, positions = self.log, self.positions
         fresh: Any = np.zeros(positions, self.pending.dtype)
         fresh["state"] = log.states[:positions]
@@ -174,22 +225,16 @@ class Group:
         games = np.concatenate([self.pending_games, log.games[:positions]])
         ended = int(log.counts[ENDED])
         order = np.argsort(log.ended_games[:ended])
-        serials = log.ended_games[:ended][order]
-        place = np.searchsorted(serials, games)
+        numbers = log.ended_games[:ended][order]
+        place = np.searchsorted(numbers, games)
         known = place < ended
-        known[known] = serials[place[known]] == games[known]
+        known[known] = numbers[place[known]] == games[known]
         rows = order[place[known]]
         finished = samples[known]
         finished["outcome"] = log.ended_outcomes[rows]
         finished["score"] = log.ended_scores[rows]
-        ended_positions, solved = len(finished), 0
-        if self._exact is not None:
-            seed = int(log.counts[NEXT_GAME])
-            kept = self._exact.correct(finished, games[known], seed, threads)
-            solved = int((finished["solved"] != UNSOLVED).sum())
-            finished = finished[kept]
         self.pending, self.pending_games = samples[~known], games[~known]
-        return SelfPlayResult(
+        result = SelfPlayResult(
             samples=finished,
             games=ended,
             plies=int(log.counts[PLIES]),
@@ -197,68 +242,74 @@ class Group:
             simulations=int(log.counts[SIMULATIONS]),
             evaluations=int(log.counts[EVALUATIONS]),
             hits=int(log.counts[HITS]),
-            ended_positions=ended_positions,
-            solved=solved,
+            ended_positions=len(finished),
         )
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything that `restore` needs to continue exactly here.
-
-        It has no trees: the search of each present move begins anew, here as in a resumed run.
-        """
-        self.kernels.begin_searches(self.game.tables, self.games)
-        return {
-            "states": self.games.tree.states[:, 0],
-            "counts": self.log.counts,
-            "serials": self.games.serials,
-            "rngs": self.games.rngs,
-            "pending": self.pending,
-            "pending_games": self.pending_games,
-        }
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Load what `state` returned.
-
-        Raises:
-            ValueError: the state is of another game or other settings.
-        """
-        own = self.state()
-        for name, array in own.items():
-            fits = array.shape == arrays[name].shape or name in ("pending", "pending_games")
-            if not fits or array.dtype != arrays[name].dtype or array.ndim != arrays[name].ndim:
-                raise ValueError(f"the saved self-play does not fit this run: {name}")
-        for name, array in own.items():
-            if name not in ("pending", "pending_games"):
-                array[...] = arrays[name]
-        self.pending = arrays["pending"]
-        self.pending_games = arrays["pending_games"]
-        self.kernels.begin_searches(self.game.tables, self.games)
+        return result, games[known]
 
 
-def _new_log(game: Game, positions: int) -> Log:
-    """Allocate the log of an iteration of this many positions."""
+def _new_log(game: Game, positions: int, endings: int) -> Log:
+    """Allocate a log of so many positions and ends of games."""
     return Log(
         states=np.zeros(positions, game.state_dtype),
         policies=np.zeros((positions, game.num_actions), np.float32),
         values=np.zeros(positions, np.float32),
         games=np.zeros(positions, np.int64),
-        ended_games=np.zeros(positions, np.int64),
-        ended_outcomes=np.zeros(positions, np.int8),
-        ended_scores=np.zeros(positions, np.int32),
-        counts=np.zeros(7, np.int64),
+        ended_games=np.zeros(endings, np.int64),
+        ended_outcomes=np.zeros(endings, np.int8),
+        ended_scores=np.zeros(endings, np.int32),
+        counts=np.zeros(COUNTS, np.int64),
     )
 
 
-class SelfPlay(GroupedPlay[Group]):
-    """Groups of games, advanced in turns; see `GroupedPlay`.
+class _Tally:
+    """The games of a chunk by number, of which the first that have enough positions count.
+
+    Args:
+        goal: positions that are enough.
+    """
+
+    def __init__(self, goal: int) -> None:
+        self.is_over = False
+        self._goal = goal
+        self._numbers = itertools.count()
+        self._played: dict[int, Played] = {}
+        self._counted: list[Played] = []
+        self._positions = 0
+        self._lock = threading.Lock()
+
+    def next_number(self) -> int:
+        """The number of a game that nobody has begun."""
+        with self._lock:
+            return next(self._numbers)
+
+    def add(self, number: int, played: Played) -> None:
+        """Take a game that was played."""
+        with self._lock:
+            self._played[number] = played
+            while self._positions < self._goal and len(self._counted) in self._played:
+                self._counted.append(self._played[len(self._counted)])
+                self._positions += self._counted[-1][0].positions
+            self.is_over |= self._positions >= self._goal
+
+    def counted(self) -> list[Played]:
+        """The games that count, once it is over."""
+        return self._counted
+
+
+class SelfPlay:
+    """Self-play by several workers; see the module.
 
     Args:
         game: the rules.
-        config: games and positions in all, which the groups share evenly.
+        config: games and positions in all, which the workers share.
         settings: of the search, with the most simulations that will be asked for.
-        threads: number of groups that are advanced at the same time.
-        seed: of the games.
+        workers: threads that play.
+        evaluate: the network; later ones are called in the same way.
         dtype: of the samples, from `sample_dtype`; by default the plain one.
+
+    Attributes:
+        plays_alone: whether a worker plays one game at a time.
+        groups: the games of each worker.
     """
 
     def __init__(
@@ -266,27 +317,119 @@ class SelfPlay(GroupedPlay[Group]):
         game: Game,
         config: SelfPlayConfig,
         settings: SearchSettings,
-        threads: int,
-        seed: np.random.SeedSequence,
+        workers: int,
+        evaluate: Evaluator,
         dtype: np.dtype | None = None,
     ) -> None:
-        share = share_of_group(config, threads)
-        super().__init__(lambda own: Group(game, share, settings, own, dtype), threads, seed)
+        batch = games_of_worker(config, workers)
+        self.plays_alone = in_search(evaluate, batch) is not None
+        share = msgspec.structs.replace(
+            config,
+            games=1 if self.plays_alone else batch,
+            positions=game.max_plies if self.plays_alone else max(1, config.positions // workers),
+            cache=config.cache / workers,
+        )
+        endings = 1 if self.plays_alone else None
+        self.workers = workers
+        self.groups = [
+            Group(game, share, settings, dtype, endings, number, workers)
+            for number in range(workers)
+        ]
+        self._positions = config.positions
+        self._some = [game.max_plies] * workers
+        has_exact = dtype is not None and "solved" in (dtype.names or ())
+        self._exact = ExactTargets(game, config.solve, config.keep_decided) if has_exact else None
 
     def play(
         self,
         settings: SearchSettings,
         evaluate: Evaluator,
+        seed: np.random.SeedSequence,
         progress: Callable[[int], None] | None = None,
     ) -> SelfPlayResult:
-        """Play a chunk in every group; their samples are in the groups' order.
+        """Play a chunk.
 
         Args:
             settings: of the search.
             evaluate: the network.
+            seed: of the games that are started.
             progress: called from time to time with the number of new positions.
         """
+        number = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
         for group in self.groups:
-            group.begin(settings)
-        self.take_turns(evaluate, progress)
-        return join_results([group.collect(self.threads) for group in self.groups])
+            group.set_up(settings, number)
+        report = progress or _ignore
+        if self.plays_alone:
+            tally = _Tally(self._positions)
+            self._in_threads(lambda worker: self._play_games(worker, evaluate, tally, report))
+            played = tally.counted()
+        else:
+            self._has_failed = False
+            self._in_threads(lambda worker: self._play_share(worker, evaluate, report))
+            played = [group.collect() for group in self.groups]
+        result = join_results([each for each, _ in played])
+        if self._exact is None:
+            return result
+        games = np.concatenate([numbers for _, numbers in played])
+        kept = self._exact.correct(result.samples, games, number, self.workers)
+        solved = int((result.samples["solved"] != UNSOLVED).sum())
+        return replace(result, samples=result.samples[kept], solved=solved)
+
+    def _in_threads(self, work: Callable[[int], None]) -> None:
+        """Call ``work(worker)`` in a thread each; they divide torch's threads between them."""
+        each = torch_threads_of_worker(self.workers)
+
+        def share(worker: int, _: int) -> None:
+            torch.set_num_threads(each)  # of this thread, which others use too
+            work(worker)
+
+        with torch_threads(each):
+            split(share, self.workers, self.workers)
+
+    def _play_games(
+        self, worker: int, evaluate: Evaluator, tally: _Tally, report: Callable[[int], None]
+    ) -> None:
+        """Play one game after another until enough count."""
+        try:
+            while not tally.is_over:
+                number = tally.next_number()
+                if self._play_game(worker, evaluate, tally, number):
+                    played = self.groups[worker].collect()
+                    tally.add(number, played)
+                    report(played[0].positions)
+        except BaseException:
+            tally.is_over = True  # the other workers need not go on
+            raise
+
+    def _play_game(self, worker: int, evaluate: Evaluator, tally: _Tally, number: int) -> bool:
+        """Play a game; whether it was played to its end, because it may count.
+
+        A long game is played in parts, after which the worker looks whether it may still count.
+        """
+        group = self.groups[worker]
+        counts = group.log.counts
+        group.begin(number)
+        while not counts[ENDED] and not tally.is_over:
+            started, before = perf_counter(), group.positions
+            counts[LIMIT] = min(before + self._some[worker], len(group.log.states))
+            group.step(evaluate)
+            speed = (group.positions - before) / (perf_counter() - started)
+            self._some[worker] = 1 + int(_PATIENCE * speed)
+        return bool(counts[ENDED])
+
+    def _play_share(self, worker: int, evaluate: Evaluator, report: Callable[[int], None]) -> None:
+        """Play a worker's share of the positions."""
+        group = self.groups[worker]
+        try:
+            group.begin()
+            while not group.is_full and not self._has_failed:
+                before = group.positions
+                group.step(evaluate)
+                report(group.positions - before)
+        except BaseException:
+            self._has_failed = True  # the other workers need not go on
+            raise
+
+
+def _ignore(positions: int) -> None:
+    """Nobody watches."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
 from ludarium.configs.schema import Cluster as ClusterConfig
@@ -136,8 +135,8 @@ class ClusterActors(Actors):
         """Where the actors are."""
         return f"learner on {self._device}, actors on a Ray cluster"
 
-    def restore(self, arrays: Mapping[str, np.ndarray], weights: Weights) -> None:
-        """Begin new games with the weights."""
+    def load(self, weights: Weights) -> None:
+        """Put the weights."""
         self._publish(weights)
 
     def close(self) -> None:

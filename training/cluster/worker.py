@@ -73,7 +73,7 @@ class Job:
 
 
 class SelfPlayer:
-    """A self-play actor: plays the chunks that it is asked for; unfinished games continue.
+    """A self-play actor: plays the chunks that it is asked for.
 
     Args:
         job: what all actors are told.
@@ -112,7 +112,7 @@ class SelfPlayer:
             if weights.version != self._version and self._number == 0:
                 metrics = self._actors.publish(weights)
             elif weights.version != self._version:
-                self._actors.restore({}, weights)
+                self._actors.load(weights)
             self._version = weights.version
             result = self._actors.play(settings, _ignore)
             return Chunk(result, weights.version, os.getpid(), metrics)

@@ -72,10 +72,17 @@ def memory_of(config: TrainingConfig, games: Sequence[Game]) -> dict[str, int]:
     state, actions = largest.state_dtype.itemsize, largest.num_actions
     node = NODE.itemsize + state + actions * EDGE.itemsize
     sample = state + actions * np.dtype(np.float16).itemsize
+    trees = play.games if _needs_batches(config) else play.workers or available_cores()
     return parts | {
-        "self_play.games or self_play.simulations": play.games * (play.most_simulations + 2) * node,
+        "self_play.games or self_play.simulations": trees * (play.most_simulations + 2) * node,
         "replay.last": max(replay.first, replay.last) * sample,
     }
+
+
+def _needs_batches(config: AlphaZeroConfig) -> bool:
+    """Whether many games are played side by side, because the network is not compiled."""
+    is_compiled = config.network.module is None and config.backend not in ("eager", "graph-fp16")
+    return not is_compiled or check_device(config.device) != "cpu"
 
 
 def check_device(wanted: str) -> str:

@@ -13,7 +13,6 @@ from ludarium.envs.engine.rule import ONGOING, random_bits, reward
 
 from . import gumbel, puct
 from .cache import NO_SLOT, lookup, set_request, store, stored
-from .prefetch import prefetch_tree
 from .proof import close_edges, high_for, low_for, update_bounds
 from .settings import GUMBEL
 from .tree import (
@@ -372,7 +371,6 @@ def advance(tables, tree, cache, settings, rngs, evaluation, net, planes, first,
     table = tables[0]
     waiting = 0
     for b in range(first, last):
-        prefetch_tree(tree, cache, evaluation[0], b + 1)
         search, rng = search_of(tree, b), rngs[b]
         if search.roots[0].waiting < 0:
             continue

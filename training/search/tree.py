@@ -17,8 +17,6 @@ from .settings import SearchSettings
 
 NO_NODE = -1
 NO_EDGE = -1
-PAUSED = -2  # value of `waiting`: the search is finished, but its result has not been read yet
-
 
 #: One node of a tree, its position and its edges aside. ``parent`` NO_NODE for the root; ``visits``
 #: how many values were backed up through the node, its own included; ``sign`` +1 where player 0 is
@@ -66,8 +64,8 @@ def root_dtype(actions: int) -> np.dtype:
     """One search.
 
     ``size`` nodes and ``edges`` edges in use; ``simulation`` simulations done, ``evaluations`` by
-    the network; ``waiting`` node that waits for the network, NO_NODE or PAUSED; ``greedy`` whether
-    the best action found is played, see `SearchSettings`. For each action: ``noise`` of the root,
+    the network; ``waiting`` node that waits for the network, or NO_NODE; ``greedy`` whether the
+    best action found is played, see `SearchSettings`. For each action: ``noise`` of the root,
     and ``policy``, what the network should learn. ``visited``, ``values``, ``best_unvisited`` and
     ``unvisited_prior`` are scratch space of `gumbel` and `puct`, for the edges of one node.
     """

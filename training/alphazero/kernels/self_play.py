@@ -1,9 +1,10 @@
-"""Self-play, compiled: search, record, move and start the next game, until the network is needed.
+"""Self-play, compiled: search, record, move and start the next game.
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module.
 
-Games do not wait for each other: each continues with its next simulation, move or game until it
-needs the network, so every batch for the network is full.
+A compiled network is a part of the kernels and answers at once. For another one games wait, but
+not for each other: each continues with its next simulation, move or game until it needs the
+network, so every batch for the network is full.
 """
 
 from typing import Any, NamedTuple
@@ -13,36 +14,36 @@ import numpy as np
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action
 from ludarium.envs.engine.rule import ONGOING, random_below
-from ludarium.training.search.cache import Cache, store
-from ludarium.training.search.prefetch import prefetch_tree
+from ludarium.training.search.cache import Cache
 from ludarium.training.search.simulate import (
     answer_from_cache,
     choose_root_edge,
     evaluate_root,
-    expand,
+    network,
     next_leaf,
-    show,
+    receive,
     start_search,
 )
-from ludarium.training.search.tree import NO_NODE, PAUSED, Tree, search_of
+from ludarium.training.search.tree import NO_NODE, Tree, search_of
 from ludarium.training.search.value import root_value
 
 rules: Any = None
 
 
 class Log(NamedTuple):
-    """The log of self-play: C positions, and up to C games that ended.
+    """The log of self-play: up to C positions, and up to E games that ended.
 
     Attributes:
         states: structured [C], positions as they were searched.
         policies: float32 [C, A], policy targets.
         values: float32 [C], root values in the mover's view, see `root_value`.
-        games: int64 [C], serial number of the position's game.
-        ended_games: int64 [C], serial numbers of games that ended.
-        ended_outcomes: int8 [C], their outcomes.
-        ended_scores: int32 [C], their scores for player 0.
-        counts: int64 [7]: positions, ended games, next serial number, simulations, plies of
-            the ended games, evaluations by the network, and from the cache.
+        games: int64 [C], number of the position's game.
+        ended_games: int64 [E], numbers of games that ended.
+        ended_outcomes: int8 [E], their outcomes.
+        ended_scores: int32 [E], their scores for player 0.
+        counts: int64 [8]: positions, and how many of them fill the log; ended games, number of the
+            next game, simulations, plies of the ended games, evaluations by the network in finished
+            searches, and answers from the cache.
     """
 
     states: np.ndarray
@@ -62,28 +63,48 @@ class Games(NamedTuple):
         tree: the searches.
         cache: answers of the network.
         log: positions searched and games that ended.
-        serials: int64 [B], serial numbers of the games.
+        numbers: int64 [B], numbers of the games.
+        stride: from the number of a game to that of the next that is started.
+        seed: of the games; the random numbers of each follow from it and the game's number.
         rngs: int64 [B, 2], their random numbers.
         opening_plies: each game starts with 0 to this many random plies.
-        planes: float32 [B, planes, cells], observations that wait for the network.
+        planes: float32 [B, planes, cells], observations for the network.
     """
 
     tree: Tree
     cache: Cache
     log: Log
-    serials: np.ndarray
+    numbers: np.ndarray
+    stride: int
+    seed: int
     rngs: np.ndarray
     opening_plies: int
     planes: np.ndarray
 
 
-POSITIONS, ENDED, NEXT_GAME, SIMULATIONS, PLIES, EVALUATIONS, HITS = range(7)
+COUNTS = 8
+POSITIONS, LIMIT, ENDED, NEXT_GAME, SIMULATIONS, PLIES, EVALUATIONS, HITS = range(COUNTS)
 
 
 @part
 def is_full(log):
     """Whether the log may be too full for what the next move adds."""
-    return log.counts[POSITIONS] == len(log.states) or log.counts[ENDED] == len(log.ended_games)
+    return log.counts[POSITIONS] >= log.counts[LIMIT] or log.counts[ENDED] == len(log.ended_games)
+
+
+@part
+def seed_game(games, b):
+    """Seed the random numbers of the game in slot ``b``.
+
+    The seed is mixed with the game's number by SplitMix64 (Steele, Lea and Flood, "Fast splittable
+    pseudorandom number generators", 2014).
+    """
+    word = np.uint64(games.seed) + np.uint64(games.numbers[b] + 1) * np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    word ^= word >> np.uint64(31)
+    games.rngs[b, 0] = np.int64(word >> np.uint64(32))
+    games.rngs[b, 1] = np.int64(word & np.uint64(0xFFFFFFFF)) | 1  # they must not both be 0
 
 
 @part
@@ -92,9 +113,10 @@ def start_game(table, games, b):
     state, rng = games.tree.states[b, 0], games.rngs[b]
     log = games.log
     num_actions = log.policies.shape[1]
+    games.numbers[b] = log.counts[NEXT_GAME]
+    log.counts[NEXT_GAME] += games.stride
+    seed_game(games, b)
     rules.init(table, state, rng)
-    games.serials[b] = log.counts[NEXT_GAME]
-    log.counts[NEXT_GAME] += 1
     for _ in range(random_below(rng, games.opening_plies + 1)):
         if state.outcome == ONGOING:
             rules.step(table, state, random_action(table, state, rng, num_actions))
@@ -108,7 +130,7 @@ def end_game(table, games, b):
     """Log how game ``b`` ended."""
     state, log = games.tree.states[b, 0], games.log
     row = log.counts[ENDED]
-    log.ended_games[row] = games.serials[b]
+    log.ended_games[row] = games.numbers[b]
     log.ended_outcomes[row] = state.outcome
     log.ended_scores[row] = rules.score(table, state)
     log.counts[ENDED] += 1
@@ -122,7 +144,7 @@ def record(games, settings, b):
     row = log.counts[POSITIONS]
     log.states[row] = games.tree.states[b, 0]
     log.values[row] = root_value(root, tree.nodes[b], tree.edges[b], settings)
-    log.games[row] = games.serials[b]
+    log.games[row] = games.numbers[b]
     for action in range(len(root.policy)):
         log.policies[row, action] = root.policy[action]
     log.counts[POSITIONS] += 1
@@ -148,57 +170,56 @@ def advance_root(table, search, settings, edge, rng):
 
 @kernel
 def begin_games(tables, games):
-    """Start a game in every tree; each then waits for the network."""
-    for b in range(len(games.serials)):
+    """Start a game in every tree."""
+    for b in range(len(games.numbers)):
         start_game(tables[0], games, b)
-        show(tables[0], games.tree.states[b, 0], games.cache, games.planes, b)
 
 
 @kernel
 def begin_searches(tables, games):
-    """Begin the search of every game's present move; each then waits for the network."""
-    for b in range(len(games.serials)):
+    """Begin the search of every game's present move anew."""
+    for b in range(len(games.numbers)):
         start_search(tables[0], search_of(games.tree, b))
-        show(tables[0], games.tree.states[b, 0], games.cache, games.planes, b)
 
 
 @kernel
-def play_on(tables, games, settings, evaluation):
-    """Apply the network's outputs; play until each game needs it again, or the log is full.
+def play_on(tables, games, settings, evaluation, net, is_answered):
+    """Play until the log is full, or each game waits for the network.
 
-    ``evaluation``, an `Evaluation` of B, answers ``games.planes`` of the call before; a game whose
-    search is finished while the log is full is PAUSED and moves later. Returns whether the log
-    is full.
+    Args:
+        tables: the game's tables.
+        games: B games.
+        settings: of the search.
+        evaluation: an `Evaluation` of B, for answers.
+        net: the network, see `simulate.network`.
+        is_answered: whether ``evaluation`` answers what the last call left in ``games.planes``.
+
+    Returns:
+        Whether the log is full.
     """
     table = tables[0]
     tree, cache, log, planes = games.tree, games.cache, games.log, games.planes
-    logits, wdl, score = evaluation
-    for b in range(len(games.serials)):
-        prefetch_tree(tree, cache, logits, b + 1)
+    for b in range(len(games.numbers)):
         search, rng = search_of(tree, b), games.rngs[b]
         roots, nodes, edges, states = search
         root = roots[0]
-        if root.waiting >= 0:
-            log.counts[EVALUATIONS] += 1
-            store(cache, b, evaluation, b)
-            expand(table, search, settings, rng, logits[b], wdl[b], score[b])
-        while True:
+        if is_answered and root.waiting >= 0:
+            receive(table, search, settings, rng, cache, evaluation, b)
+        while not is_full(log):
             if root.waiting >= 0:
-                if not answer_from_cache(table, search, settings, rng, cache, planes, b):
+                if answer_from_cache(table, search, settings, rng, cache, planes, b):
+                    log.counts[HITS] += 1
+                elif network(net, planes, evaluation, b):
+                    receive(table, search, settings, rng, cache, evaluation, b)
+                else:
                     break
-                log.counts[HITS] += 1
-            if root.waiting != PAUSED:
-                leaf = next_leaf(table, search, settings, tree.considered_visits)
-                if leaf != NO_NODE:
-                    continue
-            if is_full(log):
-                root.waiting = PAUSED
-                break
-            edge = choose_root_edge(root, nodes, edges, settings, rng)
-            log.counts[SIMULATIONS] += root.simulation
-            record(games, settings, b)
-            advance_root(table, search, settings, edge, rng)
-            if states[0].outcome != ONGOING:
-                end_game(table, games, b)
-                start_game(table, games, b)
+            elif next_leaf(table, search, settings, tree.considered_visits) == NO_NODE:
+                edge = choose_root_edge(root, nodes, edges, settings, rng)
+                log.counts[SIMULATIONS] += root.simulation
+                log.counts[EVALUATIONS] += root.evaluations
+                record(games, settings, b)
+                advance_root(table, search, settings, edge, rng)
+                if states[0].outcome != ONGOING:
+                    end_game(table, games, b)
+                    start_game(table, games, b)
     return is_full(log)
