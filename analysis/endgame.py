@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from ludarium.training.agents import Agent, AgentFactory, AgentKind, GameInPlay,
 from ludarium.training.agents.settings import (
     read_flag,
     read_number,
-    read_settings,
     setting,
     settings_of,
 )
@@ -174,7 +173,7 @@ class EndgameFactory(AgentFactory):
     player: AgentFactory
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str]) -> EndgameFactory:
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
         """Read ``AGENT``, whose are all settings but these two; see `AgentFactory.read`."""
         if not argument:
             raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
@@ -184,7 +183,7 @@ class EndgameFactory(AgentFactory):
         rest = {key: text for key, text in settings.items() if key not in own}
         # As from a file: a name within a name may not run code either.
         player = read_agent(_with_settings(argument, rest), from_file=True)
-        return cls(player=player, **read_settings(cls, own))
+        return super().read(None, own, player=player)
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
         """The player's game; see `AgentFactory.choose_game`."""

@@ -450,10 +450,10 @@ def analyse_position(
 
 def default_agent(game: Game) -> Agent:
     """The shipped agent that fits a game and its options; where there is none, ``uct``."""
-    from ludarium.training.agents.checkpoints import ShippedAgent
+    from ludarium.training.agents.checkpoints import ShippedFactory
 
     try:
-        return ShippedAgent(name=game.name).make(game)
+        return ShippedFactory(name=game.name).make(game)
     except (FileNotFoundError, ValueError):  # there is none, or for another board
         return make_agent("uct", game)
 

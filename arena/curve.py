@@ -26,7 +26,8 @@ from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.models import load_header
 from ludarium.training.agents import make_agent
-from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS, CheckpointAgent
+from ludarium.training.agents.checkpoints import CheckpointFactory
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import measure_ratings
 from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
 from ludarium.training.runs.evaluation import Measure
@@ -97,7 +98,7 @@ def game_of_runs(runs: Sequence[str | os.PathLike[str]]) -> Game:
         FileNotFoundError: one is no run, or has no agent yet.
         ValueError: they have learnt different games, or the same one with different options.
     """
-    games = [CheckpointAgent(path=RunFolder(run).agent).choose_game({}) for run in runs]
+    games = [CheckpointFactory(path=RunFolder(run).agent).choose_game({}) for run in runs]
     for run, game in zip(runs, games, strict=True):
         if game != games[0]:
             raise ValueError(
@@ -146,7 +147,7 @@ def _curve(
     for number, path in enumerate(paths, 1):
         try:
             header, digest = load_header(path), hashlib.sha256(path.read_bytes()).hexdigest()
-            agent = CheckpointAgent(path=path, simulations=plan.simulations).make(game)
+            agent = CheckpointFactory(path=path, simulations=plan.simulations).make(game)
         except FileNotFoundError:
             continue  # the run goes on, and keeps others
         of_agent = {"agent": digest, "simulations": plan.simulations}

@@ -11,8 +11,8 @@ from typing import Any
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.training.agents import Agent, AgentFactory, Seed, read_agent
-from ludarium.training.agents.checkpoints import TrainedAgent
-from ludarium.training.agents.outside import ExportedAgent, ObjectFactory
+from ludarium.training.agents.checkpoints import TrainedFactory
+from ludarium.training.agents.outside import ExportedFactory, ObjectFactory
 
 from .chunks import on_one_core
 
@@ -108,9 +108,9 @@ class _Unchanged(AgentFactory):
 
 
 def _network_file(factory: AgentFactory, game: Game) -> Path | None:
-    if isinstance(factory, TrainedAgent):
+    if isinstance(factory, TrainedFactory):
         return factory.checkpoint_path(game.options)
-    return factory.path if isinstance(factory, ExportedAgent) else None
+    return factory.path if isinstance(factory, ExportedFactory) else None
 
 
 def _sha256(file: Path) -> str:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
-from ludarium.training.agents.checkpoints import ShippedAgent, find_checkpoint, shipped_agents
-from ludarium.training.agents.settings import read_real, read_settings, setting
+from ludarium.training.agents.checkpoints import ShippedFactory, find_checkpoint, shipped_agents
+from ludarium.training.agents.settings import read_real, setting
 from ludarium.training.networks import stored_network
 
 from .ladder import WORDS, Ladder, digest_of, find_ladder, load_ladder
@@ -41,15 +41,14 @@ class LevelFactory(AgentFactory):
     level: str
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str]) -> LevelFactory:
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
         """Read ``LEVEL``; see `AgentFactory.read`."""
-        given = read_settings(cls, settings)
         level = argument or ""
         if level not in (*WORDS, AUTO) and not (level.isascii() and level.isdecimal()):
             raise ValueError(f"a level is a number from 1, {', '.join(WORDS)} or {AUTO}")
-        if "elo" in given and level != AUTO:
+        if "elo" in settings and level != AUTO:
             raise ValueError(f"elo is a setting of level:{AUTO} alone")
-        return cls(level=level, **given)
+        return super().read(None, settings, level=level)
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
         """The game of a ladder that was given; see `AgentFactory.choose_game`."""
@@ -62,14 +61,14 @@ class LevelFactory(AgentFactory):
         """That of the shipped agent; see `AgentFactory.usual_game`."""
         if not shipped_agents(name):
             return super().usual_game(name, options)
-        return ShippedAgent(name=name).choose_game(options)
+        return ShippedFactory(name=name).choose_game(options)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""
         ladder = self._ladder_of(game)
         number = None if self.level == AUTO else ladder.number(self.level)
         path = (
-            ShippedAgent(name=game.name).checkpoint_path(game.options)
+            ShippedFactory(name=game.name).checkpoint_path(game.options)
             if self.agent is None
             else find_checkpoint(self.agent)
         )

@@ -38,7 +38,8 @@ name of a game (its shipped agent), a checkpoint, or the folder of a run. The la
 :SIMULATIONS, as in corso:128, or ?simulations=128&temperature=0.1; ?time=1s in place of a number
 thinks so long about each move, uct:time=1s too. level:1 and up, level:hard and level:auto are of a
 chosen strength. endgame:AGENT also searches late positions to the end of the game. onnx:FILE is an
-exported network, python:MODULE:OBJECT your own function or torch module; see `ludarium agents`."""
+exported network, python:MODULE:OBJECT your own function or torch module, engine:COMMAND your own
+program; see `ludarium agents`."""
 
 
 def add_folder(parser: argparse.ArgumentParser, about: str) -> None:

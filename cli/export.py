@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ludarium.envs.engine.description import describe_game
-from ludarium.training.agents.checkpoints import ShippedAgent
+from ludarium.training.agents.checkpoints import ShippedFactory
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
 from ludarium.training.table import text_table
@@ -71,7 +71,7 @@ def run(given: argparse.Namespace) -> Result:
     checkpoint = load_checkpoint(source)
     game = agent.choose_game(options)
     checkpoint = fitted(checkpoint, game, str(source))
-    beside = Path(source.name) if isinstance(agent, ShippedAgent) else source
+    beside = Path(source.name) if isinstance(agent, ShippedFactory) else source
     path = given.output or beside.with_suffix(SUFFIX)
     with progress() as task:
         task.begin(f"writing and checking {path}")

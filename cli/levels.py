@@ -19,7 +19,7 @@ from ludarium.arena.ladder import (
 )
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, find_game
-from ludarium.training.agents.checkpoints import ShippedAgent, TrainedAgent
+from ludarium.training.agents.checkpoints import ShippedFactory, TrainedFactory
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.evaluation.statistics import elo_difference
 from ludarium.training.networks import stored_network
@@ -110,8 +110,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def run(given: argparse.Namespace) -> Result:
     """Measure or show a ladder."""
     name, options = find_game(given.game).name, read_options(given.option)
-    factory: TrainedAgent = (
-        ShippedAgent(name=name) if given.agent is None else read_trained_agent(given.agent)
+    factory: TrainedFactory = (
+        ShippedFactory(name=name) if given.agent is None else read_trained_agent(given.agent)
     )
     game = factory.choose_game(options)
     if game.name != name:

@@ -20,9 +20,9 @@ from ludarium.envs.registry import GAMES, make_game
 from ludarium.models import load_header
 from ludarium.training.agents import AgentFactory, read_agent
 from ludarium.training.agents.checkpoints import (
-    CheckpointAgent,
-    ShippedAgent,
-    TrainedAgent,
+    CheckpointFactory,
+    ShippedFactory,
+    TrainedFactory,
     shipped_agents,
 )
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
@@ -167,12 +167,14 @@ def _choose(given: argparse.Namespace) -> _Choice:
 
     options = read_options(given.option)
     named = read_agent(given.opponent_or_game)
-    if not isinstance(named, ShippedAgent | CheckpointAgent):
+    if not isinstance(named, ShippedFactory | CheckpointFactory):
         raise _NoPageError(f"the page takes a game or a checkpoint, not {given.opponent_or_game}")
     opponent = named if given.opponent is None else read_agent(given.opponent)
     game = _game_of(named, opponent, options)
     variant = (
-        _own_variant(opponent, game) if isinstance(opponent, CheckpointAgent) else Variant.of(game)
+        _own_variant(opponent, game)
+        if isinstance(opponent, CheckpointFactory)
+        else Variant.of(game)
     )
     is_drawn = given.seat in (None, "random")
     seat = random.SystemRandom().randrange(2) if is_drawn else int(given.seat)
@@ -180,12 +182,12 @@ def _choose(given: argparse.Namespace) -> _Choice:
 
 
 def _game_of(
-    named: ShippedAgent | CheckpointAgent, opponent: AgentFactory, options: dict[str, Any]
+    named: ShippedFactory | CheckpointFactory, opponent: AgentFactory, options: dict[str, Any]
 ) -> Game:
     """The game that the terminal would take for the same arguments."""
-    if isinstance(named, CheckpointAgent):
+    if isinstance(named, CheckpointFactory):
         return named.choose_game(options)
-    if isinstance(opponent, CheckpointAgent):
+    if isinstance(opponent, CheckpointFactory):
         return game_of([str(opponent.path)], options, named.name)
     return (
         named.choose_game(options)
@@ -194,7 +196,7 @@ def _game_of(
     )
 
 
-def _own_variant(agent: CheckpointAgent, game: Game) -> Variant:
+def _own_variant(agent: CheckpointFactory, game: Game) -> Variant:
     """A game against an agent that does not ship."""
     from ludarium.play.variants import Variant
     from ludarium.training.networks import check_fits
@@ -207,8 +209,8 @@ def _own_variant(agent: CheckpointAgent, game: Game) -> Variant:
 
 def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant) -> str:
     """An opponent as the page reads it: ``level:3``, ``network:64``, ``random``."""
-    if isinstance(factory, TrainedAgent) and not factory.temperature and factory.time is None:
-        if isinstance(factory, ShippedAgent) and factory.name != variant.game.name:
+    if isinstance(factory, TrainedFactory) and not factory.temperature and factory.time is None:
+        if isinstance(factory, ShippedFactory) and factory.name != variant.game.name:
             raise ValueError(
                 f"agent {given.opponent!r} plays {factory.name}, not {variant.game.name}"
             )

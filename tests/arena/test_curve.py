@@ -14,7 +14,7 @@ from ludarium.arena.curve import Plan, measure_curves
 from ludarium.arena.folder import encode_line
 from ludarium.cli import main
 from ludarium.envs import make_game
-from ludarium.training.agents.checkpoints import CheckpointAgent
+from ludarium.training.agents.checkpoints import CheckpointFactory
 from ludarium.training.evaluation import play_match
 from ludarium.training.runs.folder import RunFolder
 from tests.tiny_runs import ALPHAZERO, ARGUMENTS, TinyRuns, run_by_command
@@ -50,7 +50,7 @@ def test_each_agent_that_was_kept_is_measured_as_it_is(base):
     folder = RunFolder(base / "a")
     test = read_exact_test(base / "corso.test")
     for point in first.points:
-        agent = CheckpointAgent(path=folder.past_agent(point.iteration), simulations=4).make(GAME)
+        agent = CheckpointFactory(path=folder.past_agent(point.iteration), simulations=4).make(GAME)
         kept = test.keeping[range(len(test)), agent.actions(test.states)].sum()
         assert point.found["accuracy"] == kept / len(test)
         assert point.found["accuracy_low"] < point.found["accuracy"] < point.found["accuracy_high"]

@@ -13,7 +13,7 @@ from ludarium.envs import Game, make_game
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.models import Architecture, Checkpoint, build_network, save_checkpoint
 from ludarium.training.agents import make_agent, names, read_agent
-from ludarium.training.agents.checkpoints import CheckpointAgent, ShippedAgent
+from ludarium.training.agents.checkpoints import CheckpointFactory, ShippedFactory
 from ludarium.training.agents.names import agent_kinds
 from ludarium.training.networks import network_shape
 from tests.installed import install
@@ -135,9 +135,9 @@ def test_a_number_out_of_range_is_refused(game: Game, spec: str, reason: str) ->
 
 
 def test_a_game_means_the_trained_agent_that_comes_along() -> None:
-    assert read_agent("corso") == ShippedAgent(name="corso", simulations=None)
-    assert read_agent("corso:128") == ShippedAgent(name="corso", simulations=128)
-    assert read_agent("shipped:corso:0") == ShippedAgent(name="corso", simulations=0)
+    assert read_agent("corso") == ShippedFactory(name="corso", simulations=None)
+    assert read_agent("corso:128") == ShippedFactory(name="corso", simulations=128)
+    assert read_agent("shipped:corso:0") == ShippedFactory(name="corso", simulations=0)
     agent = make_agent("corso:0", make_game("corso"))
     assert agent.name == "corso:0"
     with pytest.raises(ValueError, match="plays corso version 0, not tictactoe"):
@@ -165,7 +165,7 @@ def test_a_game_means_its_trained_agent_wherever_agents_are_asked_for(
 
 def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:
     onyx = read_agent("onyx")
-    assert isinstance(onyx, ShippedAgent)
+    assert isinstance(onyx, ShippedFactory)
     for size, file in ((6, "onyx"), (8, "onyx-all"), (12, "onyx-all")):
         options = make_game("onyx", size=size, max_plies=99).options
         assert onyx.checkpoint_path(options).stem == file
@@ -173,8 +173,8 @@ def test_of_several_trained_agents_the_one_for_the_options_is_meant() -> None:
 
 def test_a_path_means_a_checkpoint_or_a_run(game: Game, run: Path) -> None:
     for path in (run, run / "agent.safetensors"):
-        assert read_agent(str(path)) == CheckpointAgent(path=path, simulations=None)
-        assert read_agent(f"{path}:9") == CheckpointAgent(path=path, simulations=9)
+        assert read_agent(str(path)) == CheckpointFactory(path=path, simulations=None)
+        assert read_agent(f"{path}:9") == CheckpointFactory(path=path, simulations=9)
         with pytest.raises(ValueError, match="'fast' is not a whole number"):
             read_agent(f"{path}:fast")
     assert make_agent(f"{run}:2", game).name == "run:2"
@@ -191,9 +191,9 @@ def test_a_kind_or_game_comes_before_a_file_of_its_name_with_a_warning(
     monkeypatch.chdir(run.parent)
     run.rename(name.partition(":")[0])
     with pytest.warns(UserWarning, match=f"agent '{name}' is not what lies at .* write ./"):
-        assert not isinstance(read_agent(name), CheckpointAgent)
+        assert not isinstance(read_agent(name), CheckpointFactory)
     path = f"./{name.partition(':')[0]}"
-    assert read_agent(path) == CheckpointAgent(path=Path(path), simulations=None)
+    assert read_agent(path) == CheckpointFactory(path=Path(path), simulations=None)
 
 
 # Kinds of other packages.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ludarium.analysis import exact_tests
-from ludarium.training.agents.hub import FILE, MOST_BYTES, HubAgent
+from ludarium.training.agents.hub import FILE, MOST_BYTES, HubFactory
 from ludarium.training.agents.names import read_agent, read_trained_agent
 
 from .hub_server import HubServer, hub_server
@@ -89,7 +89,7 @@ def test_what_is_no_agent_is_refused_in_a_line(
 
 def test_names_are_checked_before_anything_is_asked(server: HubServer) -> None:
     agent = read_trained_agent("hf:ada/corso@main:7?temperature=0.5")
-    assert isinstance(agent, HubAgent)
+    assert isinstance(agent, HubFactory)
     assert (agent.repository, agent.revision, agent.simulations) == ("ada/corso", "main", 7)
     assert agent.label == "ada/corso@main"
     for wrong in ("hf:", "hf:corso", "hf:a/b/c", "hf:../x", "hf:ada/corso@", "hf:ada/corso:fast"):

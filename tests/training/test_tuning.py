@@ -137,9 +137,10 @@ def test_a_grid_that_is_killed_while_it_is_written_down_is_whole(tmp_path, monke
             raise KilledError
         enqueue(*arguments, **given)
 
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
+    with monkeypatch.context() as patch:
         patch.setattr(optuna.Study, "enqueue_trial", enqueue_or_die)
-        search(tmp_path, plan, Training(closeness))
+        with pytest.raises(KilledError):
+            search(tmp_path, plan, Training(closeness))
     for _ in range(2):  # once more: nothing is written down twice
         rows = search(tmp_path, plan, Training(closeness))
         tried = sorted(tuple(row.params.values()) for row in rows)

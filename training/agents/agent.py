@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import make_game
 from ludarium.training.search.finding import Budget, Finding
 
 from .searcher import Choice, Searcher, as_positions, best
-from .settings import read_settings
+from .settings import settings_of
 
 Seed = int | np.random.SeedSequence | None
 
@@ -171,11 +172,8 @@ class Agent:
         return f"<agent {self.name} for {self.game}>"
 
     def _check(self, states: np.ndarray) -> np.ndarray:
-        """The positions as compiled functions need them, see `as_positions`."""
-        try:
-            return as_positions(self.game, states)
-        except ValueError as error:
-            raise ValueError(f"agent {self.name}: {error}") from None
+        """The positions as compiled functions need them; see `as_positions`."""
+        return as_positions(self.game, states)
 
 
 class AgentFactory(ABC):
@@ -184,7 +182,8 @@ class AgentFactory(ABC):
     A subclass that is a dataclass has the settings of its names as fields, see `setting`.
 
     Attributes:
-        argument: the setting that what follows the colon of a name stands for; empty for none.
+        argument: the setting that a number after the colon of a name stands for, in place of which
+            there may be a ``time``; empty for none.
         shares_state: whether the agents that it makes may share what two threads must not use at
             once, such as an object of the user's own.
     """
@@ -193,17 +192,31 @@ class AgentFactory(ABC):
     shares_state: ClassVar[bool] = False
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str]) -> AgentFactory:
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
         """The factory that a name means.
 
         Args:
             argument: what follows the colon, ``None`` where there is none.
             settings: texts by key.
+            others: fields that are no settings.
 
         Raises:
             ValueError: the name is not accepted; the message says why.
         """
-        return cls(**read_settings(cls, settings, argument, cls.argument))
+        number, known = cls.argument, settings_of(cls)
+        if argument is not None:
+            if not number:
+                raise ValueError("it takes no number")
+            if number in settings:
+                raise ValueError(f"{number} is set twice, as {quoted(argument)} and by its name")
+            settings = {number: argument, **settings}
+        for key in settings:
+            if key not in known:
+                keys = f"accepted here: {', '.join(known)}" if known else "it takes none"
+                raise ValueError(f"there is no setting {quoted(key)}; {keys}")
+        if number in settings and "time" in settings:
+            raise ValueError(f"give {number} or a time for each move, not both")
+        return cls(**{key: known[key]["read"](text) for key, text in settings.items()}, **others)
 
     def choose_game(self, options: dict[str, Any]) -> Game | None:
         """The game that a trained agent plays, with its own options but for the given ones.

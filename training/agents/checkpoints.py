@@ -24,13 +24,11 @@ from .settings import (
     DEFAULT_SIMULATIONS,
     TEMPERATURE_HELP,
     TIME_HELP,
-    check_one_budget,
     check_score,
     duration_text,
     read_duration,
     read_number,
     read_real,
-    read_settings,
     setting,
 )
 
@@ -54,13 +52,6 @@ class NetworkFactory(AgentFactory):
     )
     time: float | None = setting(read_duration, TIME_HELP)
     temperature: float = setting(read_real, TEMPERATURE_HELP, 0.0)
-
-    @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
-        """See `AgentFactory.read`; ``others`` are fields that are no settings."""
-        given = read_settings(cls, settings, argument, cls.argument)
-        check_one_budget(given, "simulations")
-        return cls(**given, **others)
 
     def with_simulations(self, simulations: int | None) -> Self:
         """See `AgentFactory.with_simulations`."""
@@ -101,7 +92,7 @@ class NetworkFactory(AgentFactory):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainedAgent(NetworkFactory):
+class TrainedFactory(NetworkFactory):
     """Makes the agent of a checkpoint."""
 
     score: float = setting(
@@ -145,7 +136,7 @@ class TrainedAgent(NetworkFactory):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShippedAgent(TrainedAgent):
+class ShippedFactory(TrainedFactory):
     """Makes the shipped agent of a game.
 
     Attributes:
@@ -168,7 +159,7 @@ class ShippedAgent(TrainedAgent):
         return self.name
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The file for these options; see `TrainedAgent.checkpoint_path`."""
+        """The file for these options; see `TrainedFactory.checkpoint_path`."""
         path = shipped_agent(self.name, options)
         if path is None:
             raise FileNotFoundError(
@@ -179,7 +170,7 @@ class ShippedAgent(TrainedAgent):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckpointAgent(TrainedAgent):
+class CheckpointFactory(TrainedFactory):
     """Makes the agent of a file or of a run.
 
     Attributes:
@@ -194,7 +185,7 @@ class CheckpointAgent(TrainedAgent):
         return self.path.resolve().name.removesuffix(_SUFFIX)
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The one file; see `TrainedAgent.checkpoint_path`."""
+        """The one file; see `TrainedFactory.checkpoint_path`."""
         return find_checkpoint(self.path)
 
 

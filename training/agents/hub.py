@@ -17,7 +17,7 @@ from typing import Any, Self
 from ludarium.envs.engine.files import MEGABYTE
 from ludarium.envs.engine.messages import quoted, shortened
 
-from .checkpoints import TrainedAgent
+from .checkpoints import TrainedFactory
 
 #: The file of a repository that is an agent.
 FILE = "agent.safetensors"
@@ -29,7 +29,7 @@ _INSTALL = 'pip install "ludarium[hub]"'
 
 
 @dataclass(frozen=True, kw_only=True)
-class HubAgent(TrainedAgent):
+class HubFactory(TrainedFactory):
     """Makes the agent of a repository on the hub.
 
     Attributes:
@@ -58,7 +58,7 @@ class HubAgent(TrainedAgent):
         return self.repository + (f"@{self.revision}" if self.revision else "")
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The file, which is fetched if it is not there; see `TrainedAgent.checkpoint_path`."""
+        """The file, which is fetched if it is not there; see `TrainedFactory.checkpoint_path`."""
         return fetch(self.repository, self.revision)
 
 

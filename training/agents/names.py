@@ -43,9 +43,9 @@ from ludarium.envs.registry import GAMES, as_game
 
 from .agent import Agent, AgentFactory, Seed
 from .alphabeta import AlphaBetaFactory, greedy
-from .checkpoints import CheckpointAgent, ShippedAgent, TrainedAgent, holds_checkpoint
-from .hub import HubAgent
-from .outside import ExportedAgent, ObjectFactory, agent_of
+from .checkpoints import CheckpointFactory, ShippedFactory, TrainedFactory, holds_checkpoint
+from .hub import HubFactory
+from .outside import ExportedFactory, ObjectFactory
 from .program import ProgramFactory
 from .settings import settings_of, split_settings
 from .uct import UCTFactory
@@ -81,7 +81,7 @@ class AgentKind:
     @property
     def settings(self) -> dict[str, str]:
         """The settings of a name, each in a line."""
-        return settings_of(self.factory)
+        return {key: known["help"] for key, known in settings_of(self.factory).items()}
 
 
 def _factory_by(function: Callable[[Game, Seed], Agent]) -> type[AgentFactory]:
@@ -150,7 +150,15 @@ def as_agent(
     game = as_game(game, {})
     if isinstance(player, str):
         return make_agent(player, game, seed)
-    return agent_of(player, game, seed, name, simulations, temperature, canonical, time)
+    made = ObjectFactory(
+        player=player,
+        name=name,
+        simulations=simulations,
+        temperature=temperature,
+        canonical=canonical,
+        time=time,
+    )
+    return made.make(game, seed)
 
 
 def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
@@ -173,7 +181,7 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
         if kind is not None:
             factory = kind.factory.read(argument if colon else None, settings)
         elif word in GAMES:
-            factory = ShippedAgent.read(name, settings)
+            factory = ShippedFactory.read(name, settings)
         else:
             factory = _read_path(name, settings)
     except PluginError:
@@ -186,19 +194,19 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
         raise ValueError(
             f"no agent is called {quoted(spec)}, and no game, file or folder either; {accepted()}"
         )
-    if not isinstance(factory, CheckpointAgent):
+    if not isinstance(factory, CheckpointFactory):
         _warn_of_hidden_files(spec, word)
     return factory
 
 
-def read_trained_agent(spec: str) -> TrainedAgent:
+def read_trained_agent(spec: str) -> TrainedFactory:
     """Parse an agent's name like `read_agent`, but accept only agents with a network.
 
     Raises:
         ValueError: ``spec`` names no trained agent.
     """
     factory = read_agent(spec)
-    if not isinstance(factory, TrainedAgent):
+    if not isinstance(factory, TrainedFactory):
         raise ValueError(
             f"agent {quoted(spec)} has no network; give a checkpoint, the folder of a run, or the "
             "name of a game for the trained agent that comes along"
@@ -267,9 +275,9 @@ def _load_kind(word: str, plugin: EntryPoint) -> AgentKind:
 def _read_path(name: str, settings: Mapping[str, str]) -> AgentFactory | None:
     path, colon, simulations = name.rpartition(":")
     if os.path.exists(name):  # false, unlike Path's, for what can be no path
-        return CheckpointAgent.read(None, settings, path=Path(name))
+        return CheckpointFactory.read(None, settings, path=Path(name))
     if colon and os.path.exists(path):
-        return CheckpointAgent.read(simulations, settings, path=Path(path))
+        return CheckpointFactory.read(simulations, settings, path=Path(path))
     return None
 
 
@@ -304,13 +312,13 @@ _KINDS = {
     "shipped": AgentKind(
         "shipped:GAME[:SIMULATIONS]",
         "the shipped agent of a game, for its options",
-        ShippedAgent,
+        ShippedFactory,
     ),
-    "onnx": AgentKind("onnx:FILE", "a network that `ludarium export` wrote", ExportedAgent),
+    "onnx": AgentKind("onnx:FILE", "a network that `ludarium export` wrote", ExportedFactory),
     "hf": AgentKind(
         "hf:OWNER/NAME[@REVISION][:SIMULATIONS]",
         "an agent on the Hugging Face Hub, where `ludarium push` puts one",
-        HubAgent,
+        HubFactory,
         risk="asks another machine",
     ),
     "engine": AgentKind(

@@ -1,6 +1,6 @@
 """Players from outside: functions, torch modules and exported networks as agents.
 
-`agent_of` makes an agent of each; ``python:MODULE:OBJECT`` and ``onnx:FILE`` name one.
+``python:MODULE:OBJECT`` and ``onnx:FILE`` name one; `names.as_agent` makes an agent of each.
 """
 
 from __future__ import annotations
@@ -30,13 +30,11 @@ from .checkpoints import NetworkFactory
 from .settings import (
     TEMPERATURE_HELP,
     TIME_HELP,
-    check_one_budget,
     duration_text,
     read_duration,
     read_flag,
     read_number,
     read_real,
-    read_settings,
     setting,
 )
 
@@ -74,7 +72,7 @@ class PolicyAgent(Agent):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportedAgent(NetworkFactory):
+class ExportedFactory(NetworkFactory):
     """Makes the agent of a file that `ludarium.models.export` wrote.
 
     Attributes:
@@ -120,13 +118,16 @@ class ExportedAgent(NetworkFactory):
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectFactory(AgentFactory):
-    """Makes an agent of an object that the user names; settings are for a torch module.
+    """Makes an agent of whatever can play but a name, see `names.as_agent`.
+
+    Settings are for a torch module.
 
     Attributes:
         player: the object.
-        name: of the agent.
+        name: of the agent; default: its own.
     """
 
+    argument = "simulations"
     shares_state = True
 
     simulations: int | None = setting(
@@ -138,10 +139,10 @@ class ObjectFactory(AgentFactory):
         read_flag, "true shows a module the canonical frame in place of the board's own", False
     )
     player: Any
-    name: str
+    name: str | None = None
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str]) -> ObjectFactory:
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
         """Import what ``MODULE:OBJECT`` names, also from the current folder.
 
         Raises:
@@ -159,71 +160,46 @@ class ObjectFactory(AgentFactory):
         except Exception as error:  # a user's module may raise anything
             reason = shortened(f"{type(error).__name__}: {error}")
             raise ValueError(f"python:{argument} cannot be imported ({reason})") from error
-        given = read_settings(cls, settings)
-        check_one_budget(given, "simulations")
-        return cls(player=player, name=f"python:{argument}", **given)
+        return super().read(None, settings, player=player, name=f"python:{argument}")
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""
-        return agent_of(
-            self.player,
-            game,
-            seed,
-            self.name,
-            self.simulations,
-            self.temperature,
-            self.canonical,
-            self.time,
-        )
+        player = self.player
+        if isinstance(player, Agent):
+            if player.game != game:
+                raise ValueError(f"agent {player.name} plays {player.game}, not {game}")
+            return player
+        label = self.name or _label(player)
+        module = _as_module(player)
+        if module is not None:
+            return self._of_module(module, game, seed, label)
+        if self != ObjectFactory(player=player, name=self.name):
+            raise ValueError(f"{label} is no torch module, so it takes no settings")
+        if not callable(player):
+            raise ValueError(
+                f"{quoted(player)} cannot play: give an agent, its name, a function from a "
+                "position to an action, or a torch module"
+            )
+        if _makes_agents(player):
+            made = player(game=game, seed=seed)
+            if not isinstance(made, Agent):
+                raise ValueError(f"{label} made {quoted(made)}, which is no Agent")
+            return ObjectFactory(player=made).make(game)
+        return PolicyAgent(game, player, label)
 
-
-def agent_of(
-    player: Any,
-    game: Game,
-    seed: Seed = None,
-    name: str | None = None,
-    simulations: int | None = None,
-    temperature: float = 0.0,
-    canonical: bool = False,
-    time: float | None = None,
-) -> Agent:
-    """Make an agent of whatever can play but a name; see `names.as_agent`.
-
-    Raises:
-        ValueError: it cannot play this game; or it is nothing that plays.
-    """
-    if isinstance(player, Agent):
-        if player.game != game:
-            raise ValueError(f"agent {player.name} plays {player.game}, not {game}")
-        return player
-    label = name or _label(player)
-    module = _as_module(player)
-    if module is not None:
+    def _of_module(self, module: Any, game: Game, seed: Seed, label: str) -> Agent:
         from .network import network_agent
 
-        is_search = bool(simulations) or time is not None
+        is_search = bool(self.simulations) or self.time is not None
         return network_agent(
             game,
-            _of_module(module, game, label, is_search, canonical),
-            simulations or 0,
-            label if time is None else f"{label}?time={duration_text(time)}",
+            _of_module(module, game, label, is_search, self.canonical),
+            self.simulations or 0,
+            label if self.time is None else f"{label}?time={duration_text(self.time)}",
             seed,
-            temperature=temperature,
-            seconds=time,
+            temperature=self.temperature,
+            seconds=self.time,
         )
-    if simulations is not None or temperature or canonical or time is not None:
-        raise ValueError(f"{label} is no torch module, so it takes no settings")
-    if not callable(player):
-        raise ValueError(
-            f"{quoted(player)} cannot play: give an agent, its name, a function from a position to "
-            "an action, or a torch module"
-        )
-    if _makes_agents(player):
-        made = player(game=game, seed=seed)
-        if not isinstance(made, Agent):
-            raise ValueError(f"{label} made {quoted(made)}, which is no Agent")
-        return agent_of(made, game)
-    return PolicyAgent(game, player, label)
 
 
 def _label(player: Any) -> str:

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import msgspec
 import numpy as np
@@ -35,7 +35,7 @@ from ludarium.training.search.finding import Budget, Finding
 
 from .agent import Agent, AgentFactory, Seed
 from .searcher import Searcher, as_positions
-from .settings import duration_text, read_duration, read_number, read_settings, setting
+from .settings import duration_text, read_duration, read_number, setting
 
 #: Seconds that a program has for an answer, beyond those that it is told to think.
 LIMIT = 60.0
@@ -329,7 +329,7 @@ class ProgramFactory(AgentFactory):
     command: str
 
     @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str]) -> ProgramFactory:
+    def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
         """Read ``COMMAND``; see `AgentFactory.read`."""
         try:
             words = shlex.split(argument or "")
@@ -337,7 +337,7 @@ class ProgramFactory(AgentFactory):
             raise ValueError(f"the command {quoted(argument)} cannot be read: {error}") from None
         if not words:
             raise ValueError('engine needs a command: "engine:./mybot --fast"')
-        return cls(command=argument or "", **read_settings(cls, settings))
+        return super().read(None, settings, command=argument or "")
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`. It has random numbers of its own."""

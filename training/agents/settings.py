@@ -71,54 +71,10 @@ def setting(read: Callable[[str], Any], help: str, default: Any = None) -> Any:
     return field(default=default, metadata={"read": read, "help": help})
 
 
-def settings_of(factory: type) -> dict[str, str]:
-    """The settings of a dataclass, see `setting`: each with its line of help."""
-    return {name: known["help"] for name, known in _known(factory).items()}
-
-
-def _known(factory: type) -> dict[str, Mapping[str, Any]]:
+def settings_of(factory: type) -> dict[str, Mapping[str, Any]]:
+    """The settings of a dataclass by name: ``read`` and ``help`` of each, see `setting`."""
     found = fields(factory) if is_dataclass(factory) else ()
     return {each.name: each.metadata for each in found if "read" in each.metadata}
-
-
-def read_settings(
-    factory: type,
-    settings: Mapping[str, str],
-    argument: str | None = None,
-    of_argument: str = "",
-) -> dict[str, Any]:
-    """Read the settings of an agent's name.
-
-    Args:
-        factory: a dataclass with the settings that are accepted, see `setting`.
-        settings: texts by key.
-        argument: what follows the colon, ``None`` if there is none.
-        of_argument: the key that it stands for; empty for none.
-
-    Returns:
-        The values of those that are given.
-
-    Raises:
-        ValueError: a key is unknown or set twice, or its value is not accepted.
-    """
-    if argument is not None:
-        if not of_argument:
-            raise ValueError("it takes no number")
-        if of_argument in settings:
-            raise ValueError(f"{of_argument} is set twice, as {quoted(argument)} and by its name")
-        settings = {of_argument: argument, **settings}
-    known = _known(factory)
-    for key in settings:
-        if key not in known:
-            keys = f"accepted here: {', '.join(known)}" if known else "it takes none"
-            raise ValueError(f"there is no setting {quoted(key)}; {keys}")
-    return {key: known[key]["read"](value) for key, value in settings.items()}
-
-
-def check_one_budget(given: Mapping[str, Any], number: str) -> None:
-    """Raise ``ValueError`` if settings give both a number, such as of playouts, and a time."""
-    if number in given and "time" in given:
-        raise ValueError(f"give {number} or a time for each move, not both")
 
 
 def read_number(text: str) -> int:

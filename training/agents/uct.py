@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,12 +18,10 @@ from .searcher import Searcher, as_positions, random_streams
 from .settings import (
     TIME_HELP,
     check_duration,
-    check_one_budget,
     duration_text,
     read_duration,
     read_number,
     read_real,
-    read_settings,
     setting,
 )
 from .uct_search import MOST_NODES, MOST_PLAYOUTS, UCTSearch, ucb_factors
@@ -196,13 +193,6 @@ class UCTFactory(AgentFactory):
     exploration: float = setting(
         read_real, f"weight of the exploration term, {EXPLORATION:g} by default", EXPLORATION
     )
-
-    @classmethod
-    def read(cls, argument: str | None, settings: Mapping[str, str]) -> UCTFactory:
-        """See `AgentFactory.read`."""
-        given = read_settings(cls, settings, argument, cls.argument)
-        check_one_budget(given, "playouts")
-        return cls(**given)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """The agent for ``game``; see `AgentFactory.make`."""

@@ -15,7 +15,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.models.options import option_features
-from ludarium.training.agents.checkpoints import TrainedAgent
+from ludarium.training.agents.checkpoints import TrainedFactory
 from ludarium.training.agents.names import read_agent
 from ludarium.training.networks import check_fits, chosen_architecture
 
@@ -90,7 +90,7 @@ def take_weights(
 
 def _checkpoint_path(name: str, game: Game) -> Path:
     agent = read_agent(name, from_file=True)
-    if not isinstance(agent, TrainedAgent):
+    if not isinstance(agent, TrainedFactory):
         raise ValueError(
             f"start: {quoted(name)} is no trained agent; name a checkpoint, the folder of a run, "
             "or a game's shipped agent"
