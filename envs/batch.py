@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from .engine.game import Game
-from .engine.kernels import rows
+from .engine.kernels import choice_dtype, rows
 from .engine.messages import quoted
 from .engine.position import Position, checked_dtype, contents_of
 from .engine.rule import seed_rng
 from .engine.threads import available_cores, split
 from .registry import make_game
 
+_INT64 = np.dtype(np.int64)
 #: Entries of observations and masks per thread below which another thread does not pay.
 _WORTH_A_THREAD = 300_000
 
@@ -115,12 +116,10 @@ class BatchEnv:
         worthwhile = max(1, entries // _WORTH_A_THREAD)
         self.threads = min(threads or available_cores(), worthwhile, num_envs)
         self._states = game.new_states(num_envs)
-        self._rngs = np.zeros((num_envs, 2), np.int64)
-        self._masks = np.zeros((num_envs, game.num_actions), np.int8)
-        self._chosen = np.zeros(num_envs, np.int64)
+        self._choices = np.zeros(num_envs, choice_dtype(game.num_actions))
         self._some_over = False  # `play` may have finished some of the games
         self.actions = np.zeros(num_envs, np.int64)
-        self.masks = np.zeros_like(self._masks)
+        self.masks = np.zeros((num_envs, game.num_actions), np.int8)
         self.movers = np.zeros(num_envs, np.int8)
         self.observations = np.zeros((num_envs, *game.observation_shape), dtype)
         self.rewards = np.zeros((num_envs, 2), np.float32)
@@ -134,9 +133,7 @@ class BatchEnv:
         return (
             self.game.tables,
             self._states,
-            rows(self._rngs),
-            rows(self._masks),
-            self._chosen,
+            self._choices,
             rows(self.observations.reshape(self.num_envs, *self.game.planes_shape)),
             rows(self.masks),
             self.movers,
@@ -154,6 +151,7 @@ class BatchEnv:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._states = np.asarray(self._states, self.game.state_dtype)
+        self._choices = np.asarray(self._choices, choice_dtype(self.game.num_actions))
         self._batch = self._bound()
 
     def __repr__(self) -> str:
@@ -172,7 +170,7 @@ class BatchEnv:
     def reset(self, seed: int | np.random.SeedSequence | None = None) -> None:
         """Restart all games; without a seed the games' random numbers continue."""
         if seed is not None:
-            self._rngs[:] = seed_rng(seed, self.num_envs)
+            self._choices["rng"] = seed_rng(seed, self.num_envs)
         self._some_over = True
         self._run(self.game.kernels.batch_start)
         self._some_over = False
@@ -189,7 +187,7 @@ class BatchEnv:
                 changed then.
         """
         kernels, asked = self.game.kernels, np.asarray(actions)
-        played = self._integers("actions", asked, self.num_envs)
+        played = self._integers("actions", asked, len(self._states))
         if self.threads == 1:
             refused = kernels.batch_step(self._batch, played, 0, self.num_envs)
         else:
@@ -284,7 +282,7 @@ class BatchEnv:
             ``states`` and ``rngs``, and a ``digest`` of both: compiled rules trust a state, so
             `resume` takes no other than one that a batch has had.
         """
-        states, rngs = self.states, self._rngs.copy()
+        states, rngs = self.states, self._choices["rng"].copy()
         return {"states": states, "rngs": rngs, "digest": _digest(self.game, states, rngs)}
 
     def resume(self, snapshot: Mapping[str, np.ndarray]) -> None:
@@ -299,7 +297,8 @@ class BatchEnv:
             digest = np.asarray(snapshot["digest"])
         except (KeyError, TypeError, IndexError):
             raise ValueError("resume takes what `snapshot` returned") from None
-        for name, own, saved in (("states", self._states, states), ("rngs", self._rngs, rngs)):
+        own_rngs = self._choices["rng"]
+        for name, own, saved in (("states", self._states, states), ("rngs", own_rngs, rngs)):
             if saved.shape != own.shape or saved.dtype != own.dtype:
                 raise ValueError(
                     f"the saved games do not fit {self}: {name} is {quoted(str(saved.dtype))} of "
@@ -310,8 +309,8 @@ class BatchEnv:
                 f"the saved games are not of {self.game}, or were changed after `snapshot`"
             )
         self._some_over = True
-        self._masks[...] = 0  # nothing is legal until all is in its place
-        self._states[...], self._rngs[...] = states, rngs
+        self._choices["mask"] = 0  # nothing is legal until all is in its place
+        self._states[...], self._choices["rng"] = states, rngs
         self._run(self.game.kernels.batch_show)
 
     def _run(self, kernel: Callable, *arguments: np.ndarray) -> None:
@@ -335,12 +334,12 @@ class BatchEnv:
 
     def _integers(self, name: str, values: np.ndarray, count: int) -> np.ndarray:
         """``values`` as int64[count] for compiled code; ``ValueError`` if they are not integers."""
+        if values.dtype is _INT64 and values.shape == (count,) and values.flags.carray:
+            return values
         if values.shape != (count,) or (count and values.dtype.kind not in "iu"):
             raise ValueError(
                 f"{name} must be integers of shape ({count},), not {values.dtype} of {values.shape}"
             )
-        if values.dtype == np.int64 and values.flags.carray:
-            return values
         return values.astype(np.int64)
 
     def _numbers(self, name: str, games: Any) -> np.ndarray:

@@ -131,7 +131,7 @@ class OneSide:
         beyond = np.flatnonzero((actions < 0) | (actions >= batch.game.num_actions))
         if len(beyond):
             raise ValueError(batch._refusal(int(beyond[0]), asked[beyond[0]]))
-        is_legal = batch._masks[games, actions] == 1
+        is_legal = batch._choices["mask"][games, actions] == 1
         if self._raises and not is_legal.all():
             index = int(np.argmin(is_legal))
             raise ValueError(batch._refusal(index, asked[index]))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ludarium.envs import GAMES, Game, Option, Position
-from ludarium.envs.engine.kernels import rows
+from ludarium.envs.engine.kernels import choice_dtype, rows
 from ludarium.envs.engine.rule import seed_rng
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
@@ -119,11 +119,11 @@ class Batch:
         self.game = game
         self.count = count
         self.states = garbage(game.new_states(count), 0)
-        self.rngs = seed_rng(seed, count)
+        choices = garbage(np.empty(count, choice_dtype(game.num_actions)), 1)
+        choices["rng"] = seed_rng(seed, count)
+        self.rngs, self.masks = choices["rng"], choices["mask"]
         self.actions = np.zeros(count, np.int64)
-        self.chosen = np.zeros(count, np.int64)
         self.movers = np.full(count, 99, np.int8)
-        self.masks = garbage(np.empty((count, game.num_actions), np.int8), 1)
         self.shown = garbage(np.empty((count, game.num_actions), np.int8), 3)
         self.planes = garbage(np.empty((count, *game.planes_shape), np.float32), 2)
         self.rewards = np.full((count, 2), 99, np.float32)
@@ -132,9 +132,7 @@ class Batch:
         self.batch = (
             game.tables,
             self.states,
-            rows(self.rngs),
-            rows(self.masks),
-            self.chosen,
+            choices,
             rows(self.planes),
             rows(self.shown),
             self.movers,

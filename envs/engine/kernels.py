@@ -81,11 +81,27 @@ def show(table, state, mask, planes, canonical):
 
 
 @leaf
+def write_mask_twice(table, state, mask, shown):
+    """`write_mask` into two places at once, which costs less than to read it again."""
+    if state.outcome != ONGOING:
+        for action in range(mask.shape[0]):
+            mask[action] = 0
+            shown[action] = 0
+    else:
+        for action in range(mask.shape[0]):
+            legal = rules.is_legal(table, state, action)
+            mask[action] = legal
+            shown[action] = legal
+
+
+@leaf
 def show_twice(table, state, mask, shown, planes, canonical):
     """`show`, and write the mask for the caller too."""
-    show(table, state, mask, planes, canonical)
-    for action in range(mask.shape[0]):
-        shown[action] = mask[action]
+    write_mask_twice(table, state, mask, shown)
+    observe_as(table, state, state.mover, planes, canonical)
+    if canonical and rules.is_turned(table, state, state.mover):
+        swap_entries(mask, table.turned_actions)
+        swap_entries(shown, table.turned_actions)
 
 
 @leaf
@@ -282,35 +298,42 @@ def note_result(outcome, rewards, terminated, truncated, i):
     truncated[i] = outcome == TRUNCATED
 
 
+def choice_dtype(num_actions: int) -> np.dtype:
+    """What a batch chooses an action of a game by: the game's random numbers and its own mask."""
+    return record_dtype(("rng", np.int64, (2,)), ("mask", np.int8, (num_actions,)))
+
+
 @kernel
 def batch_start(batch, begin, end):
     """Start games ``begin`` to ``end`` anew and show them to their movers."""
-    tables, states, rngs, masks, _, planes, shown, movers = batch[:8]
-    rewards, terminated, truncated, _, canonical = batch[8:]
+    tables, states, choices, planes, shown, movers = batch[:6]
+    rewards, terminated, truncated, _, canonical = batch[6:]
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
-        rules.init(tables[0], states[i], rngs[i].row)
-        show_twice(tables[0], states[i], masks[i].row, shown[i].row, planes[i].row, canonical)
-        movers[i] = states[i].mover
+        state, choice = states[i], choices[i]
+        rules.init(tables[0], state, choice.rng)
+        show_twice(tables[0], state, choice.mask, shown[i].row, planes[i].row, canonical)
+        movers[i] = state.mover
 
 
 @kernel
 def batch_show(batch, begin, end):
     """Show games ``begin`` to ``end`` to their movers, as if they had just begun."""
-    tables, states, _, masks, _, planes, shown, movers = batch[:8]
-    rewards, terminated, truncated, _, canonical = batch[8:]
+    tables, states, choices, planes, shown, movers = batch[:6]
+    rewards, terminated, truncated, _, canonical = batch[6:]
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
-        show_twice(tables[0], states[i], masks[i].row, shown[i].row, planes[i].row, canonical)
-        movers[i] = states[i].mover
+        state = states[i]
+        show_twice(tables[0], state, choices[i].mask, shown[i].row, planes[i].row, canonical)
+        movers[i] = state.mover
 
 
 @kernel
 def batch_refused(batch, actions):
     """The first game whose action is out of range or not legal, or -1."""
-    masks = batch[3]
+    choices = batch[2]
     for i in range(actions.shape[0]):
-        if is_refused(masks[i].row, actions[i]):
+        if is_refused(choices[i].mask, actions[i]):
             return i
     return -1
 
@@ -323,22 +346,26 @@ def batch_step(batch, actions, begin, end):
     the position to act in next. Returns the first game whose action is out of range or not legal,
     and then nothing is played, or -1.
     """
-    tables, states, rngs, masks, chosen, planes, shown, movers = batch[:8]
-    rewards, terminated, truncated, played, canonical = batch[8:]
+    tables, states, choices, planes, shown, movers = batch[:6]
+    rewards, terminated, truncated, played, canonical = batch[6:]
     for i in range(begin, end):
-        action = actions[i]
-        if is_refused(masks[i].row, action):
+        if is_refused(choices[i].mask, actions[i]):
             return i
-        chosen[i] = action  # the caller's array may change meanwhile
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
+        choice = choices[i]
+        action = actions[i]
+        if is_refused(
+            choice.mask, action
+        ):  # another thread of the caller's has changed it just now
+            return i
+        played[i] = action
         state = states[i]
-        played[i] = chosen[i]
-        rules.step(tables[0], state, board_action(tables[0], state, chosen[i], canonical))
+        rules.step(tables[0], state, board_action(tables[0], state, action, canonical))
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
-            rules.init(tables[0], state, rngs[i].row)
-        show_twice(tables[0], state, masks[i].row, shown[i].row, planes[i].row, canonical)
+            rules.init(tables[0], state, choice.rng)
+        show_twice(tables[0], state, choice.mask, shown[i].row, planes[i].row, canonical)
         movers[i] = state.mover
     return -1
 
@@ -346,11 +373,12 @@ def batch_step(batch, actions, begin, end):
 @kernel
 def batch_step_random(batch, begin, end):
     """`batch_step` with actions drawn uniformly; no game may be over."""
-    tables, states, rngs, masks, _, planes, shown, movers = batch[:8]
-    rewards, terminated, truncated, played, canonical = batch[8:]
+    tables, states, choices, planes, shown, movers = batch[:6]
+    rewards, terminated, truncated, played, canonical = batch[6:]
     clear_results(rewards, terminated, truncated, begin, end)
     for i in range(begin, end):
-        action = choose(masks[i].row, random_bits(rngs[i].row))
+        choice = choices[i]
+        action = choose(choice.mask, random_bits(choice.rng))
         if action < 0:  # the game is over: a caller that was interrupted may not know
             continue
         played[i] = action
@@ -358,62 +386,58 @@ def batch_step_random(batch, begin, end):
         rules.step(tables[0], state, board_action(tables[0], state, action, canonical))
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
-            rules.init(tables[0], state, rngs[i].row)
-        show_twice(tables[0], state, masks[i].row, shown[i].row, planes[i].row, canonical)
+            rules.init(tables[0], state, choice.rng)
+        show_twice(tables[0], state, choice.mask, shown[i].row, planes[i].row, canonical)
         movers[i] = state.mover
 
 
 @kernel
 def batch_choose(batch, actions, begin, end):
     """Draw a legal action of games ``begin`` to ``end`` uniformly; -1 where the game is over."""
-    rngs, masks = batch[2], batch[3]
+    choices = batch[2]
     for i in range(begin, end):
-        actions[i] = choose(masks[i].row, random_bits(rngs[i].row))
+        choice = choices[i]
+        actions[i] = choose(choice.mask, random_bits(choice.rng))
 
 
 @kernel
-def batch_play(batch, games, actions):
-    """Play ``actions[j]`` in game ``games[j]``; a finished game stays as it is.
+def batch_play(batch, numbers, actions):
+    """Play ``actions[j]`` in game ``numbers[j]``; a finished game stays as it is.
 
     Returns the first ``j`` whose action is out of range or not legal, and then nothing is played,
     or -1.
     """
-    tables, states, _, masks, _, planes, shown, movers = batch[:8]
-    rewards, terminated, truncated, _, canonical = batch[8:]
-    for j in range(games.shape[0]):
-        if is_refused(masks[games[j]].row, actions[j]):
+    tables, states, choices, planes, shown, movers = batch[:6]
+    rewards, terminated, truncated, _, canonical = batch[6:]
+    for j in range(numbers.shape[0]):
+        if is_refused(choices[numbers[j]].mask, actions[j]):
             return j
-    for j in range(games.shape[0]):
-        i = games[j]
+    for j in range(numbers.shape[0]):
+        i = numbers[j]
         clear_results(rewards, terminated, truncated, i, i + 1)
+        choice = choices[i]
         state = states[i]
         rules.step(tables[0], state, board_action(tables[0], state, actions[j], canonical))
         if state.outcome != ONGOING:
             note_result(state.outcome, rewards, terminated, truncated, i)
-        show_twice(tables[0], state, masks[i].row, shown[i].row, planes[i].row, canonical)
+        show_twice(tables[0], state, choice.mask, shown[i].row, planes[i].row, canonical)
         movers[i] = state.mover
     return -1
 
 
 @kernel
-def batch_restart(batch, games):
-    """Start the games whose numbers are in ``games`` anew and show them to their movers."""
-    tables, states, rngs, masks, _, planes, shown, movers = batch[:8]
-    rewards, terminated, truncated, _, canonical = batch[8:]
-    for j in range(games.shape[0]):
-        i = games[j]
-        clear_results(rewards, terminated, truncated, i, i + 1)
-        rules.init(tables[0], states[i], rngs[i].row)
-        show_twice(tables[0], states[i], masks[i].row, shown[i].row, planes[i].row, canonical)
-        movers[i] = states[i].mover
+def batch_restart(batch, numbers):
+    """Start the games with these numbers anew and show them to their movers."""
+    for j in range(numbers.shape[0]):
+        batch_start(batch, numbers[j], numbers[j] + 1)
 
 
 @kernel
-def batch_observe(batch, games, players):
-    """Write the observation of game ``games[j]`` from the side of ``players[j]``."""
-    tables, states, planes, canonical = batch[0], batch[1], batch[5], batch[12]
-    for j in range(games.shape[0]):
-        i = games[j]
+def batch_observe(batch, numbers, players):
+    """Write the observation of game ``numbers[j]`` from the side of ``players[j]``."""
+    tables, states, planes, canonical = batch[0], batch[1], batch[3], batch[10]
+    for j in range(numbers.shape[0]):
+        i = numbers[j]
         observe_as(tables[0], states[i], players[j], planes[i].row, canonical)
 
 

@@ -20,7 +20,7 @@ from ludarium.envs import Game, Position, batch, make_game
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine import threads
-from ludarium.envs.engine.kernels import rows
+from ludarium.envs.engine.kernels import choice_dtype
 from ludarium.envs.opponents import FromArrays
 from ludarium.envs.vector import VectorBoardGameEnv
 
@@ -212,10 +212,10 @@ def test_choosing_by_masks_is_uniform_over_legal_actions(num_actions: int) -> No
     for density in (0.05, 0.5, 1.0):
         mask = (random.random(num_actions) < density).astype(np.int8)
         mask[random.integers(num_actions)] = 1
-        masks = np.repeat(mask[None], draws, axis=0)
-        bits = random.integers(1, 2**32, (draws, 2))
+        choices = np.zeros(draws, choice_dtype(num_actions))
+        choices["mask"], choices["rng"] = mask, random.integers(1, 2**32, (draws, 2))
         actions = np.full(draws, -1)
-        kernels.batch_choose((None, None, rows(bits), rows(masks), *[None] * 9), actions, 0, draws)
+        kernels.batch_choose((None, None, choices, *[None] * 8), actions, 0, draws)
         counts = np.bincount(actions, minlength=num_actions)
         assert len(counts) == num_actions
         assert (counts[mask == 0] == 0).all()
