@@ -244,6 +244,10 @@ class _Task:
         return {"id": self.query.id, "turnNumber": self.turn.number}
 
 
+class _UnheardError(Exception):
+    """An answer could not be written."""
+
+
 class Engine:
     """Answers requests about positions of one game.
 
@@ -268,6 +272,7 @@ class Engine:
         self._current: _Task | None = None
         self._is_closed = False
         self._is_aborted = False
+        self._unheard: OSError | None = None  # why answers cannot be written
         self._numbers = itertools.count()
         # The search that answered last, and the seed and actions that lead to its position.
         self._thinker: Thinker = make_thinker(agent, agent.game.start(0))
@@ -286,9 +291,20 @@ class Engine:
         self.close()
 
     def handle(self, line: bytes) -> None:
-        """Take one request; an empty line is none."""
+        """Take one request; an empty line is none.
+
+        Raises:
+            OSError: an answer could not be written.
+        """
         if not line.strip() and len(line) <= LONGEST_LINE:
             return
+        try:
+            self._take(line)
+        except _UnheardError:
+            assert self._unheard is not None
+            raise self._unheard from None
+
+    def _take(self, line: bytes) -> None:
         try:
             request = read_request(line, self.agent.game)
             if isinstance(request, Query):
@@ -299,12 +315,18 @@ class Engine:
             self._answer(error.as_json())
 
     def close(self) -> None:
-        """Finish all that waits."""
+        """Finish all that waits.
+
+        Raises:
+            OSError: an answer could not be written.
+        """
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
         while self._thread.is_alive():
             self._thread.join(0.2)  # Ctrl-C is noticed between two waits
+        if self._unheard is not None:
+            raise self._unheard
 
     def abort(self) -> None:
         """End as soon as possible, without an answer to what waits."""
@@ -316,7 +338,13 @@ class Engine:
 
     def _answer(self, answer: dict[str, Any]) -> None:
         with self._writing:
-            self._write(answer)
+            if self._unheard is None:
+                try:
+                    self._write(answer)
+                except OSError as error:
+                    self._unheard = error
+            if self._unheard is not None:
+                raise _UnheardError from self._unheard
 
     def _submit(self, query: Query) -> None:
         with self._changed:
@@ -360,14 +388,21 @@ class Engine:
                     return
                 task = self._current = heapq.heappop(self._waiting)
             try:
-                self._analyse(task)
-            except BrokenPipeError:
+                self._try(task)
+            except _UnheardError:
                 return
-            except Exception as error:  # the next query may have better luck
-                reason = shortened(f"{type(error).__name__}: {error}")
-                self._thinker = make_thinker(self.agent, self.agent.game.start(0))
-                self._place = 0, ()
-                self._answer({"error": reason, **task.head, "isDuringSearch": False})
+
+    def _try(self, task: _Task) -> None:
+        """Analyse a position, or answer why that failed."""
+        try:
+            self._analyse(task)
+        except _UnheardError:
+            raise
+        except Exception as error:  # the next query may have better luck
+            reason = shortened(f"{type(error).__name__}: {error}")
+            self._thinker = make_thinker(self.agent, self.agent.game.start(0))
+            self._place = 0, ()
+            self._answer({"error": reason, **task.head, "isDuringSearch": False})
 
     def _analyse(self, task: _Task) -> None:
         query, position = task.query, task.turn.position

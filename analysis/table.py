@@ -25,7 +25,7 @@ import numpy as np
 
 from ludarium.envs.engine.files import load_json, open_regular_file
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import cache_folder, take_place
+from ludarium.envs.engine.storage import cache_folder, take_place, writing
 
 _MAGIC = b"ludarium table 1"
 _PREFIX = len(_MAGIC) + 32 + 8
@@ -52,18 +52,19 @@ def write_table(
     length = len(text).to_bytes(8, "little")
     digest = hashlib.sha256(length + text)
     digest.update(stored.data)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, partial = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            for piece in (_MAGIC, digest.digest(), length, text, stored.data):
-                file.write(piece)
-        os.chmod(partial, 0o644)
-        take_place(Path(partial), path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(partial)
-        raise
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, partial = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                for piece in (_MAGIC, digest.digest(), length, text, stored.data):
+                    file.write(piece)
+            os.chmod(partial, 0o644)
+            take_place(Path(partial), path)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(partial)
+            raise
     return path
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import signal
+import io
 import sys
 import warnings
 from collections.abc import Sequence
@@ -11,7 +11,10 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, NoReturn
 
-from .interrupt import STOPPED, leave
+from ludarium.envs.engine.console import output, say
+from ludarium.envs.engine.messages import quoted
+
+from .interrupt import STOPPED, interrupt_by_signals, leave_by_signals
 from .result import Result, show
 
 #: In the order of the help; each is a module of this package.
@@ -67,27 +70,38 @@ ludarium --network-module mine:Net train corso --config mine.yaml."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status (2 for an error that the user can correct)."""
+    if arguments is None:
+        interrupt_by_signals()
+    _take_any_text()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
             return _run(sys.argv[1:] if arguments is None else arguments)
-        except BrokenPipeError:
-            return 0
+        except UnicodeEncodeError as error:
+            say(f"ludarium: {quoted(error.object)} cannot be stored as {error.encoding}")
+            return 2
         except (ValueError, OSError) as error:
-            print(f"ludarium: {error}", file=sys.stderr)
+            say(f"ludarium: {error}")
             return 2
         except ImportError as error:
             if str(error.name).partition(".")[0] in _TRAIN:
                 error = _needs_more(error)
             if "ludarium[" not in str(error):
                 raise
-            print(f"ludarium: {error}", file=sys.stderr)
+            say(f"ludarium: {error}")
             return 2
         except KeyboardInterrupt:
             if arguments is None:
-                signal.signal(signal.SIGINT, leave)  # also while Python ends
-            print("\nludarium: stopped", file=sys.stderr)
+                leave_by_signals()  # also while Python ends
+            say("\nludarium: stopped")
             return STOPPED
+
+
+def _take_any_text() -> None:
+    """Escape what a stream cannot encode or decode, such as names of files that are not UTF-8."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -96,6 +110,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """See `argparse.ArgumentParser.error`."""
         raise ValueError(f"{message} (see {self.prog} --help)")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print the help or the version, or raise why that cannot be."""
+        output(message, end="")
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -148,4 +166,4 @@ def _needs_more(error: ImportError) -> ImportError:
 
 def _show_warning(message: Warning | str, *place: Any) -> None:
     """Print a warning without the line of code that it comes from."""
-    print(f"ludarium: warning: {message}", file=sys.stderr)
+    say(f"ludarium: warning: {message}")

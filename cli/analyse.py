@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from ludarium.analysis.games import GameAnalysis, analyse_game
 from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
 from ludarium.analysis.value_graph import FORMATS, picture_of
+from ludarium.envs.engine.console import output, plain_console, say
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
@@ -115,7 +114,7 @@ def run(given: argparse.Namespace) -> Result:
     thinker = make_thinker(agent, position)
     who = f"player_{position.mover}, to move"
     if not given.json:
-        print(position.board_text(), flush=True)
+        output(position.board_text())
     with stop_on_ctrl_c() as stop, _shown(who, given.json) as show:
         analysis = thinker.think(_effort(given, _SIMULATIONS, stop), show, _REFRESH)
     data = {
@@ -164,7 +163,7 @@ def _effort(
 @contextmanager
 def _shown(who: str, as_json: bool) -> Iterator[Callable[[PositionAnalysis], None] | None]:
     """Shows what was found so far on the terminal, if there is one."""
-    console = Console(stderr=as_json, highlight=False)
+    console = plain_console(stderr=as_json)
     if not console.is_terminal:
         yield None
         return
@@ -201,10 +200,7 @@ def _run_game(given: argparse.Namespace) -> Result:
     if given.picture is not None:
         write_file(given.picture, picture_of(analysis, given.picture.suffix))
     if not analysis.is_complete:
-        print(
-            f"ludarium: stopped after {len(analysis.moves)} of {len(actions)} moves",
-            file=sys.stderr,
-        )
+        say(f"ludarium: stopped after {len(analysis.moves)} of {len(actions)} moves")
     lines = _game_lines(analysis)
     if given.picture is not None:
         lines.append(f"wrote {given.picture}")

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from ludarium.analysis.engine import Engine, write_line
+from ludarium.envs.engine.console import output, say
 from ludarium.envs.registry import GAMES
 
 from .analyse import choose_game_and_agent
@@ -63,17 +64,17 @@ def run(given: argparse.Namespace) -> int:
     """Serve until standard input ends; exit status 130 after Ctrl-C."""
     _, agent = choose_game_and_agent(given.game, given.agent, read_options(given.option))
     engine = Engine(agent, _write, given.simulations)
-    print(f"ludarium: {agent.game} is ready, {agent.name} thinks", file=sys.stderr, flush=True)
+    say(f"ludarium: {agent.game} is ready, {agent.name} thinks")
     try:
         engine.serve(sys.stdin.buffer)
     except KeyboardInterrupt:
         engine.abort()
         return 130
-    except BrokenPipeError:
+    except OSError:  # nobody can read the answers
         engine.abort()
+        raise
     return 0
 
 
 def _write(answer: dict[str, Any]) -> None:
-    sys.stdout.write(write_line(answer))
-    sys.stdout.flush()
+    output(write_line(answer), end="")

@@ -13,7 +13,7 @@ from ludarium.training.table import text_table
 
 from .common import add_json, add_options, read_options
 from .progress import progress
-from .resources import add_seed, read_count
+from .resources import add_seed, output_file, read_count
 from .result import Result
 
 _DESCRIPTION = """\
@@ -41,7 +41,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--output",
         metavar="FILE",
-        type=Path,
+        type=output_file(),
         help="default: beside the checkpoint; for a game's name, in the current folder",
     )
     parser.add_argument(

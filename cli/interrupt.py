@@ -1,17 +1,25 @@
-"""Ctrl-C, or SIGTERM: once to stop soon, twice to stop at once, and once more to leave."""
+"""Ctrl-C, SIGTERM, or a terminal that is closed, which all mean the same.
+
+Once is to stop soon, twice to stop at once, and once more to leave.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
+
+from ludarium.envs.engine.console import say
 
 STOPPED = 130  # exit status after Ctrl-C
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: All mean the same; one that is ignored, as by nohup, stays so.
+_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 
 class StopFlag:
@@ -39,8 +47,7 @@ class StopFlag:
             raise KeyboardInterrupt
         self.is_set = True
         if self._message:
-            with suppress(OSError):  # nobody may be able to read it
-                print(f"\nludarium: {self._message}", file=sys.stderr)
+            say(f"\nludarium: {self._message}")
 
 
 def leave(number: int, frame: FrameType | None) -> None:
@@ -53,7 +60,7 @@ def leave(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
-    """Within it the first Ctrl-C or SIGTERM sets the flag; the second one interrupts.
+    """Within it the first signal sets the flag; the second one interrupts.
 
     Only the main thread is told of signals: in another one the flag is never set.
     """
@@ -61,9 +68,28 @@ def stop_on_ctrl_c(message: str = "") -> Iterator[StopFlag]:
     if threading.current_thread() is not threading.main_thread():
         yield flag
         return
-    before = {number: signal.signal(number, flag.set) for number in _SIGNALS}
+    before = _handle(flag.set)
     try:
         yield flag
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def interrupt_by_signals() -> None:
+    """From now on each signal interrupts as Ctrl-C does: files are kept or removed on the way."""
+    _handle(signal.default_int_handler)
+
+
+def leave_by_signals() -> None:
+    """From now on each signal ends the process at once."""
+    _handle(leave)
+
+
+def _handle(handler: Callable[[int, FrameType | None], object]) -> dict[int, Any]:
+    """Set the handler of all signals; the handlers before."""
+    return {
+        number: signal.signal(number, handler)
+        for number in _SIGNALS
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }

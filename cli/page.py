@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ludarium.envs.engine.console import output
 from ludarium.envs.registry import GAMES
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _write(given: argparse.Namespace) -> int:
         variant.id: variant for text in given.games or GAMES for variant in _variants_of(text)
     }
     site = write_site(given.folder, list(variants.values()))
-    print(f"{given.folder}: {len(site.files)} files, {site.bytes / 1e6:.1f} MB")
+    output(f"{given.folder}: {len(site.files)} files, {site.bytes / 1e6:.1f} MB")
     return 0
 
 

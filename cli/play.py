@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from ludarium.arena.levels import AUTO, LevelFactory
+from ludarium.envs.engine.console import output, say
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.models import load_header
@@ -260,7 +261,6 @@ def _site_with(variant: Variant, folder: Path) -> Site:
         site = Site.read(parts.BUILT)
         if site.is_current(variant):
             return site
-        say = lambda line: print(line, file=sys.stderr)  # noqa: E731
         return site.with_variant(variant, folder / "page", say)
     except ModuleNotFoundError as error:
         raise _NoPageError(
@@ -277,11 +277,11 @@ def _serve(site: Site, fragment: str, given: argparse.Namespace) -> int:
     # What a browser keeps would be played after the next installation, too.
     with PageServer(site.folder, given.port, is_kept=False) as server:
         address = f"{server.address}#{fragment}"
-        print(f"{address}\nCtrl-C ends it", flush=True)
+        output(f"{address}\nCtrl-C ends it")
         if not given.no_browser:
             Thread(target=webbrowser.open, args=[address], daemon=True).start()
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            print("\nthe page has ended")
+            say("\nthe page has ended")
     return 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 
 from ludarium.analysis.probing import Prober, prober_of
+from ludarium.envs.engine.console import say
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
@@ -114,11 +114,10 @@ def run(given: argparse.Namespace) -> Result:
     effort = f", {nodes:,} positions in {seconds:.1f} s" if prober.searches else ""
     text = f"{answers_as_text(position, answers)}\nsource: {prober.source}{effort}"
     if undecided:
-        print(
+        say(
             f"ludarium: {undecided} of {len(answers)} actions not decided within {nodes:,} "
             f"positions{', when it was stopped' if task.stopped else ''}.\n"
-            f"To decide more: {_advice(prober, given, task.stopped)}.",
-            file=sys.stderr,
+            f"To decide more: {_advice(prober, given, task.stopped)}."
         )
     return Result(data, text, STOPPED if task.stopped else int(undecided > 0))
 

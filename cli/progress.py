@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
-    TextColumn,
     TimeElapsedColumn,
 )
 
+from ludarium.envs.engine.console import plain_column, plain_console, say
 from ludarium.envs.engine.progress import Task
 
 from .interrupt import stop_on_ctrl_c
@@ -68,7 +66,7 @@ class ShownTask(Task):
                 self._printed = time.monotonic()
                 total = "" if self._total is None else f" of {self._total:,}"
                 text = ", ".join(filter(None, [f"{self._title}: {self.done:,}{total}", note]))
-                print(f"ludarium: {text}", file=sys.stderr, flush=True)
+                say(f"ludarium: {text}")
 
 
 @contextmanager
@@ -88,18 +86,18 @@ def progress(can_stop: bool = False) -> Iterator[ShownTask]:
 
 @contextmanager
 def _bar(hint: str = "") -> Iterator[Progress | None]:
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     if not console.is_terminal:
         yield None
         return
     with Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
+        plain_column("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
+        plain_column("{task.fields[note]}"),
         TimeElapsedColumn(),
-        TextColumn(hint),
+        plain_column(hint),
         console=console,
         transient=True,
     ) as bar:

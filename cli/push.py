@@ -7,6 +7,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from ludarium.envs.engine.console import output
 from ludarium.envs.registry import GAMES
 from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import hub
@@ -64,7 +65,7 @@ def run(given: argparse.Namespace) -> int:
         card = card or agent_card(path, load_header(path), given.repository)
         contents = {"README.md": card.encode(), hub.FILE: path.read_bytes()}
         kind = "model"
-    print(hub.push(contents, given.repository, kind, given.private))
+    output(hub.push(contents, given.repository, kind, given.private))
     return 0
 
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from ludarium.envs.engine.console import output
 from ludarium.envs.engine.draw.film import contact_sheet, gif
 from ludarium.envs.engine.draw.layers import LAYERS
 from ludarium.envs.engine.draw.picture import png, size_of
-from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import Task
 from ludarium.training.runs.files import write_file
 
 from .common import AGENTS_HELP, add_options, game_and_agent, read_options, read_record
 from .progress import progress
+from .resources import output_file
 
 _SUFFIXES = (".svg", ".png", ".gif")
 _SEARCHED = ("policy", "visits", "values")
@@ -59,6 +60,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--output",
         required=True,
+        type=output_file(*_SUFFIXES),
         metavar="FILE",
         help=f"what to write; its ending says what: {', '.join(_SUFFIXES)}",
     )
@@ -91,10 +93,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Draw a game."""
-    output = Path(given.output)
-    _check(given, output)
+    target = given.output
+    _check(given, target)
     game, seed, actions, _ = read_record(given.record, given.game, read_options(given.option))
-    plies = _plies(given, output, len(actions))
+    plies = _plies(given, target, len(actions))
     agent = None
     if given.agent is not None:
         _, agent = game_and_agent(given.agent, dict(game.options), given.simulations, game.name)
@@ -113,35 +115,30 @@ def run(given: argparse.Namespace) -> int:
                 position.play(last)
         drawn = list(pictures.values())
         task.begin("writing", len(drawn))
-        content = _content(given, output, drawn, game.title, task)
-    write_file(output, content)
-    print(f"{output}: {len(drawn)} of {len(actions) + 1} positions, {len(content):,} bytes")
+        content = _content(given, target, drawn, game.title, task)
+    write_file(target, content)
+    output(f"{target}: {len(drawn)} of {len(actions) + 1} positions, {len(content):,} bytes")
     return 0
 
 
-def _check(given: argparse.Namespace, output: Path) -> None:
+def _check(given: argparse.Namespace, target: Path) -> None:
     """Refuse what cannot be done before anything is read or searched."""
-    if output.suffix.lower() not in _SUFFIXES:
-        raise ValueError(
-            f"--output {quoted(given.output)} ends in none of {', '.join(_SUFFIXES)}, "
-            "which say what to write"
-        )
     if not 16 <= given.width <= _WIDEST:
         raise ValueError(f"--width is {given.width}; accepted: 16 to {_WIDEST} pixels")
     if not 0.02 <= given.seconds <= 600:
         raise ValueError(f"--seconds is {given.seconds:g}; accepted: 0.02 to 600")
     if given.columns < 1 or (given.every is not None and given.every < 1):
         raise ValueError("--columns and --every take a positive number")
-    if given.ply is not None and (given.every is not None or output.suffix.lower() == ".gif"):
+    if given.ply is not None and (given.every is not None or target.suffix.lower() == ".gif"):
         raise ValueError("--ply draws one position; leave it out for a GIF, or with --every")
     searched = [name for name in given.layer if name in _SEARCHED]
     if searched and given.agent is None:
         raise ValueError(f"the layer {searched[0]} is of a search: say whose, with --agent")
 
 
-def _plies(given: argparse.Namespace, output: Path, played: int) -> set[int]:
+def _plies(given: argparse.Namespace, target: Path, played: int) -> set[int]:
     """The plies after which the game is drawn."""
-    if output.suffix.lower() != ".gif" and given.every is None:
+    if target.suffix.lower() != ".gif" and given.every is None:
         ply = played if given.ply is None else given.ply
         if not 0 <= ply <= played:
             raise ValueError(f"--ply is {ply}, but the game has {played} plies: 0 to {played}")
@@ -179,10 +176,10 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
 
 
 def _content(
-    given: argparse.Namespace, output: Path, pictures: list[str], title: str, task: Task
+    given: argparse.Namespace, target: Path, pictures: list[str], title: str, task: Task
 ) -> bytes:
     """The file to be written."""
-    suffix = output.suffix.lower()
+    suffix = target.suffix.lower()
     if suffix != ".svg":
         sizes = [size_of(picture) for picture in pictures]
         pixels = sum(given.width**2 * height / width for width, height in sizes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -71,8 +72,13 @@ def output_file(*suffixes: str) -> Callable[[str], Path]:
             raise argparse.ArgumentTypeError(f"{text!r} ends in none of {', '.join(suffixes)}")
         if not text or path.is_dir():
             raise argparse.ArgumentTypeError(f"{text!r} is a folder: name a file in it")
-        if not path.resolve().parent.is_dir():
-            raise argparse.ArgumentTypeError(f"there is no folder {str(path.resolve().parent)!r}")
+        folder = path.resolve().parent
+        if not folder.is_dir():
+            raise argparse.ArgumentTypeError(f"there is no folder {str(folder)!r}")
+        if path.exists() and not path.is_file():
+            raise argparse.ArgumentTypeError(f"{text!r} is no regular file: name another one")
+        if not os.access(folder, os.W_OK):
+            raise argparse.ArgumentTypeError(f"folder {str(folder)!r} is not writable")
         return path
 
     return read

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from ludarium.envs.engine.console import output, say
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,15 @@ def show(result: Result, as_json: bool) -> int:
         for caveat in result.caveats:
             warn(caveat)
     elif result.text:
-        print(result.text)
+        output(result.text)
     return result.status
 
 
 def print_json(data: Any) -> None:
     """Print results as JSON."""
-    json.dump(data, sys.stdout, indent=2)
-    print()
+    output(json.dumps(data, indent=2))
 
 
 def warn(text: str) -> None:
     """Print a warning to standard error."""
-    print(f"ludarium: warning: {text}", file=sys.stderr)
+    say(f"ludarium: warning: {text}")

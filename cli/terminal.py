@@ -9,15 +9,16 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
 from ludarium.analysis.thinking import make_thinker
+from ludarium.envs.engine.console import plain_console
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.position import Position
@@ -178,7 +179,7 @@ class _Table:
         self._seed = seed
         self._opponent = opponent
         self._command = command
-        self._console = Console(highlight=False, stderr=to_stderr)
+        self._console = plain_console(stderr=to_stderr)
         self._thought: Thread | None = None
         self._commands: dict[str, Callable[[str], object]] = {
             "help": self._help,
@@ -194,7 +195,8 @@ class _Table:
 
     def say(self, text: str, style: str = "") -> None:
         """Print a text as it is, in lines as long as they are."""
-        self._console.print(Text(text, style=style), soft_wrap=True)
+        with suppress(OSError):  # a terminal that was closed loses no game
+            self._console.print(Text(text, style=style), soft_wrap=True)
 
     def record(self) -> dict[str, Any]:
         """The game so far, with the person's seat."""
@@ -269,8 +271,10 @@ class _Table:
         try:
             line = self._console.input(Text(prompt)).strip()
         except EOFError:
-            self._console.print()
+            self.say("")
             return False
+        except OSError:  # the terminal is gone
+            raise KeyboardInterrupt from None
         word, _, rest = line.partition(" ")
         word = word.lower()
         if word in ("quit", "exit", "q"):
@@ -284,7 +288,7 @@ class _Table:
             elif line:
                 self._answer_or_play(line)
         except KeyboardInterrupt:
-            self._console.print()  # stops a hint or an analysis, not the game
+            self.say("")  # stops a hint or an analysis, not the game
         except Exception as error:  # nothing that a person types ends the game
             self.say(_told(error), "red")
         return True
@@ -404,7 +408,7 @@ class _Table:
 
     def _keep(self) -> None:
         """Save the game under a name of its own, here or where files may always be written."""
-        self._console.print()
+        self.say("")
         if not self.history:
             return
         name = f"ludarium-{self.position.game.name}-{time.strftime('%Y%m%d-%H%M%S')}.json"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludarium.configs import TrainingConfig
+from ludarium.envs.engine.console import say
 from ludarium.envs.registry import GAMES
 from ludarium.training.table import text_table
 
@@ -113,14 +113,10 @@ def run(given: argparse.Namespace) -> Result:
     is_done = True
     if not given.show:
         with stop_on_ctrl_c(_STOPPING) as stop:
-            is_done = tune(folder, plan, _trainer(given.cluster), _say, stop)
+            is_done = tune(folder, plan, _trainer(given.cluster), say, stop)
         if not is_done:
             warn("stopped; the same command goes on")
     return _result(folder, load_study(folder), config, 0 if is_done else STOPPED)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 def _trainer(

@@ -19,6 +19,8 @@ import torch
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from ludarium.envs.engine.storage import writing
+
 from .architecture import make_network, state_types
 from .header import (
     FORMAT,
@@ -66,10 +68,11 @@ class Checkpoint(CheckpointHeader):
 def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Path:
     """Write a checkpoint atomically; return the path."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(checkpoint_bytes(checkpoint))
-    os.replace(partial, path)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(checkpoint_bytes(checkpoint))
+        os.replace(partial, path)
     return path
 
 

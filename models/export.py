@@ -22,6 +22,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ludarium.envs.engine.storage import writing
+
 from .backends import evaluation_of
 from .checkpoint import Checkpoint
 from .evaluation import Evaluation
@@ -107,10 +109,12 @@ def export_checkpoint(
     if description["canonical_turn"] is not None:
         network = _InBoardFrame(network, Turn(**description["canonical_turn"]))
     module = Evaluating(network, has_score=bool(description["max_score"])).eval()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial{path.suffix}")
     try:
-        _write(module, checkpoint, description, partial)
+        with writing(path):
+            _write(module, checkpoint, description, partial)
         differences = _differences(module, load_exported(partial), observations)
         worst = max(differences, key=lambda name: differences[name])
         if not differences[worst] <= TOLERANCE:

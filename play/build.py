@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs import GAMES, Game
+from ludarium.envs.engine.console import say
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_game
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for game in [read_game(text) for text in given.games or GAMES]:
             _build(given.output, game, limits)
     except (ValueError, OSError) as error:
-        print(f"ludarium: {error}", file=sys.stderr)
+        say(f"ludarium: {error}")
         return 2
     return 0
 

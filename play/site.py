@@ -26,7 +26,7 @@ from typing import Any
 from ludarium.arena.ladder import SUFFIX as LEVELS
 from ludarium.envs.engine.files import MEGABYTE, read_json_file
 from ludarium.envs.engine.messages import quoted
-from ludarium.envs.engine.storage import take_place
+from ludarium.envs.engine.storage import take_place, writing
 from ludarium.envs.engine.threads import available_cores
 from ludarium.training.runs.files import PARTIAL, make_folders
 
@@ -243,8 +243,9 @@ def _write(folder: Path, files: _Files, games: list[dict[str, Any]]) -> Site:
     with tempfile.TemporaryDirectory(PARTIAL, f"{folder.name}.", folder.parent) as place:
         for address, content in files.items():
             path = Path(place, "new", address)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            with writing(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
         if folder.exists():
             folder.rmdir()
         take_place(Path(place, "new"), folder)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Container, Sequence
 from io import StringIO
 
+from ludarium.envs.engine.console import plain_console
+
 _GAP = 2  # characters between columns
 _NARROW = 24  # characters to which texts are wrapped before a table is divided
 
@@ -35,7 +37,7 @@ def text_table(
         Lines without trailing spaces, and without a newline at the end.
     """
     if terminal is None:
-        terminal = sys.stdout.isatty()
+        terminal = sys.stdout is not None and sys.stdout.isatty()
     lines = [*rows] if header is None else [header, *rows]
     widths = [max(map(len, column)) + _GAP for column in zip(*lines, strict=True)]
     if not terminal:
@@ -68,13 +70,13 @@ def _drawn(
     is_plain: bool,
 ) -> str:
     """Some columns of a table, in lines of so many characters."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
+    from rich.box import ASCII, SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
+    has_lines = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     table = Table(
-        box=None if is_plain else SIMPLE_HEAD,
+        box=None if is_plain else SIMPLE_HEAD if has_lines else ASCII,
         padding=(0, _GAP if is_plain else _GAP - 1, 0, 0),  # a box has a space of its own
         pad_edge=False,
         show_edge=False,
@@ -91,6 +93,5 @@ def _drawn(
     for row in rows:
         table.add_row(*(Text(row[column]) for column in columns))
     text = StringIO()
-    console = Console(file=text, force_terminal=not is_plain, force_jupyter=False, width=width)
-    console.print(table)
+    plain_console(file=text, force_terminal=not is_plain, width=width).print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().removesuffix("\n").split("\n"))

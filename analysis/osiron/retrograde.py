@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from ludarium.envs.engine.compile import specialise
+from ludarium.envs.engine.console import say
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.progress import UNWATCHED, Task
 from ludarium.envs.engine.threads import available_cores, split
@@ -119,12 +119,12 @@ class SolvedTable:
         path = table_path(rules)
         if path.is_file():
             return cls.load(path, rules)
-        print(f"ludarium: solving osiron ({rules}), once, some seconds", file=sys.stderr)
+        say(f"ludarium: solving osiron ({rules}), once, some seconds")
         table = cls.solve(rules)
         try:
             table.save(path)
         except OSError as error:
-            print(f"ludarium: the solution could not be kept: {error}", file=sys.stderr)
+            say(f"ludarium: the solution could not be kept: {error}")
         return table
 
     @classmethod

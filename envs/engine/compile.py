@@ -22,6 +22,7 @@ import numpy as np
 
 from . import codegen, hooks, numba_private
 from . import rule as rule_module
+from .console import say
 from .hooks import HOOKS
 from .numba_private import Dispatcher, event
 from .rule import plain
@@ -236,11 +237,7 @@ class _Announcer(event.Listener):
         subject = subject_of(dispatcher.py_func)
         if subject and subject not in self.announced:
             self.announced.add(subject)
-            print(
-                f"ludarium: compiling {subject} for this machine (once, up to half a minute)",
-                file=sys.stderr,
-                flush=True,
-            )
+            say(f"ludarium: compiling {subject} for this machine (once, up to half a minute)")
 
     def on_end(self, event: event.Event) -> None:
         """Do nothing."""

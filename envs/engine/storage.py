@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 #: Seconds between attempts on Windows, where a virus scanner holds a new file open for a moment.
@@ -24,6 +26,15 @@ def cache_folder() -> Path:
         return Path.home() / "Library" / "Caches" / "ludarium"
     given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
     return (Path(given) if given else Path.home() / ".cache") / "ludarium"
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Within it a file is written: an error of the system becomes one that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(f"cannot write {os.fspath(path)} ({error.strerror or error})") from error
 
 
 def take_place(source: Path, target: Path) -> None:

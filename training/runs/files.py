@@ -46,6 +46,8 @@ def write_file(path: Path, content: bytes) -> None:
     """
     partial = path.with_name(path.name + PARTIAL)
     try:
+        if path.exists() and not path.is_file():
+            raise StorageError(f"cannot write {path}: it is no regular file; name another one")
         if os.path.lexists(partial):  # a killed process has left it
             os.unlink(partial)
         _write(partial, content, os.O_EXCL)

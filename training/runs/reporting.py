@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
+from ludarium.envs.engine.console import plain_column, plain_console
 from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.progress import Task
 
@@ -58,20 +58,18 @@ class TerminalReporter(Reporter):
         self, folder: RunFolder, columns: Sequence[Column], stream: IO[str] | None = None
     ) -> None:
         self._curves: _Curves | None = _Curves(folder.tensorboard)
-        self.console = Console(
-            file=stream or sys.stderr, highlight=False, markup=False, emoji=False
-        )
+        self.console = plain_console(file=stream or sys.stderr)
         if not self.console.is_terminal:
             self.console.width = 160  # a log file has no edge to wrap at
         self.columns = fitting_columns(columns, self.console.width)
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description:>10}"),
+            plain_column("{task.description:>10}"),
             BarColumn(bar_width=30),
-            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-            TextColumn("{task.fields[speed]}"),
+            plain_column("{task.completed:,.0f}/{task.total:,.0f}"),
+            plain_column("{task.fields[speed]}"),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
+            plain_column("{task.fields[left]}"),
             console=self.console,
             disable=not self.console.is_terminal,
         )

@@ -1,0 +1,51 @@
+"""What is printed for people beside results: messages, and consoles that show texts as they are.
+
+Names of agents, files and games may hold anything. `rich` would read ``[b]`` in them as markup and
+``:100:`` as an emoji, so consoles and columns of progress bars are made here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import TextColumn
+
+
+def say(text: str) -> None:
+    """Print a message on standard error, if anybody can read it: it stops nothing."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):  # a full disk, a closed pipe or stream
+            print(text, file=sys.stderr, flush=True)
+
+
+def output(text: str, end: str = "\n") -> None:
+    """Print a result on standard output.
+
+    Raises:
+        OSError: it cannot be written; then nothing more is written there.
+    """
+    try:
+        print(text, end=end, flush=True)
+    except OSError as error:
+        with suppress(OSError), open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())  # or Python tries again when it ends
+        raise OSError(f"cannot write standard output ({error.strerror or error})") from error
+
+
+def plain_console(**settings: Any) -> Console:
+    """A console of `rich` that takes texts as they are; settings as for `rich.console.Console`."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False, **settings)
+
+
+def plain_column(template: str) -> TextColumn:
+    """A column of a progress bar of `rich`, with texts as they are: ``{task.description}``."""
+    from rich.progress import TextColumn
+
+    return TextColumn(template, markup=False)

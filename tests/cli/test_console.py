@@ -1,0 +1,190 @@
+"""What is printed: names are text, any stream will do, and what cannot be written is told."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ludarium.cli import main
+from ludarium.cli.resources import output_file
+from ludarium.envs.engine.console import plain_column, plain_console, say
+from ludarium.envs.engine.storage import writing
+from ludarium.training.runs.files import StorageError, write_file
+from ludarium.training.table import text_table
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("analysis", "arena", "cli", "configs", "envs", "models", "play", "training")
+NAMES = ("uct:100:smile:", "runs[lr=0.1]", "x[/b]", "[red]y")
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+
+
+def run(*arguments: str | bytes, **settings: object) -> subprocess.CompletedProcess[str]:
+    program = "import sys; from ludarium.cli import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        **{"stdout": subprocess.PIPE, **settings},  # type: ignore[call-overload]
+    )
+
+
+def test_consoles_and_columns_of_texts_are_made_in_one_place() -> None:
+    makers = set()
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_rich = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rich")
+            if is_rich and {"Console", "TextColumn"} & {each.name for each in node.names}:
+                makers.add(path.relative_to(ROOT).as_posix())
+    assert makers == {"envs/engine/console.py"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_shown_as_they_are(name: str) -> None:
+    from rich.progress import Progress
+
+    shown = io.StringIO()
+    console = plain_console(file=shown, width=200, force_terminal=True, color_system=None)
+    console.print(name)
+    with Progress(plain_column("{task.description}"), console=console) as bar:
+        bar.add_task(name)
+    assert shown.getvalue().count(name) >= 2
+    assert name in text_table(["name"], [[name]], terminal=True)
+
+
+@needs_full
+@pytest.mark.parametrize("arguments", [["games"], ["games", "--json"], ["--help"], ["--version"]])
+def test_a_full_disk_is_told_and_no_success(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = run(*arguments, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr == "ludarium: cannot write standard output (No space left on device)\n"
+
+
+def test_a_closed_pipe_is_told_and_no_success() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = run("agents", stdout=writer)
+    os.close(writer)
+    assert done.returncode == 2
+    assert done.stderr == "ludarium: cannot write standard output (Broken pipe)\n"
+
+
+@needs_full
+def test_an_engine_ends_where_its_answers_cannot_be_written() -> None:
+    query = json.dumps({"id": "a", "moves": [], "simulations": 8})
+    with open("/dev/full", "w") as full:
+        done = run("engine", "corso", "--agent", "uct:8", stdout=full, input=query + "\n")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("ludarium: cannot write standard output")
+    assert "Traceback" not in done.stderr
+
+
+@needs_full
+def test_messages_that_nobody_can_read_stop_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        say("lost")
+        monkeypatch.setattr(sys, "stderr", None)
+        say("lost")
+        monkeypatch.undo()
+        with open("/dev/null", "w") as nowhere:
+            os.dup2(nowhere.fileno(), full.fileno())
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "corso", "--output"],
+        ["levels", "corso", "--output"],
+        ["accuracy", "corso", "--save"],
+        ["export", "corso", "--output"],
+        ["render", "game.json", "--output"],
+    ],
+)
+def test_a_device_is_no_file_to_be_replaced(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device = tmp_path / "device.html"
+    os.mkfifo(device)
+    endings = {"render": "device.png"}
+    target = tmp_path / endings.get(arguments[0], "device.html")
+    if not target.exists():
+        os.mkfifo(target)
+    assert main([*arguments, str(target)]) == 2
+    assert "is no regular file" in capsys.readouterr().err
+    with pytest.raises(StorageError, match="regular file"):
+        write_file(target, b"")
+    assert target.is_fifo()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_not_writable_is_refused_before_any_work(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(Exception, match="not writable"):
+        output_file()(str(tmp_path / "x"))
+
+
+def test_an_error_while_a_file_is_written_names_it() -> None:
+    with pytest.raises(OSError, match=r"cannot write some/file \(No space"), writing("some/file"):
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_any_name_and_any_encoding_will_do(settings: dict[str, str], tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff[/b].json")
+    done = run("analyse", "corso", "--record", name, env={**os.environ, **settings}, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("ludarium: there is no file '\\udcff[/b].json'")
+    shown = run("games", env={**os.environ, **settings}, cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    folder = run(
+        *("train", "corso", "--folder", "x", "--set", os.fsdecode(b"x\xff=1")), cwd=tmp_path
+    )
+    assert folder.returncode == 2
+    assert len(folder.stderr.splitlines()) == 1
+
+
+_WAITS = """
+import sys, tempfile, time
+from ludarium import cli
+
+def wait(arguments):
+    with tempfile.TemporaryDirectory(prefix="ludarium-") as folder:
+        print(folder, flush=True)
+        time.sleep(60)
+
+cli._run = wait
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_ended_leaves_no_temporary_folder(number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _WAITS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        assert folder.is_dir()
+        process.send_signal(number)
+        assert process.wait(60) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == "\nludarium: stopped\n"
+    assert not folder.exists()
