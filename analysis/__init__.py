@@ -1,4 +1,5 @@
-"""What positions are worth: by an agent's search, or exactly, in solved games.
+"""What positions are worth: by an agent's search, or exactly, in solved games. Import what is in
+`__all__` from here, exact answers of any kind from `probing`, tests of agents from `exact_tests`.
 
     analyse_position(position, "corso", Budget(seconds=1))  # what an agent thinks, see `thinking`
     analyse_game(game, seed, actions, agent)         # of every move of a game, see `games`

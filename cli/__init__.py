@@ -1,4 +1,6 @@
-"""The command line ``ludarium``: one module for each command."""
+"""The command line ``ludarium``: one module for each command. Nothing imports it; `main` is its
+entry point.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Training configurations: one YAML file per game and purpose, validated on load.
+"""Training configurations: one YAML file per game and purpose, validated on load. Import what is in
+`__all__` from here, and the classes of single sections from `schema`.
 
 `load_config` reads a file or one of the shipped ones by name (``corso/demo``); `shipped`
 lists them.

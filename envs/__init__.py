@@ -1,4 +1,6 @@
-"""Little-known abstract board games as reinforcement-learning environments.
+"""Little-known abstract board games as reinforcement-learning environments. Import what is in
+`__all__` and a game's environments, such as `corso_v0`, from here; tools import rules and positions
+from `engine`.
 
     from ludarium.envs import corso_v0
     env = corso_v0.env(size=5)              # PettingZoo AEC, with the checks of its classic games

@@ -1,4 +1,5 @@
-"""Networks, their inference, checkpoints and export. This package knows shapes, not games.
+"""Networks, their inference, checkpoints and export. This package knows shapes, not games. Import
+what is in `__all__` from here, and ONNX files from `export`.
 
 Torch is slow to import, and is imported only when a name that needs it is asked for.
 """

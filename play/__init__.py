@@ -1,4 +1,5 @@
-"""The games outside Python: their rules and the search as WebAssembly, and a module to use them.
+"""The games outside Python: their rules and the search as WebAssembly, and a page to play them on.
+Only the command line imports it: `build`, `site`, `variants` and `server`.
 
     python -m ludarium.play.build --output build/modules corso
 

@@ -1,4 +1,5 @@
-"""Agents, search, self-play training, evaluation: games and networks meet here.
+"""Agents, search, self-play training, evaluation: games and networks meet here. Import players from
+`agents`, matches from `evaluation`, searches from `search`; `train` trains.
 
     from ludarium.training import train
 

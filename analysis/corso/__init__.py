@@ -1,4 +1,5 @@
-"""Corso solved by search: exact values of any position on boards up to 5 x 5.
+"""Corso solved by search: exact values of any position on boards up to 5 x 5. Import what is in
+`__all__`; WebAssembly modules are compiled from ``board`` and ``solver`` too.
 
 ``kernels`` has the search in compiled code, ``board`` its records and sets of cells, ``solver``
 the questions that can be asked, ``known`` a file of what took long to find, ``opening_book`` one of

@@ -1,4 +1,5 @@
-"""Exact tests of agents: positions of played games with the exact value of every action.
+"""Exact tests of agents: positions of played games with the exact value of every action. Import
+what is in `__all__`.
 
     test = make_exact_test(game, 500, agent=make_agent("uct:200", game), only_choices=True)
     test = find_exact_test("hard", game)        # the hard one that comes along, if there is one

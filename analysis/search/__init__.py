@@ -1,4 +1,5 @@
-"""Exact values of late positions of any game, by search to the end of the game.
+"""Exact values of late positions of any game, by search to the end of the game. Import
+`EndgameSolver`; WebAssembly modules are compiled from ``kernels`` too.
 
     solver = EndgameSolver(make_game("onyx", size=6))
     solver.actions(position)                     # {action: Answer}, the best first

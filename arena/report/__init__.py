@@ -1,4 +1,5 @@
-"""Reports on a game, for its inventor to read and to post: who wins, how deep, how dramatic.
+"""Reports on a game, for its inventor to read and to post: who wins, how deep, how dramatic. Import
+what is in `__all__`.
 
     report = make_report(make_game("corso"))
     report.write(Path("corso.html"))             # and corso.json

@@ -1,4 +1,6 @@
-"""Corso: see README.md in this folder."""
+"""Corso: its rules, board and picture; README.md in this folder has them in words. Import `Corso`;
+its solver compiles ``rules`` too.
+"""
 
 from .board import Corso
 

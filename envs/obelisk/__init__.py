@@ -1,4 +1,6 @@
-"""Obelisk: see README.md in this folder."""
+"""Obelisk: its rules, board and picture; README.md in this folder has them in words. Import
+`Obelisk`.
+"""
 
 from .board import Obelisk
 

@@ -1,4 +1,6 @@
-"""Obsidio: see README.md in this folder."""
+"""Obsidio: its rules, board and picture; README.md in this folder has them in words. Import
+`Obsidio`.
+"""
 
 from .board import Obsidio
 

@@ -1,4 +1,4 @@
-"""Onyx: see README.md in this folder."""
+"""Onyx: its rules, board and picture; README.md in this folder has them in words. Import `Onyx`."""
 
 from .board import Onyx
 

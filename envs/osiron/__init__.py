@@ -1,4 +1,6 @@
-"""Osiron: see README.md in this folder."""
+"""Osiron: its rules, board and picture; README.md in this folder has them in words. Import
+`Osiron`; its solver compiles ``rules`` too.
+"""
 
 from .board import Osiron
 

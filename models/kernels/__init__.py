@@ -1,4 +1,5 @@
-"""Networks compiled by the same compiler as rules and search; they need no other library.
+"""Networks compiled by the same compiler as rules and search; they need no other library. Import
+what is in `__all__`.
 
     network = CompiledNetwork(layers(weights, shape))
     evaluation = network(observations)

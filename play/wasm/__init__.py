@@ -1,4 +1,5 @@
-"""Builds WebAssembly modules of a game's rules and of the search over them.
+"""Builds WebAssembly modules of a game's rules and of the search over them. Import what is in
+`__all__`, and modules with exact values from `exact`.
 
 Cut along the way of the code: ``kernels`` (what a module can do), ``memory`` (its arrays),
 ``compiler`` (from kernels to an object file), ``linker`` (from there to a module), ``module``

@@ -1,4 +1,5 @@
-"""Training on a Ray cluster: the loop of one machine, with actors and evaluations elsewhere.
+"""Training on a Ray cluster: the loop of one machine, with actors and evaluations elsewhere. Import
+`joined`; `training.trainers` imports `actors` and `evaluator` too.
 
 Only `Actors` and `Evaluator` have other implementations here; loop, learner, replay buffer and
 folder are those of a run on one machine. Ray places the processes, starts them again where they

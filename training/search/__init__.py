@@ -1,4 +1,5 @@
-"""Batched tree search (Gumbel AlphaZero and PUCT) over any game's rules.
+"""Batched tree search (Gumbel AlphaZero and PUCT) over any game's rules. Import what is in
+`__all__`; self-play and WebAssembly modules compile the other files into kernels of their own.
 
 The search knows nothing of networks: whoever runs it evaluates the leaves, or hands it a compiled
 network as a part of its kernels. Cut as in the literature: ``tree`` (storage), ``gumbel`` and

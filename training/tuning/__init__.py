@@ -1,1 +1,3 @@
-"""Searches over keys of a configuration by Optuna: `space` says what may vary, `study` trains."""
+"""Searches over keys of a configuration by Optuna. Import `space`, which says what may vary, and
+`study`, which trains.
+"""

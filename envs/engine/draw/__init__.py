@@ -1,1 +1,3 @@
-"""Shared code of games on boards: grids with their notation, and pictures."""
+"""What draws games on boards: grids with their notation, scenes, layers, pictures and films. Import
+from its modules: games draw with `scene`, `grid` and `picture`.
+"""

@@ -1,1 +1,1 @@
-"""Compiled parts of self-play."""
+"""Compiled parts of self-play. Only `training.alphazero` and `training.cluster` import them."""
