@@ -27,7 +27,7 @@ print(len(found), sum(path.stat().st_size for path in files if path.is_file()))
 def measure(requirement: str, arguments: list[str]) -> tuple[int, int]:
     """Packages that a requirement brings, itself included, and their bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        python = Path(folder, "bin", "python")
+        python = str(Path(folder, "bin", "python"))
         for command in (
             ["uv", "venv", "--quiet", "--python", sys.executable, folder],
             ["uv", "pip", "install", "--quiet", "--python", python, *arguments, requirement],
