@@ -65,8 +65,8 @@ def compile_object(
         templates: the template module.
         memory: what the kernels' arguments of these names are: tuples of arrays, whose contents
             the module starts with.
-        loaded: the same for arrays that are put into the memory once the module runs; only their
-            types count. `places_of` are where they are.
+        loaded: the same, tuples of one-dimensional arrays that are put into the memory once the
+            module runs: only their types count. `places_of` are where they are.
         given: parts for the templates, see `specialise`.
 
     Returns:
@@ -110,11 +110,12 @@ class _Exports:
             for full_name, array in named_arrays(name, value).items():
                 self._add_array(full_name, array)
         for name, value in loaded.items():
+            # Fields may share an array that is empty; they are told apart by copies.
+            arrays = self._memory[name] = type(value)(*(array.copy() for array in value))
             places = self._memory[f"{name}_places"] = places_of(value)
             self._add_array(f"{name}_places", places)
-            variable = self._variables[_address(places)]
-            for number, array in enumerate(named_arrays(name, value).values()):
-                self._places[id(array)] = variable, number
+            for number, array in enumerate(arrays):
+                self._places[id(array)] = self._variables[_address(places)], number
 
     def parsed(self) -> Any:
         """The module as LLVM has it."""
@@ -191,7 +192,7 @@ class _Exports:
 
 def places_of(loaded: Any) -> np.ndarray:
     """An array for where loaded arrays are: int64 [arrays, 2], the address and the length."""
-    return np.zeros((len(named_arrays("", loaded)), 2), np.int64)
+    return np.zeros((len(loaded), 2), np.int64)
 
 
 def _address(array: np.ndarray) -> int:

@@ -83,9 +83,9 @@ def test_the_engine_in_javascript(tictactoe: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["onyx?size=6", "obelisk"])
+@pytest.mark.parametrize("name", ["osiron", "obelisk"])
 def test_networks_answer_as_in_python(name: str, tmp_path: Path) -> None:
-    """A board that the network sees turned for one player, and a perceptron."""
+    """A board that the network sees turned for one player, actions otherwise; a perceptron."""
     need_tools()
     game = build.read_game(name)
     path = build.write_module(tmp_path, game, build_module(game))
