@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import did_you_mean, quoted
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, Seed
 from ludarium.training.agents.checkpoints import ShippedFactory, find_checkpoint, shipped_agents
@@ -45,7 +45,10 @@ class LevelFactory(AgentFactory):
         """Read ``LEVEL``; see `AgentFactory.read`."""
         level = argument or ""
         if level not in (*WORDS, AUTO) and not (level.isascii() and level.isdecimal()):
-            raise ValueError(f"a level is a number from 1, {', '.join(WORDS)} or {AUTO}")
+            raise ValueError(
+                f"a level is a number from 1, {', '.join(WORDS)} or {AUTO}, not {quoted(level)}"
+                f"{did_you_mean(level, (*WORDS, AUTO))}"
+            )
         if "elo" in settings and level != AUTO:
             raise ValueError(f"elo is a setting of level:{AUTO} alone")
         return super().read(None, settings, level=level)

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 from ludarium.envs.engine.console import output, say
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import did_you_mean, quoted
 
 from .interrupt import STOPPED, interrupt_by_signals, leave_by_signals
 from .result import Result, show
@@ -112,6 +112,23 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """See `argparse.ArgumentParser.error`."""
         raise ValueError(f"{message} (see {self.prog} --help)")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Add what was meant to the error about a word that is none of the choices."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            meant = did_you_mean(str(value), map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, f"{error.message}{meant}") from None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what this command does not know, and say what was meant."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            word = rest[0].partition("=")[0]
+            meant = did_you_mean(word, self._option_string_actions) if word[:1] == "-" else ""
+            self.error(f"unrecognized arguments: {' '.join(rest)}{meant}")
+        return found, rest
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print the help or the version, or raise why that cannot be."""

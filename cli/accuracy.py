@@ -29,14 +29,14 @@ from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.search import Budget
-from ludarium.training.table import text_table
+from ludarium.training.table import percent, text_table
 
 from .common import add_game, add_json, add_options, game_and_agent, read_options
 from .progress import progress
-from .resources import add_seed, output_file, read_count
+from .resources import add_seed, output_file, read_positive
 from .result import Result
 
-_FEW = f"{100 * FEW:.0f} %"
+_FEW = percent(FEW)
 
 _DESCRIPTION = f"""\
 Let an agent choose a move in positions whose exact values are known. Count the moves that keep the
@@ -77,7 +77,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="the hard positions that come along for the game, or those of a file, in place of "
         "new ones",
     )
-    parser.add_argument("--positions", type=read_count, metavar="N", help="how many (default 500)")
+    parser.add_argument(
+        "--positions", type=read_positive, metavar="N", help="how many (default 500)"
+    )
     parser.add_argument(
         "--by",
         metavar="AGENT",
@@ -112,7 +114,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=read_count,
+        type=read_positive,
         metavar="N",
         help=f"positions to search for each position (default {LIMIT:,}); more go farther back",
     )
@@ -252,7 +254,7 @@ def _cell(part: Accuracy) -> str:
     if not part.positions:
         return ""
     low, high = (100 * end for end in part.interval)
-    return f"{part.kept}/{part.positions} {100 * part.share:.1f} % ({low:.1f}-{high:.1f})"
+    return f"{part.kept}/{part.positions} {percent(part.share, 1)} ({low:.1f}-{high:.1f})"
 
 
 def _error_table(errors: dict[str, MeanLoss]) -> str:
@@ -283,7 +285,7 @@ def _calibration_text(calibration: Calibration) -> str:
     return (
         f"the network's values: mean error {calibration.error:.3f}, calibration error "
         f"{calibration.calibration_error:.3f}, right side of won and lost positions "
-        f"{100 * calibration.correct_side:.1f} %\n"
+        f"{percent(calibration.correct_side, 1)}\n"
         f"{text_table(['estimates', 'positions', 'mean', 'exact'], rows, left=())}"
     )
 

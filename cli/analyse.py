@@ -16,7 +16,7 @@ from ludarium.analysis.value_graph import FORMATS, picture_of
 from ludarium.envs.engine.console import output, plain_console, say
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.record import split_moves
-from ludarium.envs.registry import GAMES, make_game
+from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.runs.files import write_file
 from ludarium.training.search import Budget
@@ -137,8 +137,7 @@ def choose_game_and_agent(
     Raises:
         ValueError, FileNotFoundError: see `game_and_agent`.
     """
-    if name not in GAMES:
-        raise ValueError(f"{name!r:.60} is no game; games: {', '.join(GAMES)}")
+    find_game(name)
     if spec is not None:
         return game_and_agent(spec, options, None, name)
     reason, notes = why_untrained(name, options)

@@ -13,7 +13,7 @@ from ludarium.training.table import text_table
 
 from .common import add_json, add_options, read_options
 from .progress import progress
-from .resources import add_seed, output_file, read_count
+from .resources import add_seed, output_file, read_positive
 from .result import Result
 
 _DESCRIPTION = """\
@@ -46,7 +46,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--positions",
-        type=read_count,
+        type=read_positive,
         default=1024,
         metavar="N",
         help="to compare on (default 1024)",
@@ -59,8 +59,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Write the file and return its largest difference from the network."""
-    if given.positions < 1:
-        raise ValueError(f"--positions is a positive number, not {given.positions}")
     from ludarium.models import load_checkpoint
     from ludarium.models.export import SUFFIX, TOLERANCE, export_checkpoint
     from ludarium.training.networks import fitted

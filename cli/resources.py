@@ -34,6 +34,14 @@ def read_count(text: str) -> int:
     return int(number)
 
 
+def read_positive(text: str) -> int:
+    """A whole number from 1 on, also as ``1e7``."""
+    number = read_count(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
+    return number
+
+
 def read_threads(text: str) -> int:
     """A number of threads, 1 or more."""
     if not (text.isascii() and text.isdecimal() and int(text) > 0):

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from ludarium.envs.engine.files import convert, read_regular_file
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.files import MisfitError, convert, read_regular_file
+from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 
 from .schema import ALGORITHMS, TrainingConfig
 
@@ -124,7 +124,8 @@ def load_config(source: str | Path) -> TrainingConfig:
         content = read_regular_file(path, _LARGEST_FILE, "a configuration")
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"there is no configuration {quoted(str(source))}; shipped ones: {', '.join(shipped())}"
+            f"there is no configuration {quoted(str(source))}"
+            f"{did_you_mean(str(source), shipped())}; shipped ones: {', '.join(shipped())}"
         ) from None
     name = shortened(str(source), 100)
     try:
@@ -163,8 +164,10 @@ def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingC
         section: Any = data
         for parent in parents:
             if not isinstance(section.get(parent), dict):
+                sections = [name for name, value in section.items() if isinstance(value, dict)]
                 raise ValueError(
                     f"{quoted(key)} is no key of a configuration: {quoted(parent)} is no section"
+                    f"{did_you_mean(parent, sections)}"
                 )
             section = section[parent]
         section[last] = read_yaml(value, f"the value of {quoted(setting)}")
@@ -181,8 +184,26 @@ def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
         )
     if isinstance(data.get("network"), dict):
         data = data | {"network": _completed(data["network"])}
-    config: TrainingConfig = convert(data, source, ALGORITHMS[algorithm])
+    try:
+        config: TrainingConfig = convert(data, source, ALGORITHMS[algorithm])
+    except MisfitError as error:
+        raise ValueError(f"{error}{_remedy(str(error), ALGORITHMS[algorithm])}") from None
     return config
+
+
+def _remedy(message: str, kind: type[msgspec.Struct]) -> str:
+    """The key that was meant by one that is not there, as a question; empty if none is near."""
+    unknown = re.search(r"(?:: (\w+))?: contains unknown field `(.*)`", message)
+    if unknown is None:
+        return ""
+    kinds = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    section = kinds.get(unknown[1], kind)
+    is_section = isinstance(section, type) and issubclass(section, msgspec.Struct)
+    return (
+        did_you_mean(unknown[2], [field.encode_name for field in msgspec.structs.fields(section)])
+        if is_section
+        else ""
+    )
 
 
 def _completed(network: dict[Any, Any]) -> dict[Any, Any]:

@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 from .corso import Corso
 from .engine.check import NAME
 from .engine.game import Game
-from .engine.messages import quoted
+from .engine.messages import did_you_mean, quoted
 from .engine.options import UnknownOptionError, check_options, check_stored
 from .obelisk import Obelisk
 from .obsidio import Obsidio
@@ -174,8 +174,9 @@ def find_game(name: str) -> type[Game]:
     """
     if name not in GAMES:
         raise ValueError(
-            f"no game is called {quoted(name)}; games: {', '.join(GAMES)}; one of your own: "
-            "ludarium --game-module MODULE, or register_game (docs/guide/new-game.md)"
+            f"no game is called {quoted(name)}{did_you_mean(name, GAMES)}; games: "
+            f"{', '.join(GAMES)}; one of your own: ludarium --game-module "
+            "MODULE, or register_game (docs/guide/new-game.md)"
         )
     return GAMES[name]
 

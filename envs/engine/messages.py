@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
+_LONGEST_WORD = 60  # for which similar ones are looked for, which takes long for long ones
 _MOST_BITS = 128  # of an integer that is written out
 
 
@@ -45,6 +48,17 @@ def shortened(text: str, limit: int = 200) -> str:
         limit: most characters of the answer.
     """
     return _cut(" ".join(text[: 4 * limit].split()), limit)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question to follow a word that nobody knows, such as ``"; did you mean corso?"``, or "".
+
+    Args:
+        word: what was written.
+        known: what could have been meant.
+    """
+    near = get_close_matches(word[:_LONGEST_WORD], list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _cut(text: str, limit: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .messages import quoted, shortened
+from .messages import did_you_mean, quoted, shortened
 
 
 class UnknownOptionError(TypeError, ValueError):
@@ -113,7 +113,8 @@ def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]
             names = ", ".join(known) or "none"
             raise UnknownOptionError(
                 f"{game}() got an unexpected keyword argument {quoted(name)}: {game} has no option "
-                f"{quoted(name)} (given {quoted(value)}); options: {names}"
+                f"{quoted(name)} (given {quoted(value)}){did_you_mean(name, known)}; "
+                f"options: {names}"
             )
     return {
         name: option.check(given[name]) if name in given else option.default

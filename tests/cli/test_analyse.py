@@ -113,7 +113,7 @@ def test_a_game_move_by_move(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["chess"], "'chess' is no game; games: corso"),
+        (["chess"], "no game is called 'chess'; games: corso"),
         (["tictactoe", "--moves", "a1 a1"], "a1 is taken"),
         (["tictactoe", "--moves", " ".join(MOVES)], "the game is over after these moves"),
         (["tictactoe", "--agent", "random"], "cannot say what it thinks"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import did_you_mean, quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.registry import make_game
@@ -213,7 +213,9 @@ class AgentFactory(ABC):
         for key in settings:
             if key not in known:
                 keys = f"accepted here: {', '.join(known)}" if known else "it takes none"
-                raise ValueError(f"there is no setting {quoted(key)}; {keys}")
+                raise ValueError(
+                    f"there is no setting {quoted(key)}{did_you_mean(key, known)}; {keys}"
+                )
         if number in settings and "time" in settings:
             raise ValueError(f"give {number} or a time for each move, not both")
         return cls(**{key: known[key]["read"](text) for key, text in settings.items()}, **others)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted
+from ludarium.envs.engine.messages import did_you_mean, quoted
 from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.models import CheckpointHeader, load_header
 
@@ -150,7 +150,9 @@ class ShippedFactory(TrainedFactory):
         """Read ``GAME[:SIMULATIONS]``; see `AgentFactory.read`."""
         name, colon, simulations = (argument or "").partition(":")
         if name not in GAMES:
-            raise ValueError(f"{quoted(name)} is no game; games: {', '.join(GAMES)}")
+            raise ValueError(
+                f"{quoted(name)} is no game{did_you_mean(name, GAMES)}; games: {', '.join(GAMES)}"
+            )
         return super().read(simulations if colon else None, settings, name=name)
 
     @property

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.messages import quoted, shortened
+from ludarium.envs.engine.messages import did_you_mean, quoted, shortened
 from ludarium.envs.plugins import PluginError, find_plugins, load_plugin, refusal
 from ludarium.envs.registry import GAMES, as_game
 
@@ -192,7 +192,8 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
         raise ValueError(f"{about}{reason}{forms}") from None
     if factory is None:
         raise ValueError(
-            f"no agent is called {quoted(spec)}, and no game, file or folder either; {accepted()}"
+            f"no agent is called {quoted(spec)}, and no game, file or folder either"
+            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; {accepted()}"
         )
     if not isinstance(factory, CheckpointFactory):
         _warn_of_hidden_files(spec, word)

@@ -1,0 +1,54 @@
+"""Words that nobody knows are refused in a line, with the word that was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ludarium.cli import main
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("tarin corso", "train"),
+        ("games --jsno", "--json"),
+        ("train corso --sett x=1", "--set"),
+        ("train corso --set learner.btach=3", "batch"),
+        ("train corso --set lerner.batch=3", "learner"),
+        ("train corso --set sed=3", "seed"),
+        ("train corso --algorithm pppo", "ppo"),
+        ("train corso --config corso/defautl", "corso/default"),
+        ("evaluate corso --against gredy", "greedy"),
+        ("evaluate corzo", "corso"),
+        ("evaluate corso:16?simulatons=3", "simulations"),
+        ("evaluate uct:playuts=3 --game corso", "playouts"),
+        ("evaluate level:hrad --game corso", "hard"),
+        ("evaluate shipped:onix", "onyx"),
+        ("compare corso gredy", "greedy"),
+        ("tournament random gredy --game corso", "greedy"),
+        ("play onyx --option sise=4", "size"),
+        ("report corzo", "corso"),
+        ("report corso --compare sizee=5,6", "size"),
+        ("levels corzo --show", "corso"),
+        ("analyse corzo", "corso"),
+        ("engine corzo", "corso"),
+        ("solve osirn", "osiron"),
+        ("render game.json --output a.png --layer legl", "legal"),
+    ],
+)
+def test_the_word_that_was_meant_is_named(
+    line: str,
+    meant: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(line.split()) == 2
+    captured = capsys.readouterr()
+    assert f"did you mean {meant}?" in captured.err
+    assert len(captured.err.splitlines()) == 1
+    assert not captured.out
+    assert not list(tmp_path.iterdir())
