@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from ludarium.training.evaluation import BradleyTerry, Rating, Score, Tally
-from ludarium.training.table import text_table
+from ludarium.training.table import percent, text_table
 
 from .results import Results
 
@@ -146,7 +146,7 @@ class Standings:
                 f"{rating.low:.0f}..{rating.high:.0f}",
                 str(tally.games),
                 f"{tally.wins}-{tally.draws}-{tally.losses}",
-                f"{tally.score:.1%}",
+                percent(tally.score, 1),
             ]
             row += [_percent(self.results.between(agent.name, other.name)) for other in crossed]
             if crossed:
@@ -159,9 +159,9 @@ class Standings:
         first, advantage = self.results.first_player, self.advantage
         lines = [
             f"player_0, who moves first: {first.wins}-{first.draws}-{first.losses}, "
-            f"{first.score:.1%}; an advantage of {advantage.elo:+.0f} Elo "
+            f"{percent(first.score, 1)}; an advantage of {advantage.elo:+.0f} Elo "
             f"({advantage.low:+.0f}..{advantage.high:+.0f})",
-            f"{first.games} games, {first.draws} drawn ({first.draws / first.games:.1%}), "
+            f"{first.games} games, {first.draws} drawn ({percent(first.draws / first.games, 1)}), "
             f"{self.results.mean_plies:.1f} plies on average",
         ]
         if self.results.caveat is not None:

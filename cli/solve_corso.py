@@ -13,7 +13,7 @@ from ludarium.analysis.corso.opening_book import PLIES
 from ludarium.analysis.corso.solver import EAGER
 from ludarium.analysis.solver import after
 from ludarium.envs.registry import make_game
-from ludarium.training.table import text_table
+from ludarium.training.table import percent, text_table
 
 from .common import add_json, add_options, read_options
 from .interrupt import STOPPED
@@ -144,7 +144,7 @@ def solve(given: argparse.Namespace) -> Result:
         f"{solver.game}, for player_0, who begins with",
         text_table(["first action", "value", "positions", "seconds"], rows, left=(0, 1)),
         f"{solver.nodes:,} positions in {seconds:.1f} s on {solver.threads} threads; "
-        f"table {solver.memory >> 20} MiB, {solver.filled:.0%} filled",
+        f"table {solver.memory >> 20} MiB, {percent(solver.filled)} filled",
     ]
     if not given.first_move:
         lines.insert(2, f"value of the start for player_0: {best}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ludarium.analysis.thinking import Estimate, PositionAnalysis
-from ludarium.training.table import text_table
+from ludarium.training.table import percent, text_table
 
 _LONGEST_LINE = 12  # moves of a variation that are shown
 _COLUMNS = ("move", "value", "win", "draw", "loss", "visits", "prior", "best play")
@@ -91,4 +91,4 @@ def _chances(estimate: Estimate) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.0f} %"
+    return "" if share is None else percent(share)

@@ -1,4 +1,4 @@
-"""`text_table`: rows of text as a table, for a terminal or plain."""
+"""`text_table`: rows of text as a table, for a terminal or plain; `percent`: a share in a cell."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from ludarium.envs.engine.console import plain_console
 
 _GAP = 2  # characters between columns
 _NARROW = 24  # characters to which texts are wrapped before a table is divided
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share as a percentage, as all texts for people write it: ``8 %``."""
+    return f"{100 * share:.{digits}f} %"
 
 
 def text_table(

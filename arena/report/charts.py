@@ -18,7 +18,8 @@ from ludarium.envs.engine.draw.picture import svg_text
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 420.0, 44.0, 10.0, 8.0, 36.0
 _TEXT = 12.0
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
-_LONGEST_NAME = 17  # beside a row
+_LETTER = 6.4  # user units of a letter of a label, on average and a little more
+_LEAST_LABEL, _MOST_LABEL = 100.0, 0.55 * _WIDTH  # room for the names beside rows
 _ROW = 25.0  # height of a row of bars or dots
 
 
@@ -99,7 +100,7 @@ def dot_chart(
     mark: float | None = None,
 ) -> Markup:
     """A dot with its interval for each row; ``mark`` is a line to compare them with."""
-    label = 128.0
+    label = _label_room(rows)
     low, high = span or (min(row.low for row in rows), max(row.high for row in rows))
     ticks = _ticks(low, high, 4)
     height = _ROW * len(rows) + 22
@@ -117,8 +118,7 @@ def dot_chart(
         parts.append(f'<path class="mark" d="M{at(mark):.1f} 0V{height - 20:g}"/>')
     for number, row in enumerate(rows):
         y = _ROW * (number + 0.5)
-        name = row.name if len(row.name) <= _LONGEST_NAME else f"...{row.name[3 - _LONGEST_NAME :]}"
-        parts.append(_text(label - 8, y + 4, name, "end", "label"))
+        parts.append(_label(label, y + 4, row.name))
         whisker = f"M{at(row.low):.1f} {y:.1f}H{at(row.high):.1f}"
         parts.append(f'<path class="line s{row.series % 4}" d="{whisker}"/>')
         parts.append(
@@ -130,12 +130,12 @@ def dot_chart(
 
 def share_chart(rows: Sequence[Row], names: Sequence[str], title: str) -> Markup:
     """A bar of shares for each row, with a legend."""
-    label = 100.0
+    label = _label_room(rows)
     inner = _WIDTH - label - 4
     parts = []
     for number, row in enumerate(rows):
         y = _ROW * number + 3
-        parts.append(_text(label - 8, y + 14, row.name, "end", "label"))
+        parts.append(_label(label, y + 14, row.name))
         x = label
         for series, share in enumerate(row.shares):
             width = inner * share
@@ -191,6 +191,21 @@ def spot_radius(spots: np.ndarray) -> float:
     apart = np.hypot(*(known[:, None] - known[None]).transpose(2, 0, 1))
     apart[apart < 1e-6] = np.inf
     return float(0.46 * apart.min())
+
+
+def _label_room(rows: Sequence[Row]) -> float:
+    """Units beside the rows for the longest of their names."""
+    longest = max((len(row.name) for row in rows), default=0)
+    return min(max(_LEAST_LABEL, _LETTER * longest + 12), _MOST_LABEL)
+
+
+def _label(room: float, y: float, name: str) -> str:
+    """The name of a row; of one that is too long its end, and all of it where a pointer rests."""
+    fitting = int((room - 8) / _LETTER)
+    if len(name) <= fitting:
+        return _text(room - 8, y, name, "end", "label")
+    cut = _text(room - 8, y, f"...{name[3 - fitting :]}", "end", "label")
+    return f"<g><title>{escape(name)}</title>{cut}</g>"
 
 
 def _legend(names: Sequence[str], kind: str = "line") -> Markup:

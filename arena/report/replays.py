@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.training.evaluation.games import Games
+from ludarium.training.table import percent
 
 from .drama import Trajectories
 from .estimates import rounded
@@ -29,7 +30,7 @@ def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[st
     decided_rows, chances = games.winners_chances()
     if len(decided_rows):
         lowest = np.nanmin(chances[:, 1:], axis=1)
-        title = f"won from a chance of {lowest.min():.0%}"
+        title = f"won from a chance of {percent(lowest.min())}"
         chosen.append((title, int(decided_rows[lowest.argmin()])))
     events = sample.events[games.games]
     if events.shape[1] and events[:, 0].max() > 0:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-
-def percent(value: float) -> str:
-    """A share as a percentage without decimals."""
-    return f"{100 * value:.0f} %"
+from ludarium.training.table import percent
 
 
 def with_interval(estimate: dict[str, Any], as_percent: bool = True) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from ludarium.arena.report import Report, ReportSettings, compare_options, make_report
-from ludarium.arena.report.charts import spot_radius
+from ludarium.arena.report.charts import Row, dot_chart, share_chart, spot_radius
 from ludarium.arena.report.comparison import compare
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.enumeration import enumerate_positions
@@ -454,3 +455,14 @@ def test_the_command_says_what_is_wrong(
 def test_comparisons_are_read_as_options_are() -> None:
     assert read_comparison("size=5,6") == ("size", [5, 6])
     assert read_comparison("swap_rule=true,false") == ("swap_rule", [True, False])
+
+
+@pytest.mark.parametrize("name", ["uct:1000", "corso:16 against itself", "runs/" + "x" * 60])
+def test_names_beside_rows_are_within_the_chart(name: str) -> None:
+    rows = [Row(name, 0.5, 0.4, 0.6, shares=(0.5, 0.5))]
+    for chart in (dot_chart(rows, "t", "{:.1f}".format), share_chart(rows, ("a", "b"), "t")):
+        found = re.search(r'<text class="label" x="([0-9.]+)"[^>]*>([^<]*)</text>', chart)
+        assert found is not None
+        end, shown = float(found[1]), found[2]
+        assert 6.4 * len(shown) <= end <= 240
+        assert shown == name or (name.endswith(shown.removeprefix("...")) and name in chart)

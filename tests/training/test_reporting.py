@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+from types import ModuleType
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -168,6 +170,33 @@ def test_curves_that_cannot_be_written_are_named_once_and_done_without(tmp_path)
     reporter.close()
     assert stream.getvalue().count("no more curves: they cannot be written (File exists)") == 1
     assert stream.getvalue().splitlines()[-1].split()[3] == "13"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("broken"), TypeError("Descriptors"), ImportError()])
+def test_a_tensorboard_that_is_broken_stops_no_run(tmp_path, monkeypatch, error):
+    class Broken(ModuleType):
+        def __getattr__(self, name):
+            raise error
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", Broken("broken"))
+    stream = io.StringIO()
+    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
+    reporter.iteration(METRICS)
+    reporter.iteration(METRICS | {"iteration": 13})
+    reporter.close()
+    assert stream.getvalue().count("no more curves: they cannot be written") == 1
+
+
+def test_a_name_in_a_progress_bar_is_no_markup(tmp_path, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    stream = io.StringIO()
+    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
+    reporter.begin("x[/b] :100:", 10)
+    reporter.advance(5)
+    reporter._progress.refresh()
+    reporter.close()
+    assert "x[/b] :100:" in stream.getvalue()
 
 
 def test_a_terminal_that_cannot_be_written_stops_nothing(tmp_path):

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..table import percent
+
 
 class Column(NamedTuple):
     """A column of the table: heading, width, how to write a cell, and rank.
@@ -42,7 +44,7 @@ def as_time(seconds: float) -> str:
 
 #: How much of the run is done, minutes, iterations.
 _PROGRESS = (
-    Column("run", 5, lambda m: f"{100 * m['progress']:.0f} %"),
+    Column("run", 5, lambda m: percent(m["progress"])),
     Column("min", 6, lambda m: f"{m['seconds'] / 60:.1f}"),
     Column("iter", 5, lambda m: f"{m['iteration']}", 3),
 )
@@ -66,7 +68,7 @@ _COLUMNS = {
     "ppo": (
         Column("steps", 10, lambda m: f"{m['step']:,}", 1),
         Column("steps/s", 7, lambda m: f"{m['steps_per_second']:,.0f}"),
-        Column("self-play", 9, lambda m: f"{100 * m['self_play_score']:.0f} %"),
+        Column("self-play", 9, lambda m: percent(m["self_play_score"])),
         Column("entropy", 7, lambda m: f"{m['entropy']:.2f}"),
         Column("value", 6, lambda m: f"{m['value_loss']:.3f}"),
         Column("kl", 6, lambda m: f"{m['approx_kl']:.4f}", 2),

@@ -16,6 +16,7 @@ from ludarium.envs.engine.console import plain_column, plain_console
 from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.progress import Task
 
+from ..table import percent
 from .columns import Column, as_time, time_left
 from .folder import RunFolder
 
@@ -184,7 +185,7 @@ def fitting_columns(columns: Sequence[Column], width: int) -> list[Column]:
 
 
 def _rating(metrics: dict[str, Any]) -> str:
-    scores = [f"{name} {100 * each['score']:.0f} %" for name, each in metrics["anchors"].items()]
+    scores = [f"{name} {percent(each['score'])}" for name, each in metrics["anchors"].items()]
     rating = f"Elo {metrics['elo']:,.0f} ({metrics['elo_low']:,.0f} to {metrics['elo_high']:,.0f})"
     return "  ".join([rating, *scores])
 
@@ -192,7 +193,7 @@ def _rating(metrics: dict[str, Any]) -> str:
 def _score(metrics: dict[str, Any]) -> str:
     low, high = 100 * metrics["score_low"], 100 * metrics["score_high"]
     return (
-        f"score against {metrics['opponent']}: {100 * metrics['score']:.0f} % "
+        f"score against {metrics['opponent']}: {percent(metrics['score'])} "
         f"(95 %: {low:.0f} to {high:.0f})"
     )
 
