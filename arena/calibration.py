@@ -1,15 +1,17 @@
 """Measure a ladder of levels from nothing: even steps of strength along the path of `knobs_at`.
 
-A survey rates points of the path by matches between neighbours. Then levels are placed from the
-strongest down: each next one where the survey, corrected by all matches against the level above,
-puts the step that is asked for. A match then measures the step; if its score is not near the
-target, the level moves and is measured again.
+A survey rates points of the path by matches between neighbours. The first level is placed where it
+scores 60 % against random play. Then levels are placed from the strongest down: each next one where
+the survey, corrected by all matches against the level above, puts the step that is asked for. A
+match then measures the step; if its score is not near the target, the level moves and is measured
+again.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from time import perf_counter
@@ -41,12 +43,18 @@ if TYPE_CHECKING:
 TARGET_SCORE = 0.65
 #: A measured score may be off by this much before the level is moved.
 _TOLERANCE = 0.04
+#: The same for the first level against random play.
+_FIRST_TOLERANCE = 0.025
 #: A score of half a match that is off by more is not worth the other half.
 _FAR_OFF = 0.075
-#: The lowest level is the last one with at least these Elo points: 70 % against random play.
-_LOWEST_ELO = 150.0
+#: A lowest step whose score is off by more than this has a level too many, or room for one.
+_UNEVEN = 0.05
+_MOST_SCORE = 0.9  # that a score counts as where the step is halved
+#: Score of the first level against random play that is aimed at: whoever begins can win.
+FIRST_SCORE = 0.6
+_FIRST_ELO = elo_difference(FIRST_SCORE)
 _FEWEST_LEVELS = 8
-_LOWEST_SURVEYED = 0.0
+_LOWEST_SURVEYED = -1.0
 _MOST_TRIES = 8
 #: How far the true step may be from the survey's, standard deviation in Elo points.
 _SURVEY_SPREAD = 60.0
@@ -77,13 +85,16 @@ class _Bench:
         """A match between two strengths; `RANDOM_STRENGTH` is random play."""
         seed = _seed_of(self.seed, self.played)
         self.played += 1
-        self.upper.adjust(knobs_at(upper, self.simulations))
-        player, opponent = Agent(self.game, "upper", searcher=self.upper), self.random
-        if lower > RANDOM_STRENGTH:
-            self.lower.adjust(knobs_at(lower, self.simulations))
-            opponent = Agent(self.game, "lower", searcher=self.lower)
+        first = self._player("upper", self.upper, upper)
+        second = self._player("lower", self.lower, lower)
         self.task.begin(title, games)
-        return play_match(self.game, player, opponent, games, seed, task=self.task).tally
+        return play_match(self.game, first, second, games, seed, task=self.task).tally
+
+    def _player(self, name: str, searcher: LevelSearcher, strength: float) -> Agent:
+        if strength <= RANDOM_STRENGTH:
+            return self.random
+        searcher.adjust(knobs_at(strength, self.simulations))
+        return Agent(self.game, name, searcher=searcher)
 
 
 def calibrate(
@@ -113,32 +124,16 @@ def calibrate(
         ValueError: an argument is out of range, or the levels come out in the wrong order.
     """
     top = strongest(simulations)
-    if games < 4 or games % 4:
-        raise ValueError(f"games of a match are a multiple of 4, not {games!r}")
+    _check_games(games)
     if levels is not None and not 2 <= levels <= 50:
         raise ValueError(f"levels are 2 to 50, not {levels!r}")
     started = perf_counter()
-    most = knobs_at(top, simulations)
-    bench = _Bench(
-        game,
-        LevelSearcher(game, network, most),
-        LevelSearcher(game, network, most),
-        RandomAgent(game),
-        simulations,
-        games,
-        seed,
-        task,
-    )
+    bench = _bench(game, network, simulations, games, seed, task)
     survey = _survey(bench, top)
     step = _step(survey, levels)
-    strengths, steps = _place(bench, survey, top, step, levels)
-    meetings = [*steps, *_other_meetings(bench, strengths)]
+    strengths, meetings = _place(bench, survey, top, step, levels)
+    meetings += _other_meetings(bench, strengths, meetings)
     rated = _rated(strengths, meetings, simulations)
-    if any(b.rating.elo <= a.rating.elo for a, b in pairwise(rated)) or rated[0].rating.elo <= 0:
-        raise ValueError(
-            "the levels do not get stronger one by one: try more games, or an agent that is better "
-            "than random play"
-        )
     return Ladder(
         game=game.name,
         version=game.version,
@@ -151,6 +146,71 @@ def calibrate(
         levels=rated,
         meetings=tuple(meetings),
     )
+
+
+def add_first_levels(
+    game: Game,
+    network: Network,
+    ladder: Ladder,
+    games: int = 200,
+    seed: int = 1,
+    task: Task = UNWATCHED,
+) -> Ladder:
+    """Measure easier levels below those of a ladder, down to one that random play can beat.
+
+    The levels that were there keep their strengths and their matches; numbers and ratings change.
+
+    Args:
+        game, network: that the ladder is of.
+        ladder: to which levels are added.
+        games: of each match that measures a step, a multiple of 4; others have half as many.
+        seed: of all new games.
+        task: is told of each match.
+
+    Raises:
+        ValueError: ``games`` is out of range, or the ladder begins as low already.
+    """
+    _check_games(games)
+    started = perf_counter()
+    bench = _bench(game, network, ladder.simulations, games, seed, task)
+    lowest = ladder.levels[0].strength
+    survey = _survey(bench, lowest)
+    strengths, meetings = _place(bench, survey, lowest, elo_difference(TARGET_SCORE), None)
+    count = len(strengths) - 1  # of new levels
+    strengths += [level.strength for level in ladder.levels[1:]]
+    meetings += [
+        Meeting(each.upper + count, each.lower + count if each.lower else 0, each.tally)
+        for each in ladder.meetings
+    ]
+    meetings += _other_meetings(bench, strengths[: count + 2], meetings)
+    return replace(
+        ladder,
+        date=datetime.now(UTC).date().isoformat(),
+        seconds=round(ladder.seconds + perf_counter() - started, 1),
+        levels=_rated(strengths, meetings, ladder.simulations),
+        meetings=tuple(meetings),
+    )
+
+
+def _bench(
+    game: Game, network: Network, simulations: int, games: int, seed: int, task: Task
+) -> _Bench:
+    most = knobs_at(strongest(simulations), simulations)
+    return _Bench(
+        game,
+        LevelSearcher(game, network, most),
+        LevelSearcher(game, network, most),
+        RandomAgent(game),
+        simulations,
+        games,
+        seed,
+        task,
+    )
+
+
+def _check_games(games: int) -> None:
+    if games < 4 or games % 4:
+        raise ValueError(f"games of a match are a multiple of 4, not {games!r}")
 
 
 def check_steps(
@@ -227,7 +287,7 @@ def _survey(bench: _Bench, top: float) -> _Survey:
 
 def _step(survey: _Survey, levels: int | None) -> float:
     """Elo points between neighbours."""
-    wide = float(survey.elo[-1]) - _LOWEST_ELO
+    wide = float(survey.elo[-1]) - _FIRST_ELO
     if levels is not None:
         return max(wide, _LEAST_SLOPE) / (levels - 1)
     return max(min(elo_difference(TARGET_SCORE), wide / (_FEWEST_LEVELS - 1)), _LEAST_SLOPE)
@@ -236,42 +296,88 @@ def _step(survey: _Survey, levels: int | None) -> float:
 def _place(
     bench: _Bench, survey: _Survey, top: float, step: float, levels: int | None
 ) -> tuple[list[float], list[Meeting]]:
-    """Place levels from the strongest down; return their strengths, ascending, and the steps."""
+    """Place levels from the first one, by random play, up to the one of strength ``top``.
+
+    The first is placed by matches against random play, the others from ``top`` down.
+
+    Returns:
+        Their strengths, ascending, and the matches that measured them.
+    """
+    first, beginning = _placed(
+        bench,
+        survey,
+        RANDOM_STRENGTH,
+        -_FIRST_ELO,
+        "level 1",
+        games=2 * bench.games,
+        tolerance=_FIRST_TOLERANCE,
+    )
     strengths, tallies = [top], list[Tally]()
-    while levels is None or len(strengths) < levels:
-        if levels is None and survey.elo_at(strengths[-1]) - step < _LOWEST_ELO:
+    while True:
+        gap = survey.elo_at(strengths[-1]) - survey.elo_at(first)
+        left = round(gap / step) if levels is None else levels - len(strengths)
+        if left <= 1:
             break
-        strength, tally = _next_below(bench, survey, strengths[-1], step, len(strengths) + 1)
+        title = f"level {len(strengths) + 1} from the top"
+        strength, tally = _placed(bench, survey, strengths[-1], gap / left, title)
+        if strength <= first:
+            break
         strengths.append(strength)
         tallies.append(tally)
-        if strength <= _LOWEST_SURVEYED:
-            break
-    count = len(strengths)
-    meetings = [
-        Meeting(count - index, count - index - 1, tally) for index, tally in enumerate(tallies)
-    ]
-    return strengths[::-1], meetings[::-1]
+    if strengths[-1] <= first or survey.elo_at(strengths[-1]) < survey.elo_at(first) + step / 2:
+        raise ValueError("the levels begin as near to random play as they should already")
+    tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
+    if levels is None:
+        _even_out(bench, survey, first, strengths, tallies)
+    meetings = [Meeting(1, 0, beginning.reversed)]
+    for number, tally in enumerate(reversed(tallies), 1):
+        meetings.append(Meeting(number + 1, number, tally))
+    return [first, *strengths[::-1]], meetings
 
 
-def _next_below(
-    bench: _Bench, survey: _Survey, upper: float, step: float, number: int
+def _even_out(
+    bench: _Bench, survey: _Survey, first: float, strengths: list[float], tallies: list[Tally]
+) -> None:
+    """Take away the second level if it is too near to the first, and add one if it is too far."""
+    if tallies[-1].score < TARGET_SCORE - _UNEVEN and len(strengths) > 1:
+        del strengths[-1], tallies[-2:]
+        tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
+    if tallies[-1].score > TARGET_SCORE + _UNEVEN:
+        gap = elo_difference(min(tallies.pop().score, _MOST_SCORE))
+        title = f"level {len(strengths) + 1} from the top"
+        strength, tally = _placed(bench, survey, strengths[-1], gap / 2, title)
+        strengths.append(strength)
+        tallies += [tally, bench.play(strength, first, bench.games, "level 2 against 1")]
+
+
+def _placed(
+    bench: _Bench,
+    survey: _Survey,
+    opponent: float,
+    step: float,
+    title: str,
+    games: int | None = None,
+    tolerance: float = _TOLERANCE,
 ) -> tuple[float, Tally]:
-    """Find the strength whose opponent at ``upper`` is ``step`` Elo points stronger; measure it.
+    """Find the strength against which ``opponent`` is ``step`` Elo points stronger; measure it.
 
     A match is played in two halves; the second only if the first is not far from the target.
+
+    Returns:
+        The strength, and the results of the opponent.
     """
-    target = expected_score(step)
+    target, half = expected_score(step), (games or bench.games) // 2
     evidence: list[tuple[float, Tally]] = []
     measured: list[tuple[float, Tally]] = []
     for attempt in range(1, _MOST_TRIES + 1):
-        strength = _estimate(survey, upper, step, evidence)
-        title = f"level {number} from the top, try {attempt}"
-        tally = bench.play(upper, strength, bench.games // 2, title)
+        strength = _estimate(survey, opponent, step, evidence)
+        name = f"{title}, try {attempt}"
+        tally = bench.play(opponent, strength, half, name)
         if _error(tally, target) <= _FAR_OFF or attempt == _MOST_TRIES:
-            tally += bench.play(upper, strength, bench.games // 2, f"{title}, second half")
+            tally += bench.play(opponent, strength, half, f"{name}, second half")
             measured.append((strength, tally))
         evidence.append((strength, tally))
-        if measured and _error(measured[-1][1], target) <= _TOLERANCE:
+        if measured and _error(measured[-1][1], target) <= tolerance:
             break
     return min(measured, key=lambda each: _error(each[1], target))
 
@@ -282,14 +388,14 @@ def _error(tally: Tally, target: float) -> float:
 
 
 def _estimate(
-    survey: _Survey, upper: float, step: float, evidence: list[tuple[float, Tally]]
+    survey: _Survey, opponent: float, step: float, evidence: list[tuple[float, Tally]]
 ) -> float:
-    """The strength ``step`` Elo points below ``upper``, by the survey and matches against it.
+    """The strength ``step`` Elo points below ``opponent``, by the survey and matches against it.
 
-    The survey's differences below ``upper`` are all off by one unknown number: the most likely
+    The survey's differences from ``opponent`` are all off by one unknown number: the most likely
     one, if it is normally distributed with `_SURVEY_SPREAD` before the matches (Newton's method).
     """
-    elo = survey.elo_at(upper)
+    elo = survey.elo_at(opponent)
     off = 0.0
     for _ in range(20):
         slope, curvature = -off / _SURVEY_SPREAD**2, 1 / _SURVEY_SPREAD**2
@@ -299,25 +405,32 @@ def _estimate(
             curvature += _NATURAL**2 * tally.games * expected * (1 - expected)
         off += slope / curvature
     strength = survey.strength_at(elo + off - step)
-    return round(min(strength, upper - 0.02), 3)
+    apart = min(strength, opponent - 0.02) if step > 0 else max(strength, opponent + 0.02)
+    return round(apart, 3)
 
 
-def _other_meetings(bench: _Bench, strengths: list[float]) -> list[Meeting]:
-    """Matches of each level against the second one below, random play (0) included."""
+def _other_meetings(
+    bench: _Bench, strengths: list[float], known: Sequence[Meeting]
+) -> list[Meeting]:
+    """Matches of each level against the second one below, random play (0) included.
+
+    Those that are ``known`` are not played.
+    """
     ladder = [RANDOM_STRENGTH, *strengths]
-    pairs = [(1, 0), *((upper, upper - 2) for upper in range(2, len(ladder)))]
+    played = {(each.upper, each.lower) for each in known}
     return [
         Meeting(
             upper,
-            lower,
+            upper - 2,
             bench.play(
                 ladder[upper],
-                ladder[lower],
+                ladder[upper - 2],
                 bench.games // 2,
-                f"level {upper} against {lower or 'random play'}",
+                f"level {upper} against {upper - 2 or 'random play'}",
             ),
         )
-        for upper, lower in pairs
+        for upper in range(2, len(ladder))
+        if (upper, upper - 2) not in played
     ]
 
 
@@ -328,10 +441,16 @@ def _rated(strengths: list[float], meetings: list[Meeting], simulations: int) ->
         for each in meetings
     ]
     ratings = fit_ratings(matches, {"0": 0.0})
-    return tuple(
+    rated = tuple(
         Level(strength, knobs_at(strength, simulations), _rounded(ratings[str(number)]))
         for number, strength in enumerate(strengths, 1)
     )
+    if any(b.rating.elo <= a.rating.elo for a, b in pairwise(rated)) or rated[0].rating.elo <= 0:
+        raise ValueError(
+            "the levels do not get stronger one by one: try more games, or an agent that is better "
+            "than random play"
+        )
+    return rated
 
 
 def _rounded(rating: Rating) -> Rating:

@@ -23,7 +23,7 @@ from ludarium.training.agents.checkpoints import ShippedFactory, TrainedFactory
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.evaluation.statistics import elo_difference
 from ludarium.training.networks import stored_network
-from ludarium.training.table import text_table
+from ludarium.training.table import percent, text_table
 
 from .common import add_json, add_options, read_options
 from .matches import add_games
@@ -33,9 +33,9 @@ from .result import Result, warn
 
 _DESCRIPTION = f"""\
 Measure a ladder of opponents from a trained agent, each of which scores about 65 % against the one
-below, and write it as a small JSON file. The weakest beats random play, and little more; the
-strongest is the agent with all its simulations. Between them, moves are drawn by how much of the
-position's value they lose: a weak level often loses a little, and seldom everything at once.
+below, and write it as a small JSON file. The first wins three of five games against random play;
+the strongest is the agent with all its simulations. Between them, moves are drawn by how much of
+the position's value they lose: a weak level often loses a little, and seldom everything at once.
 
   ludarium levels corso --show                     the levels that come along
   ludarium play corso --opponent level:3           play against one
@@ -68,10 +68,15 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--show", action="store_true", help="print the ladder that is there; measure nothing"
     )
     parser.add_argument(
+        "--below",
+        action="store_true",
+        help="keep the levels that are there, and measure easier ones below, down to the first",
+    )
+    parser.add_argument(
         "--ladder",
         metavar="FILE",
         type=Path,
-        help="with --show: the one in FILE (default: shipped)",
+        help="with --show and --below: the one in FILE (default: shipped)",
     )
     parser.add_argument(
         "--agent", metavar="AGENT", help="a trained agent; default: the game's shipped one"
@@ -117,13 +122,19 @@ def run(given: argparse.Namespace) -> Result:
     if game.name != name:
         raise ValueError(f"agent {given.agent!r} plays {game.name}, not {name}")
     path = factory.checkpoint_path(options)
-    if given.show:
+    for name, is_given in (("--show", given.show), ("--levels", given.levels is not None)):
+        if given.below and is_given:
+            raise ValueError(f"{name} is not for --below, which measures the first levels")
+    ladder = None
+    if given.show or given.below:
         ladder = find_ladder(game) if given.ladder is None else load_ladder(given.ladder)
         ladder.check_fits(game, str(given.ladder))
-    else:
-        ladder = _measure(game, path, given)
-    if digest_of(path) != ladder.agent:
-        raise ValueError(f"the levels were measured with another agent than {path}: give --agent")
+        if digest_of(path) != ladder.agent:
+            raise ValueError(
+                f"the levels were measured with another agent than {path}: give --agent"
+            )
+    if ladder is None or not given.show:
+        ladder = _measure(game, path, given, ladder)
     checked = _check(game, path, ladder, given) if given.check else None
     text = ladder_text(ladder)
     if checked is not None:
@@ -132,27 +143,32 @@ def run(given: argparse.Namespace) -> Result:
     return Result(ladder_as_json(ladder, checked), text)
 
 
-def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
-    from ludarium.arena.calibration import calibrate
+def _measure(game: Game, path: Path, given: argparse.Namespace, upper: Ladder | None) -> Ladder:
+    """Measure a ladder, or the levels below those of ``upper``, and write it."""
+    from ludarium.arena.calibration import add_first_levels, calibrate
 
     output = given.output or Path(ladder_beside(path).name)
+    network = stored_network(path, game, str(path))
     with progress() as task:
-        ladder = calibrate(
-            game,
-            stored_network(path, game, str(path)),
-            digest_of(path),
-            given.simulations,
-            given.games,
-            given.levels,
-            given.seed,
-            task,
-        )
+        if upper is None:
+            ladder = calibrate(
+                game,
+                network,
+                digest_of(path),
+                given.simulations,
+                given.games,
+                given.levels,
+                given.seed,
+                task,
+            )
+        else:
+            ladder = add_first_levels(game, network, upper, given.games, given.seed, task)
     save_ladder(ladder, output)
     for meeting in ladder.steps:
         if given.levels is None and not 0.6 <= meeting.score <= 0.7:
             warn(
-                f"level {meeting.upper} scored {meeting.score:.1%} against level {meeting.lower}, "
-                "not 60 to 70 %: try more --games"
+                f"level {meeting.upper} scored {percent(meeting.score, 1)} against level "
+                f"{meeting.lower}, not 60 to 70 %: try more --games"
             )
     return ladder
 
@@ -234,7 +250,7 @@ def ladder_text(ladder: Ladder) -> str:
     others = [each for each in ladder.meetings if each.upper != each.lower + 1]
     if others:
         rows = [[*_meeting_row(each), *_elo_row(ladder, each)] for each in others]
-        lines.append("\nagainst the second level below (random play is 0):")
+        lines.append("\nagainst other levels below (random play is 0):")
         header = [*_MEETING, "Elo by all matches", "by this one"]
         lines.append(text_table(header, rows, left=()))
     return "\n".join(lines)
@@ -246,8 +262,8 @@ def _meeting_row(meeting: Meeting) -> list[str]:
     return [
         str(meeting.upper),
         str(meeting.lower),
-        f"{meeting.score:.1%}",
-        f"{low:.1%} to {high:.1%}",
+        percent(meeting.score, 1),
+        f"{percent(low, 1)} to {percent(high, 1)}",
         str(meeting.tally.games),
     ]
 
