@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ludarium.envs.engine.console import output
+from ludarium.envs.engine.console import output, say
 from ludarium.envs.registry import GAMES
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _write(given: argparse.Namespace) -> int:
     variants = {
         variant.id: variant for text in given.games or GAMES for variant in _variants_of(text)
     }
-    site = write_site(given.folder, list(variants.values()))
+    site = write_site(given.folder, list(variants.values()), say)
     output(f"{given.folder}: {len(site.files)} files, {site.bytes / 1e6:.1f} MB")
     return 0
 

@@ -243,7 +243,7 @@ def _write(folder: Path, files: _Files, games: list[dict[str, Any]]) -> Site:
     with tempfile.TemporaryDirectory(PARTIAL, f"{folder.name}.", folder.parent) as place:
         for address, content in files.items():
             path = Path(place, "new", address)
-            with writing(path):
+            with writing(folder / address):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
         if folder.exists():

@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from ludarium.envs.engine.storage import writing
+
 _INSTALL = "pip install 'ludarium[wasm]'"
 _STACK = 256 * 1024  # bytes; kernels keep little there, but the search of Corso is recursive
 _FUNCTIONS = (
@@ -65,7 +67,8 @@ def link(compiled: bytes, exports: Iterable[str]) -> bytes:
     ]
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernels.o"), Path(folder, "module.wasm")
-        source.write_bytes(compiled)
+        with writing(source):
+            source.write_bytes(compiled)
         command = [
             *(str(zig / "zig"), "cc", "-target", "wasm32-freestanding", "-nostdlib", "-O2", "-w"),
             *(f"-I{path}" for path in headers),
