@@ -12,7 +12,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import time
 import weakref
 from collections import deque
@@ -26,6 +25,7 @@ from typing import IO, Any, Self
 import msgspec
 import numpy as np
 
+from ludarium.envs.engine.console import say
 from ludarium.envs.engine.files import MEGABYTE, load_json
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.game_in_play import GameInPlay
@@ -170,7 +170,7 @@ def _repeat(stream: IO[bytes], name: str, said: deque[str]) -> None:
         for line in stream:
             text = shortened(line.decode(errors="replace").rstrip(), 300)
             said.append(text)
-            print(f"{name}: {text}", file=sys.stderr, flush=True)
+            say(f"{name}: {text}")
 
 
 def _end(process: subprocess.Popen[bytes], outbox: SimpleQueue[bytes | None]) -> None:
