@@ -264,13 +264,14 @@ class Cluster(Section, frozen=True):
     These keys say who computes, not what is learnt: they may change when a run is resumed, and
     without ``--cluster`` they have no effect.
 
-    ``actors``: the most self-play actors; none: as many as there is room for. ``actor_cpus``: cores
+    ``actors``: how many self-play actors; none: as many as there is room for. ``actor_cpus``: cores
     of an actor. ``actor_gpus``: its share of a GPU; 0: it has cores only. ``games``: games that an
     actor plays in parallel; none: 64 for each of its cores (1,024 on a GPU), at most
     ``self_play.games``.
 
     ``staleness``: how many iterations' positions may be ordered or wait for the learner. With 1 the
-    actors wait while the learner learns; with n they play up to n - 1 iterations ahead.
+    actors end what they have begun and wait while the learner learns; with n they play up to n - 1
+    iterations ahead.
     """
 
     actors: Annotated[int, Meta(ge=1, le=100_000)] | None = None

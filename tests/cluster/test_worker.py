@@ -14,7 +14,7 @@ from ludarium.training.alphazero.actors import Weights, search_settings
 from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.cluster import joined
 from ludarium.training.cluster.actors import part_of, room_in
-from ludarium.training.cluster.worker import Job, SelfPlayer, identity
+from ludarium.training.cluster.worker import SelfPlayer, identity_of
 from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
 from ludarium.training.runs.games import games_of
@@ -27,20 +27,20 @@ SETTINGS = [
 ]
 
 
-def new_player(number=0, backend="eager", **identified):
+def new_player(measures=True, backend="eager", identity=None):
     """An actor, as it is after a journey, the whole configuration, and two versions of weights."""
     config = apply_settings(load_config("corso/demo"), [*SETTINGS, f"backend={backend}"])
     games = games_of(config)
     (game, _) = games[0]
     mixture = Mixture([game], config.learner.search_value, False, 1.0)
-    job = Job(games, mixture, 0, identity(game) | identified)
     examples = random_observations(game, 64, 1)
     weights = []
     for version in (3, 4):
         own = Weights(version, fresh_network(game, config.network), examples)
         weights.append(replace(own, of_games=(own,)))
-    job, weights = pickle.loads(pickle.dumps((job, weights)))
-    return SelfPlayer(job, part_of(config, 2, 1), "cpu", number), config, weights
+    told = (games, mixture, part_of(config, 2, 1), identity or identity_of(game), measures)
+    told, weights = pickle.loads(pickle.dumps((told, weights)))
+    return SelfPlayer(*told), config, weights
 
 
 @pytest.mark.parametrize("backend", ["eager", "compiled", "compiled-int8"])
@@ -56,7 +56,7 @@ def test_an_actor_plays_chunks_with_the_weights_that_come_with_them(backend):
     # The first actor tells what its backend makes of a version, once.
     assert [chunk.metrics.get("backend") for chunk in chunks] == [backend, backend, None]
     assert chunks[0].metrics["policy_deviation"] < 0.1
-    other, _, weights = new_player(number=1)
+    other, _, weights = new_player(measures=False)
     assert other.play(weights[0], settings).metrics == {}
 
 
@@ -68,13 +68,12 @@ def test_an_actor_plays_other_games_of_the_bootstrap_each_time():
 
 
 def test_a_node_with_another_version_or_other_rules_is_refused_by_name():
-    for other, said in (
-        ({"ludarium": "9.9.9"}, r"node .* has ludarium 0\..*, this run has 9\.9\.9: inst"),
-        ({"rules of corso": "version 0 (abc)"}, r"rules of corso version 0 \(\w+\), this run has"),
+    player, _, (weights, _) = new_player(identity="ludarium 9.9.9, corso version 0 (abc)")
+    here = r"^node \S+ has ludarium 0\.\S+, corso version \d+ \(\w+\)"
+    with pytest.raises(
+        ValueError, match=here + r", this run has ludarium 9\.9\.9, .* \(abc\): inst"
     ):
-        player, _, (weights, _) = new_player(**other)
-        with pytest.raises(ValueError, match=said):
-            player.play(weights, None)
+        player.play(weights, None)
 
 
 @pytest.mark.parametrize(
@@ -84,18 +83,16 @@ def test_a_node_with_another_version_or_other_rules_is_refused_by_name():
         (8, 0, {"actor_cpus": 3}, 2),
         (8, 2, {}, 8),
         (8, 2, {"actor_gpus": 1}, 2),
-        (8, 1, {"actor_gpus": 0.25}, 4),
+        (8, 1, {"actor_gpus": 0.1}, 8),
+        (8, 0.3, {"actor_gpus": 0.1}, 3),
         (8, 0, {"actor_gpus": 0.25}, 0),
-        (8, 0, {"actors": 5}, 5),
         (0, 0, {}, 0),
     ],
 )
-def test_room_is_counted_node_by_node(cpus, gpus, settings, room):
-    node = {"Alive": True, "Resources": {"CPU": cpus, "GPU": gpus}}
-    dead = {"Alive": False, "Resources": {"CPU": 64.0}}
+def test_room_is_what_actors_take_of_each_resource(cpus, gpus, settings, room):
     config = ClusterConfig(**settings)
-    assert room_in([node, dead, {"Alive": True, "Resources": {}}], config) == room
-    assert room_in([node, node], config) == min(2 * room, config.actors or 100)
+    assert room_in({"CPU": cpus, "GPU": gpus, "memory": 1e9}, config) == room
+    assert room_in({}, config) == 0
 
 
 def test_actors_share_the_positions_of_an_iteration_in_several_chunks():

@@ -1,9 +1,9 @@
-"""`ClusterActors`: self-play by actors of Ray, as many as the cluster has room for.
+"""`ClusterActors`: self-play by actors of Ray.
 
-Ray places the actors by the cores and GPUs that they ask for, starts those again that die, and has
-them play again what they had begun. The driver orders chunks of self-play from them, each with the
-newest weights, and takes what arrives first. Only so many positions may be ordered or wait for the
-learner: actors that are faster than the learner wait for it.
+Ray places the actors by the cores and GPUs that they ask for, starts those again that die, wherever
+there is room, and has them play again what they had begun. The driver orders chunks of self-play,
+each with the newest weights, and takes what arrives first. An actor has a few orders at most, and
+new ones are given while the learner waits: so actors that are faster than the learner wait for it.
 """
 
 from __future__ import annotations
@@ -26,34 +26,31 @@ from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import SearchSettings, join_results
 
-from .worker import Chunk, Job, SelfPlayer, identity
+from .worker import Chunk, SelfPlayer, identity_of
 
-_CHUNKS = 2  # of an actor in an iteration; as many are ordered of it while the learner waits
+_CHUNKS = 2  # that an actor plays in an iteration
 _LEAST = 16  # positions of a chunk, and games of each variant: fewer make small batches
 _GAMES_OF_A_CORE = 64
 _GAMES_OF_A_GPU = 1024
-_RESTARTS = 10  # of an actor and of a chunk by Ray; then another actor takes its place
-_LOOK = 1.0  # seconds between two looks at the cluster
-_SAY_AGAIN = 60.0  # seconds until people are told once more that there is no room
+_FOREVER = -1  # as often as needed, to Ray
+_LOOK = 1.0  # seconds that a chunk is waited for before a look at the cluster
 
 
-@dataclass
+@dataclass(eq=False)
 class _Actor:
     """An actor as the driver sees it.
 
     Attributes:
         handle: Ray's.
-        config: of the run, with the actor's part of it.
-        process: that played its latest chunk; 0 before the first.
-        heard_at: when that came; of a new actor when it was made.
+        starts: Ray's reference to whether it has started.
         orders: how many chunks are ordered of it.
+        process: that played its latest chunk; 0 before the first.
     """
 
     handle: Any
-    config: AlphaZeroConfig
-    heard_at: float
-    process: int = 0
+    starts: Any
     orders: int = 0
+    process: int = 0
 
 
 class ClusterActors(Actors):
@@ -66,62 +63,54 @@ class ClusterActors(Actors):
     """
 
     def __init__(self, run: Trainer, mixture: Mixture, weights: Weights) -> None:
-        import ray
-
         assert isinstance(run.config, AlphaZeroConfig)
         self.config = run.config
-        self._device = run.device
-        self._say = run.reporter.say
-        self._games = len(run.games)
-        self._job = ray.put(Job(run.games, mixture, run.iteration, identity(run.game)))
+        self._run = run
+        self._mixture = mixture
         self._actors: list[_Actor] = []
-        self._started = 0
         self._ordered: dict[Any, _Actor] = {}  # by the reference to the chunk
         self._arrived: list[Chunk] = []
         self._told: dict[str, Any] = {}  # by an actor, of its backend
+        self._delivered: set[_Actor] = set()  # who did since the last version
         self._lost, self._waited, self._staleness = 0, 0.0, 0.0  # since the last version
         self._taken_at: float | None = None
-        self._looked_at = self._said_at = -math.inf
-        self._publish(weights)
+        self._has_room = True
+        self.load(weights)
         self._staff()
 
-    # What the loop asks for.
-
     def publish(self, weights: Weights) -> dict[str, Any]:
-        """Put the weights where every node gets them once; orders from now on come with them."""
-        self._publish(weights)
+        """Have orders come with the weights from now on; every node gets them once."""
+        self.load(weights)
         metrics = {
             "backend": self.backend,
             **self._told,
-            "actors": sum(actor.process > 0 for actor in self._actors),
+            "actors": len(self._delivered),
             "actors_lost": self._lost,
             "staleness": self._staleness,
             "learner_waited": self._waited,
         }
+        self._delivered.clear()
         self._lost, self._waited, self._staleness = 0, 0.0, 0.0
         return metrics
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
-        """Have the games of the bootstrap played; every game that was begun is waited for."""
-        wanted = self.config.bootstrap.positions
-        self._wait(wanted, wanted, None)
-        while any(actor.process for actor in self._ordered.values()):
-            self._staff()  # a node may die meanwhile
-            self._receive_some()
-        result = self._take(math.inf)
-        advance(result.positions)
-        return result
+        """Have the games of the bootstrap played."""
+        began = time.perf_counter()
+        self._wait(self.config.bootstrap.positions, None)
+        # Long games come late: without them the network would learn from short ones.
+        end = 2 * time.perf_counter() - began
+        while self._ordered and time.perf_counter() < end:
+            self._receive()
+        return self._take(math.inf, advance)
 
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
-        """Take the positions of an iteration; the actors play ahead for the iterations after."""
-        wanted, ahead = self.config.self_play.positions, self.config.cluster.staleness
+        """Take the positions of an iteration; the actors play on while the learner learns."""
         began = time.perf_counter()
-        self._wait(wanted, ahead * wanted, settings)
-        result = self._take(wanted)
-        self._order((ahead - 1) * wanted, math.inf, settings)
+        self._wait(self.config.self_play.positions, settings)
+        self._order(settings)
+        result = self._take(self.config.self_play.positions, advance)
         now = time.perf_counter()
         seconds, self._taken_at = now - (self._taken_at or began), now
-        advance(result.positions)
         return replace(result, seconds=seconds)
 
     @property
@@ -133,11 +122,7 @@ class ClusterActors(Actors):
     @property
     def resources(self) -> str:
         """Where the actors are."""
-        return f"learner on {self._device}, actors on a Ray cluster"
-
-    def load(self, weights: Weights) -> None:
-        """Put the weights."""
-        self._publish(weights)
+        return f"learner on {self._run.device}, actors on a Ray cluster"
 
     def close(self) -> None:
         """Stop the actors."""
@@ -145,13 +130,9 @@ class ClusterActors(Actors):
 
         for actor in self._actors:
             ray.kill(actor.handle)
-        for each in (self._actors, self._ordered, self._arrived):
-            each.clear()
 
-    # Weights, actors and orders.
-
-    def _publish(self, weights: Weights) -> None:
-        """Put the weights."""
+    def load(self, weights: Weights) -> None:
+        """Put the weights into the object store."""
         import ray
 
         packed = [
@@ -161,136 +142,103 @@ class ClusterActors(Actors):
         self._weights = ray.put(replace(packed[0], of_games=tuple(packed)))
 
     def _staff(self) -> None:
-        """Have as many actors as the cluster has room for, so that Ray can place them all."""
+        """Have as many actors as the cluster has room for, or as the configuration says."""
         import ray
 
-        now = time.monotonic()
-        if now - self._looked_at < _LOOK:
-            return
-        self._looked_at, cluster = now, self.config.cluster
-        device = "cuda" if cluster.actor_gpus else "cpu"
-        room = room_in(ray.nodes(), cluster)
-        while len(self._actors) > room:  # a node has died
-            self._dismiss(min(self._actors, key=lambda actor: actor.heard_at))
-        while len(self._actors) < room:
-            options = ray.remote(SelfPlayer).options(
+        run, cluster = self._run, self.config.cluster
+        room = room_in(ray.cluster_resources(), cluster)
+        wanted = cluster.actors or max(1, room)
+        config = part_of(self.config, wanted, len(run.games))
+        while len(self._actors) < wanted:
+            actor = ray.remote(SelfPlayer).options(
                 num_cpus=cluster.actor_cpus,
                 num_gpus=cluster.actor_gpus,
-                max_restarts=_RESTARTS,
-                max_task_retries=_RESTARTS,
+                max_restarts=_FOREVER,
+                max_task_retries=_FOREVER,
             )
-            config = part_of(self.config, room, self._games)
-            handle = options.remote(self._job, config, device, self._started)
-            self._actors.append(_Actor(handle, config, now))
-            self._started += 1
-        if not self._actors and now - self._said_at >= _SAY_AGAIN:
-            self._said_at = now
-            self._say(
+            handle = actor.remote(
+                run.games, self._mixture, config, identity_of(run.game), not self._actors
+            )
+            self._actors.append(_Actor(handle, handle.__ray_ready__.remote()))
+        if self._has_room and not room:
+            run.reporter.say(
                 "the cluster has no room for an actor, which takes "
                 f"{cluster.actor_cpus} cores and {cluster.actor_gpus:g} GPUs: waiting for a node"
             )
+        self._has_room = room > 0
 
-    def _dismiss(self, actor: _Actor) -> None:
-        """Do without an actor, and without what was ordered of it."""
+    def _order(self, settings: SearchSettings | None) -> None:
+        """Give each actor that has started as many orders as it may have; see `SelfPlayer.play`."""
         import ray
 
-        ray.kill(actor.handle)
-        self._actors.remove(actor)
-        self._ordered = {each: of for each, of in self._ordered.items() if of is not actor}
+        starts = [actor.starts for actor in self._actors]
+        started = set(ray.wait(starts, num_returns=len(starts), timeout=0)[0])
+        for actor in self._actors:
+            most = max(1, _CHUNKS * (self.config.cluster.staleness - 1))
+            while actor.starts in started and actor.orders < most:
+                self._ordered[actor.handle.play.remote(self._weights, settings)] = actor
+                actor.orders += 1
 
-    def _order(self, limit: float, most: float, settings: SearchSettings | None) -> None:
-        """Order chunks while fewer positions than ``limit`` are ordered or have arrived.
-
-        Chunks of actors that have yet to start do not count: others may have to play meanwhile.
-
-        Args:
-            limit: of positions.
-            most: chunks of an actor.
-            settings: see `SelfPlayer.play`.
-        """
-
-        def size(actor: _Actor) -> int:
-            config = actor.config
-            wanted = (config.bootstrap if settings is None else config.self_play).positions
-            return wanted if actor.process else 0
-
-        ahead = _positions(self._arrived) + sum(map(size, self._ordered.values()))
-        while ahead < limit:
-            free = [
-                actor
-                for actor in self._actors
-                if actor.orders < (most if actor.process else min(most, _CHUNKS))
-            ]
-            if not free:
-                break
-            actor = min(free, key=lambda each: each.orders)
-            self._ordered[actor.handle.play.remote(self._weights, settings)] = actor
-            actor.orders += 1
-            ahead += size(actor)
-
-    def _wait(self, wanted: int, limit: int, settings: SearchSettings | None) -> None:
+    def _wait(self, wanted: int, settings: SearchSettings | None) -> None:
         """Order chunks, and receive them until so many positions are there."""
         began = time.perf_counter()
+        self._staff()
         while _positions(self._arrived) < wanted:
-            self._staff()
-            self._order(limit, _CHUNKS, settings)
-            self._receive_some()
+            self._order(settings)
+            if not self._receive():
+                self._staff()
         self._waited += time.perf_counter() - began
 
-    def _receive_some(self) -> None:
-        """Receive what comes next, if anything does soon.
+    def _receive(self) -> bool:
+        """Receive a chunk, if one comes soon; whether anything has come.
 
         Raises:
             ValueError: an actor cannot start, or has raised an error.
         """
         import ray
 
-        if not self._ordered:
-            time.sleep(_LOOK)
-            return
-        for reference in ray.wait([*self._ordered], timeout=_LOOK)[0]:
-            actor = self._ordered.get(reference)
-            if actor is None:  # it was dismissed for another chunk
-                continue
+        coming = [*self._ordered] or [actor.starts for actor in self._actors]
+        come, _ = ray.wait(coming, timeout=_LOOK)
+        for reference in come:
             try:
                 chunk = ray.get(reference)
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from None
             except ray.exceptions.RayError as error:
-                self._dismiss(actor)
-                if not actor.process:
-                    reason = shortened(str(error), 1000)
-                    raise ValueError(f"no self-play actor can start: {reason}") from None
+                reason = shortened(str(error), 1000)
+                raise ValueError(f"self-play on the cluster has ended: {reason}") from None
+            actor = self._ordered.pop(reference, None)
+            if actor is None:  # it has started, no more than that
                 continue
-            del self._ordered[reference]
             if actor.process not in (0, chunk.process):
                 self._lost += 1
-                self._say(f"the actor of process {actor.process} died; Ray started it again")
-            actor.process, actor.heard_at = chunk.process, time.monotonic()
+                self._run.reporter.say(
+                    f"the actor of process {actor.process} died; Ray started it again"
+                )
+            actor.process = chunk.process
             actor.orders -= 1
+            self._delivered.add(actor)
             self._arrived.append(chunk)
             self._told = chunk.metrics or self._told
+        return bool(come)
 
-    def _take(self, most: float) -> SelfPlayResult:
+    def _take(self, most: float, advance: Advance) -> SelfPlayResult:
         """The first chunks that have come to ``most`` positions, as one result."""
         taken: list[Chunk] = []
         while self._arrived and _positions(taken) < most:
             taken.append(self._arrived.pop(0))
         ages = [self._version - chunk.version for chunk in taken]
         self._staleness = sum(ages) / len(ages)
+        advance(_positions(taken))
         return join_results([chunk.result for chunk in taken])
 
 
-def room_in(nodes: Sequence[Mapping[str, Any]], cluster: ClusterConfig) -> int:
-    """How many actors the nodes, as `ray.nodes` describes them, have room for in all."""
-    room = 0
-    for node in nodes:
-        has = node["Resources"] if node["Alive"] else {}
-        there = int(has.get("CPU", 0) // cluster.actor_cpus)
-        if cluster.actor_gpus:
-            there = min(there, int(has.get("GPU", 0) / cluster.actor_gpus + 1e-9))
-        room += there
-    return min(room, cluster.actors or room)
+def room_in(resources: Mapping[str, float], cluster: ClusterConfig) -> int:
+    """How many actors there is room for in a cluster that has these ``CPU`` and ``GPU``."""
+    room = resources.get("CPU", 0) / cluster.actor_cpus
+    if cluster.actor_gpus:
+        room = min(room, resources.get("GPU", 0) / cluster.actor_gpus)
+    return int(room + 1e-9)
 
 
 def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig:

@@ -20,16 +20,14 @@ class ClusterEvaluator(Evaluator):
     """
 
     def __init__(self) -> None:
-        self._task: Any = None
-        self._iteration = 0  # of the task
-        self._done: dict[str, Any] = {}
+        self._submitted: list[Any] = []  # Ray's references to the metrics that are not taken yet
 
     def submit(self, evaluation: Evaluation, task: Task) -> None:
         """Have it played, once the one before is done."""
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        self._done = self.take(wait=True)
+        ray.wait(self._submitted, num_returns=len(self._submitted))
         where: Any = "SPREAD"
         opponents = evaluation.measure.opponents
         if any(Path(name.rpartition(":")[0] or name).exists() for name in opponents):
@@ -37,33 +35,32 @@ class ClusterEvaluator(Evaluator):
             where = NodeAffinitySchedulingStrategy(home, soft=False)
         play = ray.remote(_play).options(num_cpus=0, max_retries=-1, scheduling_strategy=where)
         network = copy.deepcopy(evaluation.network).cpu()
-        self._task = play.remote(replace(evaluation, network=network))
-        self._iteration = evaluation.iteration
+        self._submitted.append(play.remote(replace(evaluation, network=network)))
 
     def take(self, wait: bool) -> dict[str, Any]:
-        """Metrics of an evaluation that is done, and of which iteration it is: ``evaluated``."""
+        """Metrics of an evaluation that is done; ``evaluated`` is the iteration that it is of.
+
+        Where several are done, it is the latest, and ``earlier_evaluations`` has the others.
+        """
         import ray
 
-        done, self._done = self._done, {}
-        if self._task is None or not ray.wait([self._task], timeout=None if wait else 0)[0]:
-            return done
+        count, timeout = len(self._submitted), None if wait else 0
+        done, self._submitted = ray.wait(self._submitted, num_returns=count, timeout=timeout)
         try:
-            done = ray.get(self._task) | {"evaluated": self._iteration}
+            *earlier, latest = ray.get(done) or [{}]
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
-        self._task = None
-        return done
+        return latest | ({"earlier_evaluations": earlier} if earlier else {})
 
     def close(self) -> None:
         """Give up what is not done."""
         import ray
 
-        if self._task is not None:
-            ray.cancel(self._task, force=True)
-        self._task = None
+        for each in self._submitted:
+            ray.cancel(each, force=True)
 
 
 def _play(evaluation: Evaluation) -> dict[str, Any]:
     """Play an evaluation, on one core."""
     with one_core():
-        return evaluation.play()
+        return evaluation.play() | {"evaluated": evaluation.iteration}

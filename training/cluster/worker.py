@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -42,52 +42,41 @@ class Chunk:
     metrics: dict[str, Any]
 
 
-def identity(game: Game) -> dict[str, str]:
+def identity_of(game: Game) -> str:
     """What must be the same on all nodes: versions of this package and of the game's rules.
 
     The rules have a version and a digest of their sources, with those of search and self-play.
     """
     digest = sources_of(kernels, game.rules)
-    return {
-        "ludarium": version("ludarium"),
-        f"rules of {game.name}": f"version {game.version} ({digest})",
-    }
-
-
-@dataclass(frozen=True)
-class Job:
-    """What all actors of a run are told when they start.
-
-    Attributes:
-        games: that they play, and the share of the positions of each.
-        mixture: of their samples.
-        start: the iteration at which the driver has begun or gone on; actors of another start play
-            other games.
-        identity: of the driver's installation, see `identity`.
-    """
-
-    games: Sequence[tuple[Game, float]]
-    mixture: Mixture
-    start: int
-    identity: Mapping[str, str]
+    return f"ludarium {version('ludarium')}, {game.name} version {game.version} ({digest})"
 
 
 class SelfPlayer:
     """A self-play actor: plays the chunks that it is asked for.
 
     Args:
-        job: what all actors are told.
+        games: that it plays, and the share of the positions of each.
+        mixture: of their samples.
         config: of the run, with this actor's part of games, positions and cores.
-        device: torch's name of where the network runs.
-        number: of the actor; no other has it. The first one measures the backend.
+        identity: of the driver's installation, see `identity_of`.
+        measures: whether it measures the backend, which one actor does for all.
     """
 
-    def __init__(self, job: Job, config: AlphaZeroConfig, device: str, number: int) -> None:
-        self._job = job
+    def __init__(
+        self,
+        games: Sequence[tuple[Game, float]],
+        mixture: Mixture,
+        config: AlphaZeroConfig,
+        identity: str,
+        measures: bool,
+    ) -> None:
+        self._games = games
+        self._mixture = mixture
         self._config = config
-        self._device = device
-        self._number = number
-        self._threads = choose_threads(config.self_play, device)
+        self._identity = identity
+        self._measures = measures
+        self._device = "cuda" if config.cluster.actor_gpus else "cpu"
+        self._threads = choose_threads(config.self_play, self._device)
         torch.set_num_threads(self._threads)
         self._actors: MixedActors | None = None
         self._version: int | None = None
@@ -102,33 +91,35 @@ class SelfPlayer:
         Raises:
             ValueError: this node has another ludarium or other rules than the driver's.
         """
-        metrics: dict[str, Any] = {}
+        metrics = None
         with one_core() if self._threads == 1 else nullcontext():
             if self._actors is None:
                 self._actors = self._make_actors(weights)
+            if weights.version != self._version:
+                load = self._actors.publish if self._measures else self._actors.load
+                metrics, self._version = load(weights), weights.version
             if settings is None:
                 result = self._actors.bootstrap(_ignore)
-                return Chunk(result, weights.version, os.getpid(), metrics)
-            if weights.version != self._version and self._number == 0:
-                metrics = self._actors.publish(weights)
-            elif weights.version != self._version:
-                self._actors.load(weights)
-            self._version = weights.version
-            result = self._actors.play(settings, _ignore)
-            return Chunk(result, weights.version, os.getpid(), metrics)
+            else:
+                result = self._actors.play(settings, _ignore)
+        return Chunk(result, weights.version, os.getpid(), metrics or {})
 
     def _make_actors(self, weights: Weights) -> MixedActors:
-        """Actors with new games; one that was started again has its number, but other games."""
-        job, config = self._job, self._config
-        for name, here in identity(job.games[0][0]).items():
-            if here != job.identity[name]:
-                raise ValueError(
-                    f"node {socket.gethostname()} has {name} {here}, this run has "
-                    f"{job.identity[name]}: install the same on all nodes"
-                )
-        seed = np.random.SeedSequence([config.seed, job.start, self._number, os.getpid()])
+        """Actors with games that no others play: their seed is the system's."""
+        here = identity_of(self._games[0][0])
+        if here != self._identity:
+            raise ValueError(
+                f"node {socket.gethostname()} has {here}, this run has {self._identity}: install "
+                "the same on all nodes"
+            )
         return MixedActors(
-            job.games, job.mixture, config, self._threads, self._device, weights, *seed.spawn(2)
+            self._games,
+            self._mixture,
+            self._config,
+            self._threads,
+            self._device,
+            weights,
+            *np.random.SeedSequence().spawn(2),
         )
 
 
