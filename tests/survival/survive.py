@@ -4,8 +4,8 @@
     python tests/survival/survive.py --kills 1000 --damages 2000
 
 Of each algorithm: kills at random moments, a kill, a power cut and a full disk at every operation
-on the disk, and damaged files. Prints a table, and what went wrong; the exit status is 1 if
-anything did.
+on the disk, signals of every kind, and damaged files. Prints a table, and what went wrong; the exit
+status is 1 if anything did.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ import numpy as np
 import pytest
 import torch
 
+from ludarium.cli.interrupt import STOPPED
 from ludarium.training.runs.files import StorageError
 from tests.survival.damage import DAMAGES, damage, files_of
 from tests.survival.faults import FailingOS, Killed
 from tests.survival.killing import killed_at_random
-from tests.survival.tiny import ALGORITHMS, fingerprint, train
+from tests.survival.signals import KINDS, command
+from tests.survival.tiny import ALGORITHMS, arguments_of, fingerprint, train
 
 _KILLS_OF_A_RUN = 8
 _LONGEST_LINE = 800
@@ -111,6 +113,32 @@ def fail(algorithm: str, base: Path, how: str) -> Tally:
     return tally
 
 
+def interrupt(algorithm: str, base: Path, times: int, rng: random.Random) -> Tally:
+    """Commands that get signals of each kind so many times, and are given again."""
+    tally = Tally(f"{algorithm}, signals of {len(KINDS)} kinds")
+    base.mkdir()
+    said, began = base / "said", time.perf_counter()
+    assert command(arguments_of(algorithm, base / "whole"), None, said) == 0, said.read_text()
+    seconds = time.perf_counter() - began
+    expected = fingerprint(base / "whole")
+    for kind in times * KINDS:
+        run = arguments_of(algorithm, base / "run")
+        status = command(run, kind, said, rng.uniform(0, seconds))
+        tally.counts["kills"] += status != 0
+        told = said.read_text()
+        status_then = command(run, None, said)
+        if status not in (0, STOPPED, *(-number for number in kind.numbers)) or status_then:
+            tally.add("error", f"{kind.name} {status} {told} {status_then} {said.read_text()}")
+        elif "Traceback" in told:
+            tally.add("traceback", f"{kind.name} {told}")
+        elif wrong := differing(fingerprint(base / "run"), expected):
+            tally.add("differs", f"{kind.name} {wrong}")
+        else:
+            tally.add("right")
+        shutil.rmtree(base / "run", ignore_errors=True)
+    return tally
+
+
 def damage_files(algorithm: str, base: Path, count: int, rng: np.random.Generator) -> Tally:
     """Runs of which one file is damaged before they go on."""
     tally = Tally(f"{algorithm}, a damaged file")
@@ -158,6 +186,7 @@ def main() -> int:
     """Run them all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100, help="of each algorithm")
+    parser.add_argument("--signals", type=int, default=3, help="of each kind")
     parser.add_argument("--damages", type=int, default=200, help="of each algorithm")
     parser.add_argument("--algorithm", choices=ALGORITHMS, action="append")
     parser.add_argument("--seed", type=int, default=1)
@@ -174,6 +203,7 @@ def main() -> int:
             train(algorithm, room())  # compiles
             tallies.append(kill(algorithm, room(), given.kills, random.Random(given.seed)))
             tallies += [fail(algorithm, room(), how) for how in ("kill", "power", "full")]
+            tallies.append(interrupt(algorithm, room(), given.signals, random.Random(given.seed)))
             rng = np.random.default_rng(given.seed)
             tallies.append(damage_files(algorithm, room(), given.damages, rng))
     kinds = sorted({kind for tally in tallies for kind in tally.counts})

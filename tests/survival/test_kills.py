@@ -15,12 +15,14 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
+from ludarium.cli.interrupt import STOPPED
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.reporting import Reporter
 from ludarium.training.trainers import make_trainer
 
 from .killing import killed_at_random
-from .tiny import fingerprint, tiny_config, train
+from .signals import KINDS, command
+from .tiny import arguments_of, fingerprint, tiny_config, train
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,6 +40,20 @@ def test_a_run_killed_at_random_moments_is_the_run_that_was_not(algorithm, tmp_p
         kills = killed.kills
         assert killed.failure is None
         assert fingerprint(run) == fingerprint(tmp_path / "whole")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals processes that are forked")
+def test_a_command_that_gets_signals_goes_on_to_the_run_that_got_none(tmp_path):
+    """Once and twice, while it begins, saves and evaluates."""
+    said = tmp_path / "said"
+    assert command(arguments_of("alphazero", tmp_path / "whole"), None, said) == 0, said.read_text()
+    for number, kind in enumerate(kind for kind in KINDS if kind.moment != "any"):
+        run = tmp_path / f"run-{number}"
+        ended = command(arguments_of("alphazero", run), kind, said)
+        assert ended in (0, STOPPED), (kind, said.read_text())
+        assert "Traceback" not in said.read_text()
+        assert command(arguments_of("alphazero", run), None, said) == 0, said.read_text()
+        assert fingerprint(run) == fingerprint(tmp_path / "whole"), kind
 
 
 def test_a_second_process_is_refused_by_name_until_the_first_is_gone(tmp_path):

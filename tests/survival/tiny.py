@@ -129,6 +129,14 @@ def tiny_config(algorithm: str) -> TrainingConfig:
     return apply_settings(load_config(shipped), [*_COMMON, *_OWN.get(algorithm, [])])
 
 
+def arguments_of(algorithm: str, path: Path) -> list[str]:
+    """The command line of a tiny run, which is evaluated too."""
+    name = "corso/ppo" if algorithm == "ppo" else "corso/demo"
+    settings = [*_COMMON, *_OWN[algorithm], "evaluation={every: 2, against: random, games: 4}"]
+    given = [f"--set={setting}" for setting in settings]
+    return ["train", "corso", "--config", name, *given, "--folder", str(path)]
+
+
 def tiny_run(
     algorithm: str,
     path: Path,
