@@ -315,7 +315,7 @@ _EMPTY_MODULE = b"\0asm\x01\0\0\0"
 
 def _good_modules() -> list[bytes]:
     about = {"game": "corso", "options": {"size": 3}}
-    manifest = {"format": 1, "name": "corso-size=3", "sources": "0", "description": about}
+    manifest = {"format": 2, "name": "corso-size=3", "sources": "0", "description": about}
     content = json.dumps(manifest | {"search": {}, "text": "x" * 300}).encode()
     return [_EMPTY_MODULE + custom_section(SECTION, content)]
 
