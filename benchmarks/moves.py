@@ -4,8 +4,8 @@
     python benchmarks/moves.py --games osiron --seconds 5
 
 A move: one position at a time, one thread, the cache empty; medians over positions after six plies.
-Self-play: one worker with the game's shipped configuration, in simulations for each second of the
-processor. The precisions take turns.
+Self-play: one worker with the game's shipped configuration, in simulations for each second. Times
+are the processor's, so that other work on the machine counts less. The precisions take turns.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def times_of_moves(game: Game, engines: list[InferenceEngine], simulations: int)
     for number in [0, *range(len(states))]:  # the first one compiles
         for engine, search, own in zip(engines, searches, times, strict=True):
             search.forget()
-            started = time.perf_counter()
+            started = time.process_time()
             search.run(states[number : number + 1], engine)
-            own.append(1000 * (time.perf_counter() - started))
+            own.append(1000 * (time.process_time() - started))
     return [statistics.median(own[1:]) for own in times]
 
 

@@ -101,10 +101,10 @@ class SelfPlay(Section, frozen=True):
 
     ``positions``: positions that one iteration searches and records; games are played to their
     ends, so there may be a few more. ``workers``: CPU threads; none: one per core, or on a GPU only
-    as many as keep every batch at 64 positions or more. ``games``: where the network is not
-    compiled (on a GPU, or one's own), games played in parallel, which the workers share; those of a
-    worker are one batch for the network, and go on in the next iteration where they have not ended.
-    With a compiled network each worker plays one game at a time.
+    as many as keep every batch at 64 positions or more. ``games``: where the network is faster
+    in batches (on a GPU, one's own, a perceptron), games played in parallel, which the workers
+    share; those of a worker are one batch, and go on in the next iteration where they have not
+    ended. With another network each worker plays one game at a time.
 
     ``simulations``: simulations per move, a number or a schedule of [progress, simulations] pairs,
     where progress runs from 0 to 1. ``opening_plies``: each game starts with a random number of

@@ -29,12 +29,15 @@ from ludarium.models.options import option_features
 from ludarium.models.shape import check_member, policy_planes
 from ludarium.models.weights import load_weights
 
+from .random_positions import random_observations
+
 if TYPE_CHECKING:
     from ludarium.configs.schema import Network as NetworkConfig
     from ludarium.models import Checkpoint, PolicyValueNetwork
     from ludarium.models.inference import Network
 
 _CACHE_MEGABYTES = 16.0
+_EXAMPLES, _SEED = 1024, 1  # of random games
 
 
 def network_shape(game: Game) -> NetworkShape:
@@ -132,10 +135,15 @@ def inference_engine(
 def evaluator_of(
     game: Game, network: Network | Evaluator, batch: int, backend: str = "auto"
 ) -> Evaluator:
-    """The network of a game in a backend, for at most ``batch`` at once; a function as it is."""
-    if is_network(network):
-        return inference_engine(game, cast("Network", network), batch, backend)
-    return cast("Evaluator", network)
+    """The network of a game in a backend, for at most ``batch`` at once; a function as it is.
+
+    In ``compiled-int8`` the ranges of the network's numbers are those in positions of random games.
+    """
+    if not is_network(network):
+        return cast("Evaluator", network)
+    is_small = backend == "compiled-int8"
+    examples = random_observations(game, _EXAMPLES, _SEED) if is_small else None
+    return inference_engine(game, cast("Network", network), batch, backend, examples=examples)
 
 
 def shared_by_threads(evaluate: Evaluator) -> Evaluator:

@@ -34,6 +34,8 @@ from ludarium.models.turn import Turn
 from . import block, evaluate, packing, parts, target, vector
 from .packing import PackedNetwork, pack, turned, with_memory_of_its_own
 
+_SMALLER = 4  # by which weights in eight bits are smaller
+
 __all__ = ["CompiledNetwork", "digest_of", "network_part", "ranges_of"]
 
 
@@ -51,16 +53,17 @@ class CompiledNetwork:
 
     Attributes:
         batch: from how many observations on it evaluates them faster together than each alone, by
-            more than a search saves that calls it. That is so of a perceptron in float32, whose
-            weights do not fit the fast caches.
+            more than a search saves that calls it. That is so of perceptrons, whose weights do not
+            fit the fast caches.
     """
 
     def __init__(
         self, layers: Layers, ranges: np.ndarray | None = None, turn: Turn | None = None
     ) -> None:
         self.shape = layers.shape
-        is_large = ranges is None and not isinstance(layers, BoardLayers)
-        self.batch = target.HOST.rows if is_large else math.inf
+        self.batch = math.inf
+        if not isinstance(layers, BoardLayers):
+            self.batch = target.HOST.rows * (1 if ranges is None else _SMALLER)
         self._packed = pack(layers, ranges)
         if turn is not None:
             self._packed = turned(self._packed, turn, isinstance(layers, BoardLayers))

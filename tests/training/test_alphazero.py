@@ -346,10 +346,12 @@ def test_proven_positions_have_exact_search_values(group):
     assert (np.abs(samples["search_value"][last]) == 1).mean() > 0.5
 
 
-def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):
-    whole = trained(tmp_path / "whole")
+@pytest.mark.parametrize("backend", ["auto", "eager"])
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path, backend):
+    """Also where games are in progress, as with `eager`."""
+    whole = trained(tmp_path / "whole", f"backend={backend}")
     for stop in (1, 2, 3):
-        parts = trained(tmp_path / "parts", iterations=stop)
+        parts = trained(tmp_path / "parts", f"backend={backend}", iterations=stop)
     assert parts.iteration == whole.iteration == 3
     for name, value in weights(whole).items():
         assert torch.equal(value, weights(parts)[name]), name

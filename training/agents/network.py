@@ -44,7 +44,8 @@ class NetworkSearcher(Searcher):
         game: the rules.
         network: as layers or of torch, with its weights; or a function that evaluates
             observations.
-        backend: see `ludarium.models.InferenceEngine`; not for a function.
+        backend: see `ludarium.models.InferenceEngine`, and `evaluator_of` for ``compiled-int8``;
+            not for a function.
         score: share of the final score in the value that the search goes by, 0 to below 1: above 0
             it goes for points too. For a network with a score, and a game that has one.
         bound: with seconds: standard errors of the lower confidence bounds by which the action is

@@ -8,7 +8,7 @@ this process; those of `ludarium.training.cluster` are processes on many machine
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +81,14 @@ class Actors(ABC):
 
     @abstractmethod
     def load(self, weights: Weights) -> None:
-        """The same without metrics, as a run goes on."""
+        """The same as `publish` without metrics, as a run goes on."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The games in progress, for `restore`; none where they do not outlive the iteration."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:  # noqa: B027 - none to restore
+        """Go on with the games that `state` gave."""
 
     def close(self) -> None:  # noqa: B027 - not everyone has something to stop
         """Stop playing."""
@@ -180,6 +187,14 @@ class LocalActors(Actors):
     def resources(self) -> str:
         """Device, number of threads and backend."""
         return f"{self.device}, {self.self_play.workers} workers, network {self.backend}"
+
+    def state(self) -> dict[str, np.ndarray]:
+        """See `SelfPlay.state`."""
+        return self.self_play.state()
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """See `SelfPlay.restore`."""
+        self.self_play.restore(arrays)
 
 
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:

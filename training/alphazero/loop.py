@@ -140,7 +140,7 @@ class AlphaZero:
         return self.learner.ema_network
 
     def state(self) -> State:
-        """Networks, optimizer and replay."""
+        """Networks, optimizer, replay, and the games in progress."""
         tensors = {
             "network": self.network.state_dict(),
             "ema": self.learner.ema_network.state_dict(),
@@ -151,7 +151,8 @@ class AlphaZero:
             "rng": self.rng.bit_generator.state,
             "workers": self.workers,
         }
-        return State(description, flatten(tensors), {}, self._chunk, list(self.replay.chunks))
+        playing = self.actors.state()
+        return State(description, flatten(tensors), playing, self._chunk, list(self.replay.chunks))
 
     def restore(self, state: State) -> None:
         """Load a state that `state` returned."""
@@ -161,6 +162,7 @@ class AlphaZero:
         self.learner.ema_network.load_state_dict(unflatten(state.tensors, "ema"))
         restore_optimizer(self.learner.optimizer, unflatten(state.tensors, "optimizer"))
         self.replay.restore(state.replay, self.run.folder.chunk)
+        self.actors.restore(state.arrays)
         self.actors.load(self._weights())
 
     def close(self) -> None:

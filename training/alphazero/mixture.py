@@ -7,7 +7,7 @@ the largest of them. So a batch has positions of each game in proportion to thos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.game import Game
+from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search import SearchSettings, join_results
 
 from .actors import Actors, Advance, LocalActors, Weights
@@ -168,6 +169,15 @@ class MixedActors(Actors):
     def resources(self) -> str:
         """Those of the first game's actors, and how many games there are."""
         return f"{self.actors[0].resources}, {len(self.actors)} sets of options"
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The games in progress, ``number/name`` for each array."""
+        return flatten(dict(enumerate(actors.state() for actors in self.actors)), "/")
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over the games."""
+        for number, actors in enumerate(self.actors):
+            actors.restore(unflatten(arrays, number, "/"))
 
 
 def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:

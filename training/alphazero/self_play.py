@@ -7,15 +7,15 @@ that have enough positions count. So the samples are the same for any number of 
 
 Another network needs batches. Then a worker plays many games side by side; one step evaluates the
 leaves that they wait for, and plays on until each waits again. Games that have not ended when there
-are enough positions go on in the next chunk. Each worker has its share of the games and of the
-positions, so the samples do not depend on how fast it is.
+are enough positions go on in the next chunk, and are saved with a run. Each worker has its share of
+the games and of the positions, so the samples do not depend on how fast it is.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -31,6 +31,7 @@ from ludarium.envs.engine.threads import available_cores, split
 from ludarium.models import Evaluation, Evaluator
 from ludarium.models.evaluation import checked, in_search
 from ludarium.models.inference import torch_threads
+from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search.cache import empty, new_cache
 from ludarium.training.search.gumbel import write_considered_visits
 from ludarium.training.search.results import join_results
@@ -246,6 +247,35 @@ class Group:
         )
         return result, games[known]
 
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that `restore` needs to go on with the games that have not ended.
+
+        It has no trees: with `begin` the search of each present move begins anew.
+        """
+        return {
+            "states": self.games.tree.states[:, 0],
+            "numbers": self.games.numbers,
+            "next": self.log.counts[NEXT_GAME : NEXT_GAME + 1],
+            "rngs": self.games.rngs,
+            "pending": self.pending,
+            "pending_games": self.pending_games,
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Load what `state` returned.
+
+        Raises:
+            ValueError: the state is of another game or other settings.
+        """
+        own = self.state()
+        for name, array in own.items():
+            fits = array.shape == arrays[name].shape or name in ("pending", "pending_games")
+            if not fits or array.dtype != arrays[name].dtype or array.ndim != arrays[name].ndim:
+                raise ValueError(f"the saved self-play does not fit this run: {name}")
+        self.pending, self.pending_games = arrays["pending"], arrays["pending_games"]
+        for name in ("states", "numbers", "next", "rngs"):
+            own[name][...] = arrays[name]
+
 
 def _new_log(game: Game, positions: int, endings: int) -> Log:
     """Allocate a log of so many positions and ends of games."""
@@ -374,6 +404,18 @@ class SelfPlay:
         kept = self._exact.correct(result.samples, games, number, self.workers)
         solved = int((result.samples["solved"] != UNSOLVED).sum())
         return replace(result, samples=result.samples[kept], solved=solved)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The games that have not ended, ``worker.name`` for each array; none if all have."""
+        if self.plays_alone:
+            return {}
+        return flatten(dict(enumerate(group.state() for group in self.groups)))
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Load what `state` returned; ``ValueError`` or ``KeyError`` if it is of another run."""
+        if not self.plays_alone:
+            for worker, group in enumerate(self.groups):
+                group.restore(unflatten(arrays, worker))
 
     def _in_threads(self, work: Callable[[int], None]) -> None:
         """Call ``work(worker)`` in a thread each; they divide torch's threads between them."""

@@ -72,17 +72,19 @@ def memory_of(config: TrainingConfig, games: Sequence[Game]) -> dict[str, int]:
     state, actions = largest.state_dtype.itemsize, largest.num_actions
     node = NODE.itemsize + state + actions * EDGE.itemsize
     sample = state + actions * np.dtype(np.float16).itemsize
-    trees = play.games if _needs_batches(config) else play.workers or available_cores()
+    batched = _needs_batches(config, largest)
+    trees = play.games if batched else play.workers or available_cores()
     return parts | {
         "self_play.games or self_play.simulations": trees * (play.most_simulations + 2) * node,
         "replay.last": max(replay.first, replay.last) * sample,
     }
 
 
-def _needs_batches(config: AlphaZeroConfig) -> bool:
-    """Whether many games are played side by side, because the network is not compiled."""
+def _needs_batches(config: AlphaZeroConfig, game: Game) -> bool:
+    """Whether many games are played side by side, because the network is faster in batches."""
     is_compiled = config.network.module is None and config.backend not in ("eager", "graph-fp16")
-    return not is_compiled or check_device(config.device) != "cpu"
+    is_board = len(game.observation_shape) == 3
+    return not (is_compiled and is_board) or check_device(config.device) != "cpu"
 
 
 def check_device(wanted: str) -> str:
