@@ -64,7 +64,7 @@ _DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0), *_DIAGONALS)
 _REASONS = (
     "{0} holds a token",
     "this game is played without the swap rule",
-    "colours can only be swapped as the very first action of the second player",
+    "colours can only be swapped as the very first action of player_1",
     "the second light token must be placed",
     "a token can be placed or a target claimed, and done is only for after a claim",
     "{0} is no light cell, and the second light token must be placed",

@@ -49,7 +49,7 @@ _REASONS = (
     "{0} is taken",
     "a midpoint can be taken only while the four corners of its square are empty",
     "this game is played without the swap rule (option 'swap_rule')",
-    "sides can be swapped only by the second player, in place of its first move",
+    "sides can be swapped only by player_1, in place of its first move",
 )
 
 _EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")

@@ -83,7 +83,8 @@ def compile_object(
     exports = _Exports(memory, loaded)
     called: dict[Any, None] = {}
     for name, template in exported_kernels(templates).items():
-        function, numbers = getattr(kernels, name).py_func, numbers_of(template, memory | loaded)
+        function = getattr(kernels, name).py_func
+        numbers = numbers_of(template, {**memory, **loaded})
         called.update(dict.fromkeys(exports.add(name, function, numbers)))
     module = exports.parsed()
     for part in called:

@@ -71,7 +71,9 @@ def network_content(game: Game, network: Layers) -> bytes:
     in the file the number, the length in bytes, and whether it is of int8 that become float32
     (``parts``). What these have follows, one after the other. All else is 0.
     """
-    places, parts, content, end = [], [], b"", 0
+    places: list[list[int]] = []
+    parts: list[list[int | bool]] = []
+    content, end = b"", 0
     for number, (name, array) in enumerate(packed_network(game, network)._asdict().items()):
         places.append([end, len(array)])
         end += -(-array.nbytes // LINE) * LINE

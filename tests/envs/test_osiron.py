@@ -597,7 +597,7 @@ def test_undoing_is_forbidden_within_a_round_only() -> None:
     [
         ("", "b4-c4", "in this round pieces that border are exchanged"),
         ("b5-c5 c1-b1", "b3-c3", "in this round pieces that point at each other are exchanged"),
-        ("b5-c5 c1-b1", "a1-b4", "the pieces on a1 and b4 are both light"),
+        ("b5-c5 c1-b1", "a1-b4", "the pieces of a1-b4 are both light"),
         ("b5-c5 c1-b1", "c1-c2", "in this round pieces that point at each other are exchanged"),
         ("", "a1-d5", "do not share a side, nor point at each other; a1 borders a2 and b2 and "),
         ("", "a1-d5", "and points at b4"),

@@ -15,11 +15,10 @@ from ludarium.envs import GAMES, Game
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.record import check_record, read_record_file
 from ludarium.envs.registry import make_game
-from ludarium.models import load_checkpoint
 from ludarium.play.wasm import module_name
+from ludarium.play.wasm.network import examples_of
 from ludarium.training.agents.checkpoints import fitting_agent
-from ludarium.training.agents.network import network_agent
-from ludarium.training.networks import inference_engine
+from ludarium.training.networks import inference_engine, stored_network
 from ludarium.training.search import Finding, Search, SearchSettings
 from ludarium.training.search.settings import PUCT
 
@@ -218,8 +217,7 @@ def test_analysis_is_that_of_python(
 ) -> None:
     """Of both players' positions: some networks see one of them turned.
 
-    Browser and PyTorch round differently, and each processor in its own way. In these positions the
-    visits stay the same if all answers of the network change by 0.0003 at random.
+    Browser and processors round differently. In these positions that changes no visits.
     """
     game = make_game(name, **options)
     actions = _random_actions(game, plies)
@@ -267,12 +265,12 @@ def _analysed(game: Game, actions: Sequence[int]) -> tuple[np.ndarray, Finding]:
         position.play(action)
     path = fitting_agent(game)
     assert path is not None
-    network = load_checkpoint(path).network
-    engine = inference_engine(game, network, batch=1, backend="eager")
+    network = stored_network(path, game, game.name)
+    examples = examples_of(game)
+    engine = inference_engine(game, network, 1, "compiled-int8", examples=examples)
     settings = SearchSettings(simulations=SIMULATIONS, algorithm=PUCT)
     result = Search(game, settings, batch=1).run(position.states, engine)
-    agent = network_agent(game, network, simulations=0, backend="eager")
-    logits = agent.searcher.evaluate(position.states).logits[0]
+    logits = engine(position.observation()[None]).logits[0]
     return np.where(position.mask == 1, logits, -np.inf), result
 
 

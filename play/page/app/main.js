@@ -106,15 +106,19 @@ function complain(text, { isFault = true } = {}) {
   if (text) say(text);
 }
 
+/** What the page calls a player of the rules, who count from 0. */
+const asPeopleCount = (_, number) => `player ${Number(number) + 1}`;
+
 /** Answer a click on what is no legal move now. */
 function tellIllegal(action) {
   const { view, table } = session;
   const { names } = table.engine.manifest.description.actions;
   const what = action === null ? "This" : `“${names[action]}”`;
   const mover = playerName(session, view.mover);
-  const why = action === null
-    ? `${mover}, has ${taskText(session)}`
-    : table.at(view).reason(action, table.scene.reasons);
+  const why =
+    action === null
+      ? `${mover}, has ${taskText(session)}`
+      : table.at(view).reason(action, table.scene.reasons).replace(/player_([01])/g, asPeopleCount);
   complain(`${what} is no legal move now: ${why}.`, { isFault: false });
 }
 
