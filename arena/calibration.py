@@ -324,7 +324,7 @@ def _place(
             break
         strengths.append(strength)
         tallies.append(tally)
-    if strengths[-1] <= first or survey.elo_at(strengths[-1]) < survey.elo_at(first) + step / 2:
+    if strengths[-1] <= first or (levels is None and left < 1 and len(strengths) == 1):
         raise ValueError("the levels begin as near to random play as they should already")
     tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
     if levels is None:

@@ -160,7 +160,7 @@ def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
     searched = [name for name in names if name in _SEARCHED]
     if not searched or position.is_over:
         return layers
-    if not hasattr(agent, "search"):
+    if getattr(agent, "searcher", None) is None:
         raise ValueError(f"--agent does not search, so there is no layer {searched[0]}")
     found = agent.search(position.states)
     if "visits" in searched and not found.visits.any():

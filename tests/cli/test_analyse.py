@@ -66,7 +66,7 @@ def test_it_is_shown_meanwhile_on_a_terminal(monkeypatch, capsys):
     screen = io.StringIO()
     monkeypatch.setattr(
         analyse,
-        "Console",
+        "plain_console",
         lambda **others: Console(file=screen, force_terminal=True, width=60, height=10),
     )
     monkeypatch.setattr(analyse, "_REFRESH", 0.01)
