@@ -183,7 +183,8 @@ def sources_of(
     ):
         digest.update(Path(str(module.__file__)).read_bytes())
         for name, value in sorted(vars(module).items()):
-            if _is_constant(value):
+            # Not __file__ and its like: the same sources have the same digest wherever they lie.
+            if not name.startswith("__") and _is_constant(value):
                 digest.update(f"{name}={value!r}".encode())
     return digest.hexdigest()[:12]
 

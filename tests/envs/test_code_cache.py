@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 from numba import njit
 
-from ludarium.envs.engine import code_cache
+from ludarium.envs.corso import rules
+from ludarium.envs.engine import code_cache, kernels
 from ludarium.envs.engine.codegen import kernel, part
+from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.rule import random_bits, seed_rng
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -249,3 +251,16 @@ def test_integers_of_any_width_make_one_copy_of_a_part(
     compiled = kernel(entry, "widths", "sources")
     assert compiled(np.int8(1), np.int64(2)) == 4 << 40
     assert len(shifted._callee.signatures) == 1
+
+
+def test_sources_have_the_same_digest_wherever_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that is built here is that of the same sources where they are installed."""
+    here = sources_of(kernels, rules)
+    shutil.copy(rules.__file__, tmp_path)
+    monkeypatch.setattr(rules, "__file__", str(tmp_path / "rules.py"))
+    monkeypatch.setattr(rules, "__cached__", str(tmp_path / "rules.pyc"))
+    assert sources_of(kernels, rules) == here
+    monkeypatch.setattr(rules, "MARBLE", 9)
+    assert sources_of(kernels, rules) != here
