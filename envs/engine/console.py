@@ -41,7 +41,8 @@ def plain_console(**settings: Any) -> Console:
     """A console of `rich` that takes texts as they are; settings as for `rich.console.Console`."""
     from rich.console import Console
 
-    return Console(markup=False, emoji=False, highlight=False, **settings)
+    # In a notebook it would draw, and write nothing to its file.
+    return Console(markup=False, emoji=False, highlight=False, force_jupyter=False, **settings)
 
 
 def plain_column(template: str) -> TextColumn:

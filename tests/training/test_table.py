@@ -46,3 +46,9 @@ def test_a_terminal_shows_all_cells_within_its_width(
         assert NAMES[0] in table
         assert NAMES[1] in table
         assert table.count("z") == 60
+
+
+def test_a_table_in_a_notebook_is_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = text_table(HEADER, ROWS, terminal=False)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert text_table(HEADER, ROWS, terminal=False) == elsewhere
