@@ -60,7 +60,7 @@ def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": page.stem}
     for code in snippets(page):
-        exec(compile(code, page.name, "exec"), namespace)
+        exec(compile(code, page.name, "exec", dont_inherit=True), namespace)
 
 
 def command_lines(page: Path) -> list[list[str]]:
