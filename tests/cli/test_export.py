@@ -135,7 +135,7 @@ def test_the_positions_are_those_of_many_plies_and_depend_on_the_seed():
     ("arguments", "message"),
     [
         (["nowhere"], "no agent is called 'nowhere'"),
-        (["corso", "--positions", "0"], "positive number, not 0"),
+        (["corso", "--positions", "0"], "--positions: '0' is not 1 or more"),
         (
             ["corso", "--output", "agent.safetensors"],
             "agent.safetensors is no name for an ONNX file",
