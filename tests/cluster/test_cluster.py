@@ -191,7 +191,7 @@ def test_an_actor_that_dies_is_started_again_and_a_node_that_dies_is_done_withou
     node = cluster.add_node(num_cpus=1, object_store_memory=STORE)
     run = begin(cluster, "budget={iterations: 1000}")
     there = run.wait_for_actors(2)
-    run.iterate(1)
+    until(lambda: run.iterate(1) and run.processes() == there)
     killed = sorted(there)[0]
     os.kill(killed, signal.SIGKILL)
     until(lambda: run.iterate(1) and run.processes() - there)
