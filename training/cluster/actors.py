@@ -156,7 +156,7 @@ class ClusterActors(Actors):
                 max_restarts=_FOREVER,
                 max_task_retries=_FOREVER,
             )
-            handle = actor.remote(
+            handle: Any = actor.remote(
                 run.games, self._mixture, config, identity_of(run.game), not self._actors
             )
             self._actors.append(_Actor(handle, handle.__ray_ready__.remote()))
