@@ -35,7 +35,14 @@ class StopFlag:
         self._message = message
 
     def __call__(self) -> bool:
-        """Whether Ctrl-C was pressed."""
+        """Whether Ctrl-C was pressed.
+
+        Raises:
+            KeyboardInterrupt: it was pressed twice, and Python dropped the interruption, as it does
+                where a finalizer was running.
+        """
+        if self._is_interrupted:
+            raise KeyboardInterrupt
         return self.is_set
 
     def set(self, number: int, frame: FrameType | None) -> None:

@@ -23,6 +23,8 @@ def test_the_first_sets_the_flag_and_the_second_interrupts(
         assert stop()
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
+        with pytest.raises(KeyboardInterrupt):  # where it was dropped, as by a finalizer
+            stop()
         assert not left
         with pytest.raises(KeyboardInterrupt):  # for the process of this test does not end
             signal.raise_signal(number)
