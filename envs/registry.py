@@ -19,7 +19,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from .corso import Corso
-from .engine.check import NAME
+from .engine.check import NAME, fault_of_class
 from .engine.game import Game
 from .engine.messages import did_you_mean, quoted
 from .engine.options import UnknownOptionError, check_options, check_stored
@@ -128,15 +128,9 @@ def _check_class(game: Any) -> None:
     if inspect.isabstract(game):
         missing = ", ".join(sorted(game.__abstractmethods__))
         raise ValueError(f"{_path(game)} lacks methods of a game: {missing}")
-    absent = [name for name in ("name", "rules") if not hasattr(game, name)]
-    if absent:
-        raise ValueError(f"{_path(game)} lacks class attributes of a game: {', '.join(absent)}")
-    if not NAME.fullmatch(game.name):
-        raise ValueError(
-            f"{_path(game)} has the name {game.name!r}; a name is lower-case letters, digits and _"
-        )
-    if type(game.version) is not int or game.version < 0:
-        raise ValueError(f"{_path(game)} has version {game.version!r}; a version is 0, 1, 2, ...")
+    fault = fault_of_class(game)
+    if fault is not None:
+        raise ValueError(f"{_path(game)} {fault}")
 
 
 def _check_version(game: type[Game], plugin: EntryPoint, name: str, version: int) -> None:

@@ -28,6 +28,24 @@ _MOST_PLIES = 2**31 - 1
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # numba's messages have colours where colorama is there
 
 
+# The class.
+
+#: What games may be called: modules, files and commands have the same name.
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def fault_of_class(kind: type[Game]) -> str | None:
+    """What is wrong with the class attributes of a game, after the name of the class; or None."""
+    absent = [name for name in ("name", "rules") if not hasattr(kind, name)]
+    if absent:
+        return f"lacks class attributes of a game: {', '.join(absent)}"
+    if not isinstance(kind.name, str) or not NAME.fullmatch(kind.name):
+        return f"has the name {quoted(kind.name)}; a name is lower-case letters, digits and _"
+    if type(kind.version) is not int or kind.version < 0:
+        return f"has version {quoted(kind.version)}; a version is 0, 1, 2, ..."
+    return None
+
+
 # What `setup` has returned.
 
 
@@ -41,13 +59,7 @@ def check_spec(game: Game, spec: Any) -> None:
         raise ValueError(f"{game.name}: {fault}")
 
 
-#: What games may be called: modules, files and commands have the same name.
-NAME = re.compile(r"[a-z][a-z0-9_]*")
-
-
 def _faults_of_spec(game: Game, spec: Any) -> Iterator[str]:
-    if not NAME.fullmatch(game.name):
-        yield f"the name is {game.name!r}; a name is lower-case letters, digits and _"
     if not isinstance(game.title, str) or not game.title:
         yield f"the title is {game.title!r}; it must be a text"
     if not isinstance(spec, Spec):
@@ -95,6 +107,8 @@ def _faults_of_turn(spec: Spec) -> Iterator[str]:
             f"its canonical turn is of {len(turn.cells)} cells and {len(turn.actions)} actions, "
             f"but there are {cells} and {actions}"
         )
+    if all((table == np.arange(len(table))).all() for table in (turn.cells, turn.actions)):
+        yield "its canonical turn leaves every cell and every action where it is; say how they turn"
     if turn.upright not in spec.observation_names:
         yield f"its canonical turn is told by {quoted(turn.upright)}, which is not observed"
 
@@ -147,8 +161,11 @@ def _faults_of_places(spec: Spec) -> Iterator[str]:
     places = spec.action_places
     if places is None:
         return
-    if not isinstance(places, np.ndarray) or places.shape != (len(spec.action_names),):
+    if not isinstance(places, np.ndarray) or places.ndim != 1:
         yield f"action_places is {quoted(places)}; it must be an array of a number for each action"
+    actions = len(spec.action_names)
+    if len(places) != actions:
+        yield f"action_places has {len(places)} entries, but there are {actions} actions"
     if not np.issubdtype(places.dtype, np.integer) or (places < -1).any():
         yield "action_places must be whole numbers, -1 for an action without a place"
     if spec.board is None:

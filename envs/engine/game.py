@@ -21,7 +21,7 @@ import numpy as np
 from . import foresight as foresight_templates
 from . import kernels as kernel_templates
 from . import views as view_templates
-from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error
+from .check import COMPILE_ERRORS, check_hooks, check_spec, compile_error, fault_of_class
 from .compile import specialise
 from .foresight import Threats
 from .messages import quoted
@@ -157,10 +157,13 @@ class Game(GameText):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if not hasattr(cls, "title") and hasattr(cls, "name"):
+        if not hasattr(cls, "title") and isinstance(getattr(cls, "name", None), str):
             cls.title = cls.name.capitalize()
 
     def __init__(self, /, **options: Any) -> None:
+        fault = fault_of_class(type(self))
+        if fault is not None:
+            raise ValueError(f"{type(self).__qualname__} {fault}")
         self.options = check_options(self.name, self.option_list, options)
         spec = self.setup()
         check_spec(self, spec)

@@ -201,8 +201,9 @@ HOOKS = (
     _view(
         "pass_turn",
         "state",
-        "writes the position in which the other player is to move, as if the mover had passed, and "
-        "returns `True`; without it nobody can, and only the mover's threats are known",
+        "writes the position in which the other player is to move, and returns `True`. It serves "
+        "only the picture of threats, and is no pass in the game, which is an action; without it "
+        "only the mover's threats are known",
         _never,
     ),
     _view(

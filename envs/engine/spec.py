@@ -24,9 +24,10 @@ class Spec:
         max_score: largest final ``score`` by absolute value; 0 where it is only a guess.
         binary_observation: all entries are 0 or 1, so uint8 can hold them.
         random_start: starts differ, by the seed.
-        action_places: for each action its place ``plane * height * width + cell`` on planes over
-            the board, -1 where it has none (a pass, say); int32[num_actions], no place twice.
-            Networks and the picture of the planes make use of it. None: no action has a place.
+        action_places: for each action the cell that it is played on, -1 where it has none (a pass,
+            say); int[num_actions]. If actions share a cell, add ``height * width`` to the second,
+            twice that to the third. Networks and the picture of the planes make use of it. None:
+            no action has a place.
         canonical_turn: for players with different directions or goals; goes with the hook
             ``is_turned``.
         words: texts of actions that the hook ``word`` chooses from; empty for ``action_names``.

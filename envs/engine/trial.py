@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dis
-import inspect
 import sys
 import time
 import traceback
@@ -19,8 +18,8 @@ from .hooks import HOOKS
 from .messages import shortened
 from .position import Position
 from .progress import Task
-from .rule import ONGOING, TRUNCATED, plain, seed_rng
-from .views import FLIP, TURN, show_planes
+from .rule import ONGOING, TRUNCATED, plain, seed_rng, state_dtype
+from .views import FLIP, TURN, show_planes, write_planes
 from .watched import watched
 
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ _NOTHING = 777.0  # stands in an observation where nothing was written
 _UNWRITTEN = -777  # stands where the view has written no choice
 _IN_FULL = 3  # games in which views and texts are checked too, and which compiled code plays again
 _MOST_SYMMETRIES = 32  # symmetries that are tested, each in one game
+_FOREIGN = (Path(np.__file__).parent, Path(__file__).parent)  # where nobody looks for mistakes
+_TRIED = 8  # actions by which it is found out whether a field is read
 _SILENCE = 5.0  # seconds between two lines about progress
 
 
@@ -62,6 +63,7 @@ def check_game(game: Game, games: int = 50, seed: int = 0, task: Task | None = N
         trial.play(np.random.SeedSequence([seed, number]), in_full=number < _IN_FULL)
         task.advance()
     if not trial.faults:
+        trial.check_room()
         trial.check_symmetries(seed, task)
     if not trial.faults:
         again = min(games, _IN_FULL)
@@ -104,6 +106,10 @@ class _Trial:
         self._table = game.tables[0]
         self._choices = np.zeros(0, np.int64)  # of each slot of the scene, how many
         self._where = ""
+        own = [*(game.state_dtype.names or ())][len(state_dtype().names or ()) :]
+        self._fields = [field for field in own if field not in game.log_fields]
+        self._left: dict[str, str] = {}  # fields that were not as at the start, and where
+        self._read: set[str] = set()  # of these, those that some rule has read since
 
     def _expect(self, holds: Any, kind: str, message: str) -> None:
         if not holds:
@@ -125,12 +131,15 @@ class _Trial:
             raise _FaultError from None
 
     def _told(self, error: Exception) -> str:
-        """An error, and the last line of the game's own code in its traceback."""
+        """An error, and the last line in its traceback that is neither numpy's nor the engine's."""
         frames = traceback.extract_tb(error.__traceback__)
-        modules = (self.game.rules, self.game.view)
-        files = [inspect.getfile(type(self.game)), *(getattr(m, "__file__", "") for m in modules)]
-        own = [frame for frame in frames if frame.filename in files] or frames
-        place = f"line {own[-1].lineno} of {Path(own[-1].filename).name}, in {own[-1].name}"
+        own = [
+            frame
+            for frame in frames
+            if not any(Path(frame.filename).is_relative_to(folder) for folder in _FOREIGN)
+        ]
+        last = (own or frames)[-1]
+        place = f"line {last.lineno} of {Path(last.filename).name}, in {last.name}"
         return f"{shortened(f'{type(error).__name__}: {error}')} ({place})"
 
     # Parts of a game.
@@ -225,6 +234,7 @@ class _Trial:
                     self._look_at_view(before, action, states)
                 if in_full and not self.faults:
                     self._read_texts(states, mask)
+                    self._watch_room(states, mask, random)
                 if self.faults:
                     return
                 action = int(random.choice(np.flatnonzero(mask)))
@@ -329,6 +339,52 @@ class _Trial:
             game.svg(state, None, None)
         except Exception as error:  # whatever is wrong with a stranger's game
             self._expect(False, "texts", f"text or picture: {self._told(error)}")
+
+    def _watch_room(
+        self, states: np.ndarray, mask: np.ndarray, random: np.random.Generator
+    ) -> None:
+        """Note the fields that are not as at the start, and those of them that some rule reads."""
+        start = self._start(seed_rng(0)[0])
+        legal = np.flatnonzero(mask)
+        tried = random.choice(legal, min(len(legal), _TRIED), replace=False).tolist()
+        for field in self._fields:
+            if field not in self._read and _differ(field, states, start):
+                self._left.setdefault(field, self._where)
+                other = states.copy()
+                other[field] = start[field]
+                if self._told_apart(states, other, tried):
+                    self._read.add(field)
+
+    def _told_apart(self, states: np.ndarray, other: np.ndarray, actions: list[int]) -> bool:
+        """Whether two positions look different, or lead to different ones."""
+        if (self._mask(states) != self._mask(other)).any():
+            return True
+        for player in (0, 1):
+            if (self._observation(states, player) != self._observation(other, player)).any():
+                return True
+        if self._facts(states) != self._facts(other):
+            return True
+        if self._call("score", states[0]) != self._call("score", other[0]):
+            return True
+        for action in actions:
+            after, other_after = states.copy(), other.copy()
+            self._call("step", after[0], action)
+            self._call("step", other_after[0], action)
+            if (after != other_after).any():
+                return True
+        return False
+
+    def check_room(self) -> None:
+        """Working room is left as it was found: equal positions are equal records."""
+        for field, where in self._left.items():
+            self._where = where
+            self._expect(
+                field in self._read,
+                "room",
+                f"state.{field} is not as at the start, and no rule reads what is left there: "
+                "write it back at the end of step, or name it in log_fields",
+            )
+        self._where = ""
 
     def check_spots(self) -> None:
         """Places of the actions in the picture, where the game tells them, are for all actions."""
@@ -455,7 +511,11 @@ class _Trial:
     def _shown(self, before: np.ndarray, action: int, states: np.ndarray) -> np.ndarray:
         shown = np.full(len(self._choices), _UNWRITTEN, np.int32)
         if not self.game.draws_scene:
-            planes = self._observation(states, 0).reshape(self.game.planes_shape)
+            planes_before, planes = (
+                self._observation(each, 0).reshape(self.game.planes_shape)
+                for each in (before, states)
+            )
+            write_planes(planes_before, shown)
             show_planes(self._table, planes, action, shown)
             return shown
         self._call("show", self.game.view_tables[0], before[0], states[0], action, shown)

@@ -26,6 +26,8 @@ def show(tables, view, before, states, action, planes, shown):
     ``planes`` are for the observation of a game whose picture shows that.
     """
     if rules.shows_planes:
+        rules.observe(tables[0], before[0], 0, planes)
+        write_planes(planes, shown)
         rules.observe(tables[0], states[0], 0, planes)
         show_planes(tables[0], planes, action, shown)
     else:
@@ -33,17 +35,36 @@ def show(tables, view, before, states, action, planes, shown):
 
 
 @part
-def show_planes(table, planes, action, shown):
-    """Show the planes that player 0 sees, one after the other, and the cell of the last action."""
+def write_planes(planes, shown):
+    """Show the planes that player 0 sees, one after the other."""
     cells = planes.shape[1]
-    marks = planes.shape[0] * cells
     for plane in range(planes.shape[0]):
         for cell in range(cells):
             shown[plane * cells + cell] = 1 if planes[plane, cell] > 0 else 0
+
+
+@part
+def show_planes(table, planes, action, shown):
+    """Show the planes, and mark the cell of the last action.
+
+    ``shown`` holds the planes of the position before. Where nothing changed on the action's cell,
+    as where a disc falls from it, the cells that changed are marked in its place.
+    """
+    cells = planes.shape[1]
+    marks = planes.shape[0] * cells
+    place = table.action_cells[action] if action >= 0 else -1
+    changed = 0
     for cell in range(cells):
         shown[marks + cell] = 0
-    if action >= 0 and table.action_cells[action] >= 0:
-        shown[marks + table.action_cells[action]] = 1
+        for plane in range(planes.shape[0]):
+            value = 1 if planes[plane, cell] > 0 else 0
+            if shown[plane * cells + cell] != value:
+                shown[marks + cell] = 1
+        changed += shown[marks + cell]
+    if place < 0 or changed == 0 or shown[marks + place] == 1:
+        for cell in range(cells):
+            shown[marks + cell] = 1 if cell == place else 0
+    write_planes(planes, shown)
 
 
 @kernel

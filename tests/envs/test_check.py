@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -51,7 +52,8 @@ PICTURE = """
             roles=[Role("", svg_text(0, 0, symbol, 50, "#2b2b2b")) for symbol in "XO"],
         )
 """
-IMPORTS = """from ludarium.envs.engine.draw.grid import cell_name, draw_frame, square_symmetries
+IMPORTS = """from ludarium.envs.engine.codec import CanonicalTurn
+from ludarium.envs.engine.draw.grid import cell_name, draw_frame, square_symmetries
 from ludarium.envs.engine.draw.picture import last_mark, square, svg_text
 from ludarium.envs.engine.draw.scene import Role, Scene, slots_at
 """
@@ -119,13 +121,22 @@ def _with_handling(**changes: str) -> list[Change]:
     [
         ("        return Spec(", "        return dict(", "; it must return a Spec"),
         ("max_plies=CELLS", "max_plies=None", "max_plies is None; it must be an integer"),
+        ('    name = "tictactoe"\n', "", "TicTacToe lacks class attributes of a game: name"),
+        ('name = "tictactoe"', "name = None", "has the name None; a name is lower-case letters"),
+        ('name = "tictactoe"', 'name = "tic-tac-toe"', "has the name 'tic-tac-toe'; a name is"),
+        (
+            "max_score=1",
+            "canonical_turn=CanonicalTurn(PLANES[0], np.arange(9), np.arange(9))",
+            "its canonical turn leaves every cell and every action where it is",
+        ),
         ("board=(_SIDE, _SIDE)", "board=[3, 3]", "board is [3, 3]; write (height, w"),
         ("observation_names=PLANES", "observation_names=()", "observation_names is empty"),
         ('"own marks", "other', '"own marks", "own marks", "other', "'own marks' twice"),
         ("[cell_name(cell, _SIDE) for", "[cell for", "action_names is [0, 1, 2"),
         ("[cell_name(cell, _SIDE) for", "[cell_name(0, _SIDE) for", "action_names has 'a1' twice"),
         ("[cell_name(cell, _SIDE) for cell in range(CELLS)]", "[]", "there are 0 actions; there"),
-        ("=np.arange(CELLS),", "=np.arange(CELLS - 1),", "must be an array of a number for each"),
+        ("=np.arange(CELLS),", "=[*range(9)],", "must be an array of a number for each"),
+        ("=np.arange(CELLS),", "=np.arange(CELLS - 1),", "has 8 entries, but there are 9 actions"),
         ("=np.arange(CELLS),", "=np.arange(CELLS) // 2,", "actions 0 and 1 at the same place, 0"),
         ("=np.arange(CELLS),", "=np.arange(CELLS) - 2,", "-1 for an action without a place"),
         ("binary_observation=True", "binary_observation=1", "binary_observation is 1; it must"),
@@ -149,7 +160,11 @@ def _with_handling(**changes: str) -> list[Change]:
         (*_with_view("next_pose(tables, state, pose, way)", "0"), "next_pose of its view takes 4"),
         ("def show(", "def shows(", "function show of its view and the method scene go together"),
         ("def scene(", "def scenes(", "function show of its view and the method scene go together"),
-        ('name = "tictactoe"', 'name = "Tic Tac"', "the name is 'Tic Tac'; a name is lower-case"),
+        (
+            'name = "tictactoe"',
+            'name = "Tic Tac"',
+            "TicTacToe has the name 'Tic Tac'; a name is lower-case",
+        ),
         ('title = "Tic-tac-toe"', "title = 3", "the title is 3; it must be a text"),
         (
             "action_names=[cell_name(cell, _SIDE)",
@@ -379,6 +394,47 @@ def test_what_shows_in_play_is_reported(changed, changes, words):
     assert len(faults) >= 1
     assert any(re.search(words, fault) for fault in faults), faults
     assert all(len(fault) < 400 for fault in faults)
+
+
+def test_an_error_is_told_by_the_line_that_made_it_not_by_numpys():
+    def is_legal(tables, state, action):
+        return state.cels[action] == 0
+
+    rules = ModuleType("rules")
+    vars(rules).update(vars(tictactoe.rules) | {"is_legal": is_legal})
+    (fault,) = check_game(type("Misspelt", (TicTacToe,), {"rules": rules})(), games=1)
+    assert re.search(r"no attribute 'cels' \(line \d+ of test_check.py, in is_legal\)", fault)
+
+
+def test_working_room_that_is_left_dirty_is_reported(changed):
+    room = 'np.int8, (CELLS,)), ("room", np.int8, (2,)))'
+    written = "state.cells[action] = MARK + mover\n    state.room[1] = action + 1"
+    changes = [
+        ("np.int8, (CELLS,)))", room),
+        ("state.ply = 0", "state.ply = 0\n    state.room[0] = 0\n    state.room[1] = 0"),
+        ("state.cells[action] = MARK + mover", written),
+    ]
+    (fault,) = check_game(changed(*changes)(), games=3)
+    assert "state.room is not as at the start, and no rule reads what is left there" in fault
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("max_score=1", "max_score=1,\n            log_fields=['room']"),
+        ("elif state.ply == CELLS", "elif state.ply == CELLS or state.room[0] > 8"),
+    ],
+)
+def test_fields_that_are_read_or_only_logged_are_no_working_room(changed, change):
+    room = 'np.int8, (CELLS,)), ("room", np.int8, (2,)))'
+    counted = "state.room[0] += 1" if change[0] != "max_score=1" else "state.room[0] = action + 1"
+    changes = [
+        ("np.int8, (CELLS,)))", room),
+        ("state.ply = 0", "state.ply = 0\n    state.room[0] = 0\n    state.room[1] = 0"),
+        ("    state.ply += 1", f"    {counted}\n    state.ply += 1"),
+        change,
+    ]
+    assert check_game(changed(*changes)(), games=3) == []
 
 
 def test_a_game_that_ends_unannounced_is_reported(changed):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ludarium.envs import GAMES, Game, Position, from_record, make
-from ludarium.envs.engine.draw.picture import HEAD
+from ludarium.envs import GAMES, Game, Position, Spec, from_record, make
+from ludarium.envs.engine.draw.picture import HEAD, WIDTH
 from ludarium.envs.engine.rule import DRAW, ONGOING, PLAYER_0_WINS, PLAYER_1_WINS
 from tests import tictactoe
 from tests.tictactoe import TicTacToe
@@ -47,6 +48,23 @@ def test_the_guide_s_hexagons_touch_each_other() -> None:
         for other in set(neighbours.tolist()) - {cell}:
             there_x, there_y, _ = space["hexagon"](other, 4, 100.0)
             assert abs(np.hypot(x - there_x, y - there_y) - 100) < 0.1
+
+
+def test_the_guide_s_hexagons_lie_in_the_middle() -> None:
+    guide = (ROOT / "docs" / "guide" / "new-game.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(STEPS = .*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    (unit,) = re.findall(r"`unit = ([^`]*)`", guide)
+    (bottom,) = re.findall(r"`bottom` is `([^`]*)`", guide)
+    space = {"np": np, "HEAD": HEAD, "WIDTH": WIDTH, "width": 11, "height": 7}
+    exec(code, space)
+    space["unit"] = eval(unit, space)
+    x, y = [], []
+    for cell in range(77):
+        for point in space["hexagon"](cell, 11, space["unit"])[2].split():
+            x.append(float(point.split(",")[0]))
+            y.append(float(point.split(",")[1]))
+    assert abs(min(x) + max(x) - WIDTH) < 0.2
+    assert abs(min(y) + max(y) - HEAD - eval(bottom, space)) < 0.2
 
 
 def test_one_line_in_the_registry_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +113,20 @@ def test_board_and_picture_are_the_planes() -> None:
         f">{letter}: {name}</text>" in svg for letter, name in zip("abc", PLANES, strict=True)
     )
     assert game.action_spots() == pytest.approx(make("corso", size=3).game.action_spots())
+
+
+def test_a_piece_that_comes_to_rest_elsewhere_is_marked_where_it_lies() -> None:
+    class Falling(TicTacToe):
+        def setup(self) -> Spec:
+            return replace(super().setup(), action_places=np.roll(np.arange(9), 3))
+
+    game = Falling()
+    before, position = game.start(), game.start()
+    position.play(4)
+    marked = game.shown(position.state, 4, before.state)[27:]
+    assert np.flatnonzero(marked).tolist() == [4]  # not 1, the place of the action
+    assert np.flatnonzero(game.shown(position.state, 4)[27:]).tolist() == [1]
+    assert not game.shown(position.state, None, before.state)[27:].any()
 
 
 def test_features_that_are_no_board_are_named() -> None:
