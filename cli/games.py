@@ -60,7 +60,10 @@ def run(given: argparse.Namespace) -> Result:
     ]
     lines = []
     for game in GAMES.values():
-        lines += [f"{game.name}  {game.title} ({game.credit})", f"    {game.summary}"]
+        credit = f" ({game.credit})" if game.credit else ""
+        lines.append(f"{game.name}  {game.title}{credit}")
+        if game.summary:
+            lines.append(f"    {game.summary}")
         lines += [
             f"    --option {option.name}={option.default}  {option.help}; {option.describe()}"
             for option in game.option_list

@@ -238,7 +238,10 @@ class _Announcer(event.Listener):
         subject = subject_of(dispatcher.py_func)
         if subject and subject not in self.announced:
             self.announced.add(subject)
-            say(f"ludarium: compiling {subject} for this machine (once, up to half a minute)")
+            say(
+                f"ludarium: compiling {subject} for this machine: what this command needs, which "
+                "is kept (up to half a minute)"
+            )
 
     def on_end(self, event: event.Event) -> None:
         """Do nothing."""

@@ -42,6 +42,14 @@ def test_games_lists_every_option(capsys):
     assert "size=5" in capsys.readouterr().out
 
 
+def test_a_game_without_credit_and_summary_is_one_line(monkeypatch, capsys):
+    monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
+    assert main(["games"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "tictactoe  Tic-tac-toe"
+    assert all(line == line.rstrip() for line in lines)
+
+
 def test_a_games_agent_is_the_one_for_the_options(monkeypatch, tmp_path):
     """The usual one where the options say nothing, or nothing that an agent was trained for."""
     from ludarium.cli.common import game_and_agent

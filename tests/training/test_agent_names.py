@@ -89,6 +89,7 @@ def test_numbers_have_defaults(game: Game) -> None:
     ("spec", "reason"),
     [
         ("stockfish", "no agent is called 'stockfish'"),
+        ("stockfish", "taken in by ludarium --game-module MODULE"),
         ("stockfish:8", "no agent is called 'stockfish:8'"),
         ("nowhere.safetensors", "no agent is called 'nowhere.safetensors'"),
         ("", "no agent is called ''"),

@@ -193,7 +193,8 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     if factory is None:
         raise ValueError(
             f"no agent is called {quoted(spec)}, and no game, file or folder either"
-            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; {accepted()}"
+            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; a game of your own is "
+            f"taken in by ludarium --game-module MODULE; {accepted()}"
         )
     if not isinstance(factory, CheckpointFactory):
         _warn_of_hidden_files(spec, word)
