@@ -11,6 +11,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+import numba
 import numpy as np
 
 from .game import Game, Symmetries
@@ -30,7 +31,8 @@ _NOTHING = 777.0  # stands in an observation where nothing was written
 _UNWRITTEN = -777  # stands where the view has written no choice
 _IN_FULL = 3  # games in which views and texts are checked too, and which compiled code plays again
 _MOST_SYMMETRIES = 32  # symmetries that are tested, each in one game
-_FOREIGN = (Path(np.__file__).parent, Path(__file__).parent)  # where nobody looks for mistakes
+#: Where nobody looks for mistakes of a game.
+_FOREIGN = tuple(Path(file).parent for file in (np.__file__, numba.__file__, __file__))
 _TRIED = 8  # actions by which it is found out whether a field is read
 _SILENCE = 5.0  # seconds between two lines about progress
 
@@ -131,7 +133,7 @@ class _Trial:
             raise _FaultError from None
 
     def _told(self, error: Exception) -> str:
-        """An error, and the last line in its traceback that is neither numpy's nor the engine's."""
+        """An error, and the last line in its traceback of the game itself."""
         frames = traceback.extract_tb(error.__traceback__)
         own = [
             frame
@@ -344,11 +346,14 @@ class _Trial:
         self, states: np.ndarray, mask: np.ndarray, random: np.random.Generator
     ) -> None:
         """Note the fields that are not as at the start, and those of them that some rule reads."""
+        unread = [field for field in self._fields if field not in self._read]
+        if not unread:
+            return
         start = self._start(seed_rng(0)[0])
         legal = np.flatnonzero(mask)
         tried = random.choice(legal, min(len(legal), _TRIED), replace=False).tolist()
-        for field in self._fields:
-            if field not in self._read and _differ(field, states, start):
+        for field in unread:
+            if _differ(field, states, start):
                 self._left.setdefault(field, self._where)
                 other = states.copy()
                 other[field] = start[field]
@@ -413,7 +418,11 @@ class _Trial:
             not empty, "scene", f"slot {empty[:1]} of the scene has no shape; an empty text is one"
         )
         self._expect(scene.roles, "scene", "the scene has no roles")
-        for text in [] if others else texts:
+        if others:
+            return
+        shapes = texts[1 + len(scene.ground) :]
+        # The ground is one: a group may begin in one of its texts and end in another.
+        for text in ("".join(scene.ground), *shapes):
             fault = _fault_of_svg(text)
             self._expect(fault is None, "svg", f"the scene has {shortened(text)!r}: {fault}")
         if scene.handling is not None:

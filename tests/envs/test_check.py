@@ -278,6 +278,11 @@ def test_a_view_that_the_compiler_refuses_is_told_in_two_lines(changed):
 # When it is played.
 
 
+def test_a_group_may_go_over_several_texts_of_the_ground(changed):
+    change = ("ground=frame.elements", "ground=['<g>', *frame.elements, '</g>']")
+    assert check_game(changed(change)(), games=1) == []
+
+
 def test_nothing_is_found_where_pieces_are_taken_in_hand(changed):
     told = "[(np.arange(9, 18), ['', 'the last'])]"
     turns = _with_view("next_pose(tables, view, state, pose, way)", "pose")
