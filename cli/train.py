@@ -54,7 +54,7 @@ _USUAL_SETTINGS = {
     "ppo": ("budget={iterations: 2000, minutes: 20}", "evaluation.simulations=0"),
 }
 
-_STOPPING = "stopping after this iteration (Ctrl-C again: at once, losing it)"
+_STOPPING = "stopping after this iteration, in the bootstrap now (Ctrl-C again: at once, losing it)"
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

@@ -8,6 +8,7 @@ can run the configuration.
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise, product
 from math import prod
 from typing import Annotated, Any, Literal
@@ -16,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 _MOST_SIMULATIONS = 10_000
+_MOST_OF_BOOTSTRAP = 1 / 3  #: of ``budget.minutes``
 _MOST_VARIANTS = 100
 
 Text = Annotated[str, Meta(max_length=1000)]
@@ -175,8 +177,9 @@ class Bootstrap(Section, frozen=True):
     """Positions for the first iteration, from UCT with random playouts instead of the network.
 
     An untrained network plays worse than random playouts and costs more. ``positions``: how many
-    positions to generate; 0: no bootstrap. ``playouts``: playouts per move. ``replay_ratio``: as in
-    `Learner`, for this first iteration.
+    positions to generate; 0: no bootstrap. With ``budget.minutes`` it takes a third of them at
+    most, and learning from it another third, so both may do less. ``playouts``: playouts per move.
+    ``replay_ratio``: as in `Learner`, for this first iteration.
     """
 
     positions: Count = 0
@@ -405,6 +408,12 @@ class AlphaZeroConfig(TrainingConfig, frozen=True):
     learner: Learner = Learner()
     cluster: Cluster = Cluster()
     variants: Annotated[list[Variant], Meta(max_length=_MOST_VARIANTS)] = []
+
+    @property
+    def bootstrap_seconds(self) -> float:
+        """How long the bootstrap may take; infinite without ``budget.minutes``."""
+        minutes = self.budget.minutes
+        return math.inf if minutes is None else 60 * minutes * _MOST_OF_BOOTSTRAP
 
     def __post_init__(self) -> None:
         super().__post_init__()

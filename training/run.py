@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ from ludarium.configs import AlphaZeroConfig, TrainingConfig, apply_settings, lo
 
 from .agents import Agent
 from .agents.network import network_agent
-from .runs.columns import columns_of
+from .runs.columns import as_time, columns_of
 from .runs.folder import RunFolder
 from .runs.reporting import Reporter, TerminalReporter
 from .runs.start import start_settings
@@ -166,6 +167,10 @@ def _beginning(trainer: Trainer) -> str:
     )
 
 
+def _at_most(seconds: float) -> str:
+    return "" if math.isinf(seconds) else f" (within {as_time(seconds)})"
+
+
 def describe_plan(config: TrainingConfig) -> str:
     """One sentence on what a run will do, and when it will end."""
     parts = []
@@ -173,7 +178,7 @@ def describe_plan(config: TrainingConfig) -> str:
         if config.bootstrap.positions:
             parts.append(
                 f"first {config.bootstrap.positions:,} positions of games by tree search with "
-                "random playouts"
+                f"random playouts{_at_most(config.bootstrap_seconds)}"
             )
         parts.append(f"self-play, {config.self_play.positions:,} positions in each iteration")
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 from typing import get_args, get_type_hints
 
@@ -11,11 +12,13 @@ import numpy as np
 import pytest
 import torch
 
+from ludarium.configs.schema import Bootstrap as BootstrapConfig
 from ludarium.configs.schema import Learner as LearnerConfig
 from ludarium.configs.schema import Network as NetworkConfig
 from ludarium.configs.schema import SelfPlay as SelfPlayConfig
 from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.position import contents_of
+from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores
 from ludarium.models import (
     Evaluation,
@@ -26,9 +29,11 @@ from ludarium.models import (
 )
 from ludarium.models.evaluation import in_search
 from ludarium.models.network import SIZES
+from ludarium.training import train
 from ludarium.training.agents import make_agent
 from ludarium.training.agents.network import network_agent
 from ludarium.training.alphazero.actors import search_settings
+from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.kernels.self_play import ENDED
 from ludarium.training.alphazero.learner import Learner, Losses
 from ludarium.training.alphazero.samples import Batch, BatchMaker, sample_dtype
@@ -40,6 +45,8 @@ from ludarium.training.evaluation import (
 )
 from ludarium.training.networks import chosen_architecture, inference_engine, network_shape
 from ludarium.training.random_positions import random_observations
+from ludarium.training.run import train_in
+from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import Search, SearchSettings, join_results
 from ludarium.training.search.settings import GUMBEL, PUCT
@@ -366,6 +373,38 @@ def test_same_seed_same_games_other_seed_other_games(tmp_path):
     other = positions(trained(tmp_path / "c", "seed=9", iterations=1))
     assert (first["state"] == again["state"]).all()
     assert len(first) != len(other) or (first["state"] != other["state"]).any()
+
+
+def test_a_bootstrap_without_time_searches_one_position_of_each_game():
+    game, seed = make_game("corso", size=3), np.random.SeedSequence(1)
+    config = BootstrapConfig(positions=1000, playouts=4)
+    found = bootstrap_samples(game, config, 2, seed, games=16, seconds=0.0)
+    assert 0 < len(found) <= 16
+    assert (found["state"]["ply"] <= 2).all()
+    assert (found["outcome"] != ONGOING).all()
+
+
+def test_a_bootstrap_takes_its_share_of_the_minutes_and_says_so(tmp_path, capsys):
+    settings = ["bootstrap={positions: 1000000, playouts: 50}", "budget.minutes=0.01"]
+    train(RUNS.config(*settings), tmp_path)
+    told = capsys.readouterr().err
+    assert "games by tree search with random playouts (within 0 s)" in told
+    assert re.search(r"bootstrap ended by its share of budget.minutes: [\d,]+ of 1,000,000", told)
+
+
+def test_a_stop_ends_the_bootstrap_and_the_run_begins_anew(tmp_path):
+    config = RUNS.config("bootstrap={positions: 96, playouts: 4}")
+    folder, asked = RunFolder(tmp_path / "stopped"), iter([False])
+    result = train_in(folder, config, show=False, stop=lambda: next(asked, True))
+    assert (result.iteration, result.finished) == (0, False)
+    whole = train(config, tmp_path / "whole", show=False)
+    again = train(config, folder.path, show=False)
+    assert (again.iteration, again.step) == (whole.iteration, whole.step)
+    agents = [
+        load_checkpoint(tmp_path / name / "agent.safetensors") for name in ("stopped", "whole")
+    ]
+    found, expected = (agent.network.state_dict() for agent in agents)
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
 def test_a_folder_of_another_configuration_is_refused(tmp_path):

@@ -58,7 +58,13 @@ class Actors(ABC):
 
     @abstractmethod
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
-        """Positions of the bootstrap: as many as the configuration asks for, or a few more."""
+        """Positions of the bootstrap: as many as the configuration asks for, or a few more.
+
+        Fewer, if ``bootstrap_seconds`` of the configuration are over before.
+
+        Args:
+            advance: called from time to time; an error that it raises ends the bootstrap.
+        """
 
     @abstractmethod
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
@@ -165,6 +171,7 @@ class LocalActors(Actors):
             self.dtype,
             advance,
             min(GAMES, 1 + config.positions // _POSITIONS_OF_A_GAME),
+            self.config.bootstrap_seconds,
         )
         return SelfPlayResult.of_playouts(samples, config.playouts)
 

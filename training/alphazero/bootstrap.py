@@ -7,6 +7,8 @@ use no knowledge beyond the rules.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +19,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import Agent
 from ludarium.training.agents.uct import UCTFactory
+from ludarium.training.agents.uniform import RandomAgent
 from ludarium.training.evaluation.kernels import match as match_kernels
 from ludarium.training.evaluation.openings import draw_openings
 
@@ -33,6 +36,7 @@ def bootstrap_samples(
     dtype: np.dtype | None = None,
     progress: Callable[[int], None] | None = None,
     games: int = GAMES,
+    seconds: float = math.inf,
 ) -> np.ndarray:
     """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
 
@@ -47,6 +51,8 @@ def bootstrap_samples(
         dtype: of the samples, from `sample_dtype`; default: without optional fields.
         progress: called from time to time with the number of new positions.
         games: played in parallel to their ends, until there are enough positions.
+        seconds: after which no position is searched any more. Random moves then end the games
+            that are going on, so that long games are not left out.
 
     Returns:
         Structured array [N].
@@ -54,10 +60,13 @@ def bootstrap_samples(
     dtype = sample_dtype(game) if dtype is None else dtype
     agent = UCTFactory(playouts=config.playouts).make(game, seed.spawn(1)[0])
     rng = np.random.default_rng(seed.spawn(1)[0])
+    random_agent = RandomAgent(game, seed.spawn(1)[0])
     found: list[np.ndarray] = []
-    total = 0
-    while total < config.positions:
-        samples = _play_games(game, agent, opening_plies, rng, progress, dtype, games)
+    total, end = 0, time.perf_counter() + seconds
+    while total < config.positions and (not found or time.perf_counter() < end):
+        samples = _play_games(
+            game, agent, opening_plies, rng, progress, dtype, games, end, random_agent
+        )
         found.append(samples)
         total += len(samples)
     return join_samples(found)
@@ -71,8 +80,10 @@ def _play_games(
     progress: Callable[[int], None] | None,
     dtype: np.dtype,
     games: int,
+    end: float,
+    finisher: Agent,
 ) -> np.ndarray:
-    """Play games to their ends."""
+    """Play games to their ends; the ``finisher`` from ``end`` on, a ``time.perf_counter``."""
     play = specialise(match_kernels, game.rules).play
     states = np.concatenate(
         [
@@ -80,9 +91,14 @@ def _play_games(
             for child in np.random.SeedSequence(int(rng.integers(2**63))).spawn(games)
         ]
     )
-    chunks, numbers = [], []
+    chunks: list[np.ndarray] = []
+    numbers: list[np.ndarray] = []
     while len(going := np.flatnonzero(states["outcome"] == ONGOING)):
         now = states[going]
+        if chunks and time.perf_counter() >= end:
+            play(game.tables, now, finisher.actions(now), game.num_actions)
+            states[going] = now
+            continue
         result = agent.search(now)
         shares = result.policies
         chunk = np.zeros(len(going), dtype)

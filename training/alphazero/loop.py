@@ -12,6 +12,7 @@ self-play" (2018), with Gumbel search and the changes named in the configuration
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,8 +22,10 @@ import numpy as np
 import torch
 
 from ludarium.configs import AlphaZeroConfig
+from ludarium.envs.engine.progress import StoppedError
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.random_positions import random_observations
+from ludarium.training.runs.columns import as_time
 from ludarium.training.runs.state import (
     State,
     flatten,
@@ -105,8 +108,7 @@ class AlphaZero:
         """Self-play with the network; in the first iteration games of the bootstrap."""
         began = time.perf_counter()
         if self.in_bootstrap:
-            self.run.reporter.begin("bootstrap", self.config.bootstrap.positions)
-            result = self.actors.bootstrap(self.run.reporter.advance)
+            result = self._bootstrap()
         else:
             self.run.reporter.begin("self-play", self.config.self_play.positions)
             settings = search_settings(self.config, self.run.progress)
@@ -115,8 +117,36 @@ class AlphaZero:
             result = replace(result, seconds=time.perf_counter() - began)
         return result
 
+    def _bootstrap(self) -> SelfPlayResult:
+        """Games of the bootstrap, within its share of the budget.
+
+        Raises:
+            StoppedError: the run was stopped; nothing is kept, so that a resumed run has the same
+                games.
+        """
+        reporter, wanted = self.run.reporter, self.config.bootstrap.positions
+        seconds = self.config.bootstrap_seconds
+
+        def advance(count: int) -> None:
+            reporter.advance(count)
+            if self.run.stopped:
+                raise StoppedError
+
+        limit = "" if math.isinf(seconds) else f", {as_time(seconds)} at most"
+        reporter.begin(f"bootstrap{limit}", wanted)
+        result = self.actors.bootstrap(advance)
+        if result.positions < wanted:
+            reporter.say(
+                f"bootstrap ended by its share of budget.minutes: {result.positions:,} of "
+                f"{wanted:,} positions"
+            )
+        return result
+
     def learn(self, played: SelfPlayResult) -> dict[str, Any]:
-        """Gradient steps: each new position is sampled ``replay_ratio`` times on average."""
+        """Gradient steps: each new position is sampled ``replay_ratio`` times on average.
+
+        After the bootstrap fewer, where they would take longer than that may take.
+        """
         began, samples, progress = time.perf_counter(), played.samples, self.run.progress
         first, last = self.config.replay.first, self.config.replay.last
         self.replay.add(self.run.iteration + 1, samples, round(first + progress * (last - first)))
@@ -125,7 +155,10 @@ class AlphaZero:
         steps = round(len(samples) * ratio / self.config.learner.batch)
         self.run.reporter.begin("learning", steps)
         losses = Losses()
+        end = began + self.config.bootstrap_seconds if self.in_bootstrap else math.inf
         for _ in range(steps):
+            if time.perf_counter() >= end:
+                break
             drawn = self.replay.draw(self.config.learner.batch, self.rng)
             self.learner.learn(self.mixture.batches(drawn, self.rng), progress, losses)
             self.run.reporter.advance(1)

@@ -181,7 +181,7 @@ class MixedActors(Actors):
 
 
 def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
-    """The configuration of one of several games."""
+    """The configuration of one of several games, which play one after the other."""
     play, bootstrap = config.self_play, config.bootstrap
     own_play = msgspec.structs.replace(
         play,
@@ -189,11 +189,13 @@ def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:
         positions=max(1, round(play.positions * share)),
         cache=play.cache * share,
     )
+    minutes = None if config.budget.minutes is None else config.budget.minutes * share
     positions = max(1, round(bootstrap.positions * share)) if bootstrap.positions else 0
     return msgspec.structs.replace(
         config,
         self_play=own_play,
         bootstrap=msgspec.structs.replace(bootstrap, positions=positions),
+        budget=msgspec.structs.replace(config.budget, minutes=minutes),
     )
 
 

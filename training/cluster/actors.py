@@ -95,18 +95,19 @@ class ClusterActors(Actors):
 
     def bootstrap(self, advance: Advance) -> SelfPlayResult:
         """Have the games of the bootstrap played."""
-        began = time.perf_counter()
-        self._wait(self.config.bootstrap.positions, None)
+        began, seconds = time.perf_counter(), self.config.bootstrap_seconds
+        self._wait(self.config.bootstrap.positions, None, advance, seconds)
         # Long games come late: without them the network would learn from short ones.
-        end = 2 * time.perf_counter() - began
+        end = min(2 * time.perf_counter() - began, began + seconds)
         while self._ordered and time.perf_counter() < end:
+            advance(0)
             self._receive()
         return self._take(math.inf, advance)
 
     def play(self, settings: SearchSettings, advance: Advance) -> SelfPlayResult:
         """Take the positions of an iteration; the actors play on while the learner learns."""
         began = time.perf_counter()
-        self._wait(self.config.self_play.positions, settings)
+        self._wait(self.config.self_play.positions, settings, advance)
         self._order(settings)
         result = self._take(self.config.self_play.positions, advance)
         now = time.perf_counter()
@@ -179,11 +180,23 @@ class ClusterActors(Actors):
                 self._ordered[actor.handle.play.remote(self._weights, settings)] = actor
                 actor.orders += 1
 
-    def _wait(self, wanted: int, settings: SearchSettings | None) -> None:
-        """Order chunks, and receive them until so many positions are there."""
+    def _wait(
+        self,
+        wanted: int,
+        settings: SearchSettings | None,
+        advance: Advance,
+        seconds: float = math.inf,
+    ) -> None:
+        """Order chunks, and receive them until so many positions, or any after ``seconds``, came.
+
+        ``advance`` is asked meanwhile whether to go on: an error that it raises ends the wait.
+        """
         began = time.perf_counter()
         self._staff()
-        while _positions(self._arrived) < wanted:
+        while (there := _positions(self._arrived)) < wanted:
+            if there and time.perf_counter() - began >= seconds:
+                break
+            advance(0)
             self._order(settings)
             if not self._receive():
                 self._staff()

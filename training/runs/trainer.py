@@ -16,6 +16,7 @@ from ludarium.configs import TrainingConfig
 from ludarium.envs import make_game
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
+from ludarium.envs.engine.progress import StoppedError
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
 from ludarium.training.evaluation import measure_ratings, ratings_bytes
@@ -76,7 +77,11 @@ class Algorithm(Protocol):
     network: PolicyValueNetwork
 
     def play(self) -> Any:
-        """Play the games of an iteration; returns what `learn` learns from."""
+        """Play the games of an iteration; returns what `learn` learns from.
+
+        Raises:
+            StoppedError: it was told to stop, and leaves this iteration away.
+        """
 
     def learn(self, played: Any) -> dict[str, Any]:
         """Learn from what was played; returns metrics for the log.
@@ -164,6 +169,7 @@ class Trainer:
         self.iteration = 0
         self.seconds = 0.0
         self.elo: float | None = None
+        self._stop: Callable[[], bool] = lambda: False
         self._past = Past(config.save)
         check_opponents(config.evaluation, self.game)
         truth = config.evaluation.truth if config.evaluation.every else None
@@ -198,6 +204,11 @@ class Trainer:
         """Whether the budget is used up."""
         return self.progress >= 1
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the run shall end soon; see `run`."""
+        return self._stop()
+
     def run(
         self,
         stop: Callable[[], bool] = lambda: False,
@@ -206,7 +217,8 @@ class Trainer:
         """Train until the budget is used up, or until ``stop`` returns true after an iteration.
 
         Args:
-            stop: asked before each iteration.
+            stop: asked before each iteration, and again and again during a bootstrap, which ends
+                at once and is lost.
             told: called with the metrics of each iteration, once it is saved. The time that it
                 takes is not the run's.
 
@@ -216,6 +228,7 @@ class Trainer:
             DivergedError: a loss or a weight is not finite; the last state is that of the
                 iteration before.
         """
+        self._stop = stop
         with self._clock():
             evaluation, anchors = self.config.evaluation, self._rated_anchors()
             self._measure = Measure(
@@ -223,7 +236,10 @@ class Trainer:
             )
         progress = self.progress
         while progress < 1 and not stop():
-            metrics = self._iterate()
+            try:
+                metrics = self._iterate()
+            except StoppedError:
+                break
             progress = metrics["progress"]
             told(metrics)
         return RunResult(self.iteration, progress >= 1, self.seconds, self.algorithm.step)
