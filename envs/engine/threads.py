@@ -2,13 +2,13 @@
 
 - `split` cuts a range into even parts, one for each thread. The caller does the first part. The
   threads wait for each other's locks and for nothing else, because some callers split thousands of
-  times a second: batches of games, batches of searches, a layer of a retrograde analysis.
+  times a second: batches of games, observations for a network, a layer of a retrograde analysis.
 - `take_turns` is for tasks that take unequal time, from microseconds to minutes: each thread takes
   the next one when it is free. The caller watches, so that Ctrl-C and progress do not wait for a
   kernel to return.
 
-Threads that pass on work among themselves, such as the groups of games in self-play, loop inside
-one `split` of as many parts as threads.
+Threads that share work out among themselves loop inside one `split` of as many parts as threads:
+in self-play each takes the number of the next game, in a search of one tree the next leaves.
 
 The learner of AlphaZero alone has a pool of its own. Its threads run torch with one thread each, a
 setting that belongs to the thread and costs time to change, and they share out thousands of steps.

@@ -299,6 +299,7 @@ def search_advance(game, search):
         0,
         1,
         True,
+        0,
     )
 
 
@@ -335,7 +336,7 @@ def search_run(game, search, network, most):
         asked += 1
         advance(
             *(game.tables, search.tree, search.cache, settings, search.rngs),
-            *(search.evaluation, None, search.planes, 0, 1, True),
+            *(search.evaluation, None, search.planes, 0, 1, True, 0),
         )
     return asked
 

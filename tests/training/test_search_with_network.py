@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -90,6 +92,66 @@ def test_each_core_searches_some_of_the_positions(monkeypatch):
         found.append(Search(game, settings, 7, seed=0, cache=1.0).run(states, engine))
     for other in found[1:]:
         assert_same(other, found[0])
+
+
+def test_long_searches_are_run_in_short_parts_and_find_the_same(monkeypatch):
+    game = make_game("corso", size=4)
+    engine = engine_of(game)
+    states = states_of(random_positions(game, 3, 7))
+    found, calls = [], []
+    advance = Search._advance
+
+    def counted(*arguments):
+        calls[-1] += 1
+        return advance(*arguments)
+
+    monkeypatch.setattr(Search, "_advance", counted)
+    for patience in (1e6, 0.0):  # 0: one answer of the network in each part
+        monkeypatch.setattr("ludarium.training.search.search._PATIENCE", patience)
+        calls.append(0)
+        search = Search(game, SearchSettings(simulations=30), 7, seed=0, cache=1.0)
+        found.append(search.run(states, engine))
+    assert_same(*found)
+    assert found[0].evaluations == found[1].evaluations
+    assert calls[1] >= found[1].evaluations > 50 > calls[0]
+
+
+def test_an_error_in_one_part_ends_the_others(monkeypatch):
+    game = make_game("corso", size=4)
+    engine = engine_of(game)
+    states = states_of(random_positions(game, 3, 8))
+    monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda: 2)
+    monkeypatch.setattr("ludarium.training.search.search._PATIENCE", 0.0)
+    search = Search(game, SearchSettings(simulations=400), 8, seed=0)
+    expected = search.run(states, engine)
+    advance = search._advance
+    calls = []
+
+    def interrupted(*arguments):
+        calls.append(arguments[4][1])  # the first search of the part
+        if calls[-1] == 0 and calls.count(0) == 2:
+            raise KeyboardInterrupt
+        return advance(*arguments)
+
+    monkeypatch.setattr(search, "_advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        search.run(states, engine)
+    assert len(calls) < expected.evaluations / 4
+    monkeypatch.undo()
+    assert_same(search.run(states, engine), expected)
+
+
+def test_ctrl_c_ends_a_search_that_is_under_way():
+    game = make_game("corso", size=4)
+    engine = engine_of(game, blocks=6)
+    states = states_of(random_positions(game, 3, 64))
+    search = Search(game, SearchSettings(simulations=2000), 64, seed=0)
+    search.run(states[:1], engine)  # compiles
+    timer = threading.Timer(0.1, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        search.run(states, engine)
+    assert (search.tree.roots["waiting"] >= 0).any()
 
 
 def test_answers_that_are_no_numbers_are_refused_by_name():

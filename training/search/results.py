@@ -1,4 +1,4 @@
-"""Joining what several searches, groups of games or actors have found."""
+"""Joining what several searches, workers or actors have found."""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
 """Run a batch of searches from Python, with any function that evaluates leaves.
 
-A compiled network is called by the compiled searches, which so run to their ends; each core has a
-part of the batch. Another function gets the leaves of all searches at once, again and again.
+A compiled network is called by the compiled searches; each core has a part of the batch, and leaves
+compiled code several times a second, so that Ctrl-C need not wait for the end. Another function
+gets the leaves of all searches at once, again and again.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,7 @@ import numpy as np
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, seed_rng
-from ludarium.envs.engine.threads import available_cores, split
+from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.models.evaluation import Evaluation, Evaluator, checked, in_search
 
 from . import simulate
@@ -24,6 +27,8 @@ from .gumbel import write_considered_visits
 from .results import join_results
 from .settings import SearchSettings
 from .tree import new_tree
+
+_PATIENCE = 0.2  # seconds until searches that call the network look whether they must end
 
 
 class Search:
@@ -65,6 +70,7 @@ class Search:
             new_cache(self.observations, game.num_actions, cache)
             for _ in range(min(available_cores(), batch))
         ]
+        self._limits = [1] * len(self._caches)
         self._planes = self.observations.reshape(batch, *game.planes_shape)
         self._rngs = seed_rng(seed, batch)
         self._megabytes = cache
@@ -140,7 +146,7 @@ class Search:
             answer = checked(answer, waiting, num_actions, evaluate, needs_score)
             for array, found in zip(evaluation, answer, strict=True):
                 array[open_searches] = found
-            waiting = sum(self._advance(kernels, None, evaluation, True, part) for part in parts)
+            waiting = sum(self._advance(kernels, None, evaluation, True, part, 0) for part in parts)
         actions = np.zeros(count, np.int64)
         values = np.zeros(count, np.float32)
         visits = np.zeros((count, num_actions), np.int32)
@@ -177,16 +183,30 @@ class Search:
         Returns:
             How many searches wait all the same: the network's answers are no finite numbers.
         """
-        waiting = [0] * len(parts)
+        must_end = threading.Event()
 
-        def run_part(number: int, _: int) -> None:
+        def run_part(_: int, number: int) -> int:
             network = in_search(evaluate, count)
             assert network is not None
             kernels = specialise(simulate, self.game.rules, network=network.part)
-            waiting[number] = self._advance(kernels, network.net, evaluation, False, parts[number])
+            _, first, last = parts[number]
+            evaluations = self.tree.roots["evaluations"][first:last]
+            waiting, asked = last - first, 0
+            while waiting and not must_end.is_set():
+                started, limit = perf_counter(), self._limits[number]
+                waiting = self._advance(
+                    kernels, network.net, evaluation, False, parts[number], limit
+                )
+                before, asked = asked, int(evaluations.sum())
+                if asked - before < limit:
+                    break
+                speed = limit / (perf_counter() - started)
+                self._limits[number] = 1 + int(_PATIENCE * speed)
+            return waiting
 
-        split(run_part, len(parts), len(parts))
-        return sum(waiting)
+        if len(parts) == 1:
+            return run_part(0, 0)
+        return sum(take_turns(run_part, len(parts), len(parts), stop=must_end.set).values())
 
     def _advance(
         self,
@@ -195,6 +215,7 @@ class Search:
         evaluation: Evaluation,
         is_answered: bool,
         part: tuple[Cache, int, int],
+        limit: int,
     ) -> int:
         """See `simulate.advance`."""
         cache, first, last = part
@@ -210,6 +231,7 @@ class Search:
             first,
             last,
             is_answered,
+            limit,
         )
         return waiting
 

@@ -350,7 +350,9 @@ def receive(table, search, settings, rng, cache, evaluation, b):
 
 
 @kernel
-def advance(tables, tree, cache, settings, rngs, evaluation, net, planes, first, last, is_answered):
+def advance(
+    tables, tree, cache, settings, rngs, evaluation, net, planes, first, last, is_answered, limit
+):
     """Search on until each search has ended, or waits for the network.
 
     Args:
@@ -364,26 +366,31 @@ def advance(tables, tree, cache, settings, rngs, evaluation, net, planes, first,
         planes: float32 [B, planes, cells], where searches show what they ask.
         first, last: searches ``first`` to before ``last``.
         is_answered: whether ``evaluation`` answers what the last call left in ``planes``.
+        limit: how often ``net`` is asked at most; then searches wait that could go on.
 
     Returns:
         How many searches wait for the network.
     """
     table = tables[0]
     waiting = 0
+    asked = 0
     for b in range(first, last):
         search, rng = search_of(tree, b), rngs[b]
         if search.roots[0].waiting < 0:
             continue
-        if not (is_answered or network(net, planes, evaluation, b)):
-            waiting += 1
-            continue
+        if not is_answered:
+            if asked == limit or not network(net, planes, evaluation, b):
+                waiting += 1
+                continue
+            asked += 1
         receive(table, search, settings, rng, cache, evaluation, b)
         while next_leaf(table, search, settings, tree.considered_visits) != NO_NODE:
             if answer_from_cache(table, search, settings, rng, cache, planes, b):
                 continue
-            if not network(net, planes, evaluation, b):
+            if asked == limit or not network(net, planes, evaluation, b):
                 waiting += 1
                 break
+            asked += 1
             receive(table, search, settings, rng, cache, evaluation, b)
     return waiting
 
