@@ -15,7 +15,7 @@ from ludarium.cli import main
 from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.folder import RunFolder
 
-from .tiny import Listener, fingerprint, train
+from .tiny import Listener, fingerprint, tiny_run, train
 
 TEXT = "not of a run\n"
 
@@ -155,3 +155,21 @@ def test_a_file_system_without_locks_is_refused(tmp_path, monkeypatch):
     with pytest.raises(StorageError, match=r"lock \(.*\): its file system has no locks, take a"):
         train("drift", tmp_path / "run", 1)
     assert not (tmp_path / "run").exists() or not any((tmp_path / "run").glob("state-*"))
+
+
+@pytest.mark.parametrize("broken", ["evaluator", "folder"])
+def test_a_run_that_cannot_be_closed_well_holds_nothing_back(broken, tmp_path, monkeypatch):
+    trainer = tiny_run("drift", tmp_path / "run", Listener())
+    closed = []
+    monkeypatch.setattr(trainer.algorithm, "close", lambda: closed.append("algorithm"))
+    close = getattr(trainer, broken).close
+
+    def fail():
+        close()
+        raise OSError("no answer")
+
+    monkeypatch.setattr(getattr(trainer, broken), "close", fail)
+    with pytest.raises(OSError, match="no answer"):
+        trainer.close()
+    assert closed == ["algorithm"]
+    tiny_run("drift", tmp_path / "run", Listener()).close()

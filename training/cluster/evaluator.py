@@ -7,15 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.progress import Task
 from ludarium.envs.engine.threads import one_core
 from ludarium.training.runs.evaluation import Evaluation, Evaluator
+
+_OF_A_GPU = ("graph-fp16",)  # backends of actors that have a GPU, which an evaluation has not
 
 
 class ClusterEvaluator(Evaluator):
     """Plays one evaluation at a time as a task of Ray, while the run goes on.
 
-    A task whose node dies is started again by Ray. Where an opponent is a file, the node of the
+    A task plays on the processor: where the actors' backend needs a GPU, it takes the usual one. A
+    task whose node dies is started again by Ray. Where an opponent is a file, the node of the
     driver plays, which has it.
     """
 
@@ -35,12 +39,17 @@ class ClusterEvaluator(Evaluator):
             where = NodeAffinitySchedulingStrategy(home, soft=False)
         play = ray.remote(_play).options(num_cpus=0, max_retries=-1, scheduling_strategy=where)
         network = copy.deepcopy(evaluation.network).cpu()
-        self._submitted.append(play.remote(replace(evaluation, network=network)))
+        backend = "auto" if evaluation.backend in _OF_A_GPU else evaluation.backend
+        self._submitted.append(play.remote(replace(evaluation, network=network, backend=backend)))
 
     def take(self, wait: bool) -> dict[str, Any]:
         """Metrics of an evaluation that is done; ``evaluated`` is the iteration that it is of.
 
         Where several are done, it is the latest, and ``earlier_evaluations`` has the others.
+
+        Raises:
+            ValueError: the cluster has lost it.
+            Exception: what the games raised.
         """
         import ray
 
@@ -50,6 +59,9 @@ class ClusterEvaluator(Evaluator):
             *earlier, latest = ray.get(done) or [{}]
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
+        except ray.exceptions.RayError as error:
+            reason = shortened(str(error), 1000)
+            raise ValueError(f"an evaluation on the cluster has ended: {reason}") from None
         return latest | ({"earlier_evaluations": earlier} if earlier else {})
 
     def close(self) -> None:

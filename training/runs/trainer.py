@@ -200,11 +200,6 @@ class Trainer:
         return min(1.0, progress)
 
     @property
-    def finished(self) -> bool:
-        """Whether the budget is used up."""
-        return self.progress >= 1
-
-    @property
     def stopped(self) -> bool:
         """Whether the run shall end soon; see `run`."""
         return self._stop()
@@ -248,8 +243,8 @@ class Trainer:
         """One iteration: play, learn, evaluate, save.
 
         Returns:
-            Its metrics, with the progress that the evaluation knew: saving takes time too, and a
-            run does not end by it without its last evaluation.
+            Its metrics, with the progress that the evaluation knew: evaluating and saving take time
+            too, and a run does not end by it without its last evaluation.
         """
         with self._clock():
             played = self.algorithm.play()
@@ -257,9 +252,11 @@ class Trainer:
             self._check_finite(metrics)
             self.iteration += 1
             metrics |= self.algorithm.publish()
+        progress = self.progress
         with self._clock():
-            metrics |= self._evaluate()
-        metrics = self._position() | metrics
+            metrics |= self._evaluate(is_last=progress >= 1)
+        position = {"iteration": self.iteration, "progress": progress, "seconds": self.seconds}
+        metrics = position | metrics
         with self._clock():
             kept = self._past.advance(self.iteration, self.seconds)
             loop = {"seconds": self.seconds, "elo": self.elo, "past": self._past.state()}
@@ -291,10 +288,6 @@ class Trainer:
         yield
         self.seconds += time.perf_counter() - started
 
-    def _position(self) -> dict[str, Any]:
-        """Iteration, progress and time so far, for the log."""
-        return {"iteration": self.iteration, "progress": self.progress, "seconds": self.seconds}
-
     def _go_on(self, saved: SavedRun) -> None:
         """Restore the state that the folder holds."""
         try:
@@ -325,10 +318,10 @@ class Trainer:
 
     # Evaluation.
 
-    def _evaluate(self) -> dict[str, Any]:
+    def _evaluate(self, is_last: bool) -> dict[str, Any]:
         """Have an evaluation played, if one is due; return metrics of what is done, for the log."""
         config = self.config.evaluation
-        if config.every and (self.iteration % config.every == 0 or self.finished):
+        if config.every and (self.iteration % config.every == 0 or is_last):
             self.reporter.begin("evaluation", config.games)
             evaluation = Evaluation(
                 iteration=self.iteration,
@@ -340,7 +333,7 @@ class Trainer:
                 backend=self.algorithm.backend,
             )
             self.evaluator.submit(evaluation, self.reporter)
-        metrics = self.evaluator.take(wait=self.finished)
+        metrics = self.evaluator.take(wait=is_last)
         self.elo = metrics.get("elo", self.elo)
         return metrics
 
@@ -390,6 +383,10 @@ class Trainer:
 
     def close(self) -> None:
         """Stop what the run has started, and release the folder's lock."""
-        self.evaluator.close()
-        self.folder.close()
-        self.algorithm.close()
+        try:
+            self.evaluator.close()
+        finally:
+            try:
+                self.folder.close()
+            finally:
+                self.algorithm.close()
