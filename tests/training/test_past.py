@@ -7,10 +7,13 @@ from itertools import pairwise
 
 import pytest
 
+from ludarium.configs import load_config
 from ludarium.configs.schema import Save
 from ludarium.models import load_header
+from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.past import Past
-from tests.survival.tiny import train
+from ludarium.training.trainers import make_trainer
+from tests.survival.tiny import Listener, train
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 RUNS = TinyRuns("corso/demo", ALPHAZERO)
@@ -60,6 +63,27 @@ def test_fewer_are_kept_once_the_run_is_told_so():
     assert Past(Save(keep=3), past.state()).advance(10, 0.0) == [1, 5, 9]
 
 
+@pytest.mark.parametrize(
+    ("save", "kept"),
+    [
+        (Save(every=1, keep=4), [1, 9, 17]),
+        (Save(every=1, keep=3), [1, 9, 17]),
+        (Save(every=1, keep=6), [1, 9, 17, 18, 19, 20]),
+        (Save(every=1, keep=None), [1, 9, 17, 18, 19, 20]),
+        (Save(every=2, keep=4), [1, 9, 17, 19]),
+        (Save(minutes=2, keep=4), [1, 9, 17, 19]),
+    ],
+)
+def test_a_spacing_ends_with_what_it_was_for(save, kept):
+    past = Past(Save(every=1, keep=4))
+    for iteration in range(1, 18):
+        past.advance(iteration, 60.0 * iteration)
+    past = Past(save, json.loads(json.dumps(past.state())))
+    for iteration in range(18, 21):
+        now = past.advance(iteration, 60.0 * iteration)
+    assert now == kept
+
+
 def test_a_run_keeps_agents_in_files_that_say_when(tmp_path):
     RUNS.trained(tmp_path, "save={every: 2}").close()
     (path,) = (tmp_path / "agents").iterdir()
@@ -73,9 +97,16 @@ def test_a_run_keeps_agents_in_files_that_say_when(tmp_path):
 
 def test_how_many_are_kept_may_change_when_a_run_goes_on(tmp_path):
     RUNS.trained(tmp_path, "save={every: 1}", iterations=2)
+    folder = RunFolder(tmp_path)
+    assert folder.begun().save.every == 1
     RUNS.trained(tmp_path, "save={every: 0}")
     names = sorted(path.name for path in (tmp_path / "agents").iterdir())
     assert names == ["000001.safetensors", "000002.safetensors"]
+    # So it goes on where nothing is said, and says nothing of a file that was changed.
+    assert folder.begun().save.every == load_config(tmp_path / "config.yaml").save.every == 0
+    listener = Listener()
+    make_trainer(folder.begun(), folder, listener).close()
+    assert listener.said == []
 
 
 def test_agents_that_somebody_deletes_are_missed_once(tmp_path):

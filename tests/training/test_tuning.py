@@ -9,7 +9,7 @@ import pytest
 
 from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
-from ludarium.training.runs.trainer import RunResult
+from ludarium.training.runs.trainer import DivergedError, RunResult
 from tests.tiny_runs import ARGUMENTS
 
 pytest.importorskip("optuna", reason='no Optuna: pip install "ludarium[tune]"')
@@ -153,8 +153,9 @@ def test_a_search_goes_further_but_no_other_search_goes_on(tmp_path):
     training = Training(closeness)
     assert len(search(folder, plan_of(RATE, trials=3), training)) == 3
     assert len(training.trained) == 1
-    for other in (plan_of(trials=3), plan_of(RATE, trials=3, seeds=2)):
-        with pytest.raises(ValueError, match="another search; give another --folder"):
+    for other, key in ((plan_of(trials=3), "search"), (plan_of(RATE, trials=3, seeds=2), "seeds")):
+        problem = rf"another search \({key}: .* there, .* now\); give another --folder"
+        with pytest.raises(ValueError, match=problem):
             search(folder, other, training)
     with pytest.raises(ValueError, match="holds no search"):
         load_study(tmp_path / "nothing")
@@ -203,7 +204,7 @@ def test_a_search_that_is_stopped_says_that_there_is_more(tmp_path):
 def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
     def strength(config):
         if config.learner.batch == 128:
-            raise ValueError("training has diverged")
+            raise DivergedError("training has diverged")
         return 0.5
 
     plan = plan_of("learner.batch=64,128", grid=True, prunes=False)
@@ -212,6 +213,39 @@ def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path):
         ("COMPLETE", None),
         ("FAIL", "training has diverged"),
     ]
+
+
+def test_what_keeps_a_run_from_going_on_ends_the_search_and_no_trial(tmp_path):
+    def train(config, folder, stop):
+        raise ValueError("cannot use the Ray cluster")
+
+    plan = plan_of(RATE, trials=2)
+    with pytest.raises(ValueError, match="cannot use the Ray cluster"):
+        search(tmp_path / "study", plan, train)
+    rows = search(tmp_path / "study", plan, Training(closeness))
+    assert [row.state.name for row in rows] == ["COMPLETE"] * 2
+
+
+def test_a_search_goes_on_with_keys_that_change_no_result(tmp_path):
+    def plan(trials, *settings):
+        return Plan(Space(apply_settings(CONFIG, settings), (RATE,)), trials)
+
+    search(tmp_path, plan(1), Training(closeness))
+    rows = search(tmp_path, plan(2, "save.keep=7", "cluster.staleness=3"), Training(closeness))
+    assert len(rows) == 2
+    other = plan(2, "learner.batch=7")
+    with pytest.raises(ValueError, match=r"config\.learner\.batch: \d+ there, 7 now"):
+        search(tmp_path, other, Training(closeness))
+
+
+def test_a_search_that_knew_fewer_keys_goes_on(tmp_path):
+    plan = plan_of(RATE)
+    search(tmp_path, plan, Training(closeness))
+    study = load_study(tmp_path)
+    config = plan.description["config"]
+    del config["evaluation"]["truth"]
+    study.set_user_attr("plan", plan.description | {"config": config})
+    assert len(search(tmp_path, plan_of(RATE, trials=2), Training(closeness))) == 2
 
 
 def test_trials_without_evaluations_are_refused():

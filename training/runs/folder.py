@@ -145,8 +145,7 @@ class RunFolder:
                 self._clear()
             if self._states():
                 return self._resume(config, say)
-            content = yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False)
-            self._files = {self._config.name: content.encode()}
+            self._files = {self._config.name: _text_of(config)}
         except BaseException:
             self.close()
             raise
@@ -258,6 +257,7 @@ class RunFolder:
         for name, content in self._files.items():
             path = self.path / name
             self._mend(path, content, number == 1 and not path.exists(), say)
+        self._files[self._config.name] = _text_of(config)  # some keys may have changed
         if not faults:  # keep a damaged state until it is written again: it may be repairable
             self._prune(saved["first_chunk"], saved.get("agents_before", []))
         return SavedRun(
@@ -356,11 +356,7 @@ class RunFolder:
     def _check_config(self, config: TrainingConfig) -> None:
         """Refuse a configuration other than that of the resumed state."""
         known = parse_config(self._files[self._config.name].decode(), str(self._config))
-        there, now = (
-            {k: v for k, v in msgspec.to_builtins(each).items() if k not in _NOT_COMPARED}
-            for each in (known, config)
-        )
-        differing = _differences(there, now)
+        differing = differences(compared(known), compared(config))
         if differing:
             raise ValueError(
                 f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
@@ -426,7 +422,7 @@ class RunFolder:
         write_file(self._state(iteration), pack_state(state, description, self._files))
         write_file(self.agent, agent)
         for name, content in self._files.items():
-            if not (self.path / name).exists():
+            if not _holds(self.path / name, content):
                 write_file(self.path / name, content)
         self._log.append(metrics)
         self._iteration = iteration
@@ -473,13 +469,31 @@ def _read(path: Path) -> bytes:
         raise DamagedError(str(error)) from None
 
 
-def _differences(known: dict[str, Any], given: dict[str, Any], prefix: str = "") -> list[str]:
-    """Keys whose values differ, as ``section.key: old -> new``."""
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether a file is there, and has this content."""
+    try:
+        return _read(path) == content
+    except DamagedError:
+        return False
+
+
+def _text_of(config: TrainingConfig) -> bytes:
+    """A configuration as the content of its file."""
+    return yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False).encode()
+
+
+def compared(config: TrainingConfig) -> dict[str, Any]:
+    """The keys of a configuration that must be the same where a run goes on, as JSON values."""
+    return {k: v for k, v in msgspec.to_builtins(config).items() if k not in _NOT_COMPARED}
+
+
+def differences(known: dict[str, Any], given: dict[str, Any], prefix: str = "") -> list[str]:
+    """Keys whose values differ, as ``section.key: OLD there, NEW now``."""
     found = []
     for key in known | given:
         old, new = known.get(key), given.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
-            found += _differences(old, new, f"{prefix}{key}.")
+            found += differences(old, new, f"{prefix}{key}.")
         elif old != new:
             found.append(f"{prefix}{key}: {old!r} there, {new!r} now")
     return found

@@ -25,13 +25,14 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from ludarium.configs import TrainingConfig, apply_settings
+from ludarium.configs.loading import parse_config
 from ludarium.envs import make_game
 from ludarium.envs.engine.messages import shortened
 from ludarium.training.runs.evaluation import check_opponents
 from ludarium.training.runs.files import write_file
-from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.folder import RunFolder, compared, differences
 from ludarium.training.runs.lock import FolderLock
-from ludarium.training.runs.trainer import RunResult
+from ludarium.training.runs.trainer import DivergedError, RunResult
 
 from .space import Space, Values
 
@@ -88,7 +89,7 @@ class Plan:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What must be the same where the search goes on, as JSON values."""
+        """What it does, as JSON values; `_check_same` compares two."""
         return {
             "config": msgspec.to_builtins(self.space.config),
             "search": list(self.space.texts),
@@ -121,13 +122,24 @@ def load_study(folder: Path, plan: Plan | None = None) -> optuna.Study:
     if plan is None:
         return study
     study.sampler = optuna.samplers.TPESampler(seed=plan.space.config.seed + len(study.trials))
-    description = json.loads(json.dumps(plan.description))
-    if study.user_attrs.get("plan", description) != description:
-        raise ValueError(f"{folder} holds another search; give another --folder")
-    study.set_user_attr("plan", description)
+    _check_same(folder, study.user_attrs.get("plan", plan.description), plan)
+    study.set_user_attr("plan", plan.description)
     for values in plan.first_trials:  # again, since a kill may have come between them
         study.enqueue_trial(values, skip_if_exists=True)
     return study
+
+
+def _check_same(folder: Path, there: dict[str, Any], plan: Plan) -> None:
+    """Refuse a plan other than that of the folder; what changes no result may differ."""
+    config = parse_config(json.dumps(there["config"]), str(folder / _JOURNAL))
+    differing = differences(
+        there | {"config": compared(config)},
+        plan.description | {"config": compared(plan.space.config)},
+    )
+    if differing:
+        raise ValueError(
+            f"{folder} holds another search ({', '.join(differing)}); give another --folder"
+        )
 
 
 def tune(
@@ -147,6 +159,8 @@ def tune(
 
     Raises:
         ValueError: the folder holds another search.
+        Exception: what ``train`` raised, but for a `DivergedError`; the trial goes on when the
+            search does.
     """
     study = load_study(folder, plan)
     lock = FolderLock(folder / "lock")
@@ -180,6 +194,9 @@ def _train(
     found: list[float] = []
     try:
         config = plan.space.configure(trial.params)
+    except ValueError as error:  # values that do not go together
+        return _fail(study, trial, str(error))
+    try:
         for seed in range(config.seed, config.seed + plan.seeds):
             run = RunFolder(run_folder(folder, trial.number, seed))
             is_judged = plan.prunes and not found
@@ -195,13 +212,19 @@ def _train(
                 return False
             done = _evaluations(run.path)
             if not done:
-                raise ValueError(f"{run.path} has no evaluation: lower evaluation.every")
+                reason = f"{run.path} has no evaluation: lower evaluation.every"
+                return _fail(study, trial, reason)
             found.append(done[-1][1])
-    except ValueError as error:  # values that do not go together, or that diverge
-        trial.set_user_attr(REASON, shortened(str(error)))
-        study.tell(trial, state=TrialState.FAIL)
-        return True
+    except DivergedError as error:
+        return _fail(study, trial, str(error))
     study.tell(trial, statistics.mean(found))
+    return True
+
+
+def _fail(study: optuna.Study, trial: optuna.Trial, reason: str) -> bool:
+    """End a trial whose values are of no use; true, as `_train` says of trials that have ended."""
+    trial.set_user_attr(REASON, shortened(reason))
+    study.tell(trial, state=TrialState.FAIL)
     return True
 
 
