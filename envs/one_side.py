@@ -144,6 +144,7 @@ class OneSide:
         self.terminated[:] = ((outcomes != ONGOING) | ~is_legal) & ~self.truncated
         over = np.flatnonzero(self.is_over)
         self._finish(over, self.rewards[over])
+        self._take_sides()
         self._is_ready = True
 
     def require_ready(self) -> None:

@@ -31,8 +31,8 @@ class VectorBoardGameEnv(VectorEnv):
             `Opponents`, which may differ from game to game.
         seat: the player that the agent is: 0, 1, ``"random"`` or ``"alternate"`` (game after
             game; after a reset, 0 in the games with even numbers). With ``"both"`` there is no
-            opponent: each step is one ply, observations and masks are those of who is to move, a
-            reward is that of who moved.
+            opponent: each step is one ply, observations and masks are those of who is to move, also
+            those in ``infos["final_obs"]``, a reward is that of who moved.
         illegal: an action from 0 to ``num_actions`` - 1 that is not legal loses its game
             (``"lose"``), or is a ``ValueError`` that changes nothing (``"raise"``), as is anything
             else than such integers.

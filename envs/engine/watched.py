@@ -32,6 +32,12 @@ class _Record:
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._record, name, value)
 
+    def __getitem__(self, name: str) -> Any:
+        return watched(self._record[name])
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._record[name] = value
+
 
 class _Array(np.ndarray):
     """An array that refuses indices below 0."""

@@ -531,10 +531,11 @@ def test_an_agent_may_play_both_sides(canonical: bool) -> None:
             assert rewards[index] == position.rewards[mover]
             if position.is_over:
                 last, info = infos["final_obs"][index], infos["final_info"]
-                np.testing.assert_array_equal(
-                    last, position.observation(mover, canonical=canonical)
+                own, other = (
+                    position.observation(each, canonical=canonical)
+                    for each in (position.mover, 1 - position.mover)
                 )
-                other = position.observation(1 - mover, canonical=canonical)
+                np.testing.assert_array_equal(last, own)
                 np.testing.assert_array_equal(info["other_view"][index], other)
                 positions[index] = games.batch.position(index)
                 ended += 1

@@ -382,6 +382,8 @@ def test_nothing_is_found_where_nothing_is_wrong(kind: type[Game]) -> None:
          r"_has_line is called, and is no rule: decorate it with @rule \(line \d+ of rules"),
         ([("return state.cells[action] == EMPTY", "return state.cells[action - 9] == EMPTY")],
          r"is_legal fails: IndexError: index -9 is below 0, and would count from the end \(line"),
+        ([("return state.cells[action] == EMPTY", 'return state["cells"][action - 9] == EMPTY')],
+         r"is_legal fails: IndexError: index -9 is below 0, and would count from the end \(line"),
         ([("length = 0", "length = 0 * tables.lines[line - 8, 0]")],
          r"step fails: IndexError: index -8 is below 0.*, in _has_line"),
         ([("mover = int(state.mover)", "mover = int(state.mover / 1)")],
@@ -409,6 +411,15 @@ def test_an_error_is_told_by_the_line_that_made_it_not_by_numpys():
     vars(rules).update(vars(tictactoe.rules) | {"is_legal": is_legal})
     (fault,) = check_game(type("Misspelt", (TicTacToe,), {"rules": rules})(), games=1)
     assert re.search(r"no attribute 'cels' \(line \d+ of test_check.py, in is_legal\)", fault)
+
+
+def test_fields_may_be_written_as_keys(changed):
+    changes = [
+        ("return state.cells[action] == EMPTY", 'return state["cells"][action] == EMPTY'),
+        ("mover = int(state.mover)", 'mover = int(state["mover"])'),
+        ("state.mover = 1 - mover", 'state["mover"] = 1 - mover'),
+    ]
+    assert check_game(changed(*changes)(), games=10) == []
 
 
 def test_working_room_that_is_left_dirty_is_reported(changed):
