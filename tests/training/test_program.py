@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import gc
 import json
+import os
 import shlex
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,8 @@ import pytest
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.single import SingleAgentEnv
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import Agent, make_agent, read_agent
+from ludarium.training.agents.program import _words
 from ludarium.training.evaluation import play_match
 from tests.tictactoe import TicTacToe
 
@@ -23,7 +26,7 @@ GAME = TicTacToe()
 
 #: Plays the first free cell of tic-tac-toe, or fails as its argument says.
 PROGRAM = """
-import json, sys, time
+import json, os, sys, time
 how, number = sys.argv[1], 0
 print("this is", how, file=sys.stderr, flush=True)
 for line in sys.stdin:
@@ -55,7 +58,12 @@ for line in sys.stdin:
     if how == "endless":
         while True:
             answer(isDuringSearch=True, moveInfos=[{"move": free[0]}])
-            time.sleep(0.01)
+    if how == "closing":
+        os.close(1)
+        time.sleep(1000)
+    if how == "wordy":
+        print("x" * 200_000 + "\\rpart\\rlast", file=sys.stderr, flush=True)
+        print("\\n" + json.dumps({"id": "of nobody", "error": "that was long ago"}), flush=True)
     answer(warning="no komi")
     moves = [{"move": cell, "order": order} for order, cell in enumerate(free)]
     answer(isDuringSearch=False, moveInfos=moves[::-1], rootInfo={"visits": 1})
@@ -116,6 +124,7 @@ def test_a_program_ends_with_its_agent(name):
         ("crash", r"ended, with exit status 3; it said: this is crash / out of memory"),
         ("silent", "did not answer within 500ms; it said: this is silent"),
         ("endless", "did not answer within 500ms"),
+        ("closing", "closed its output"),
         ("illegal", r"chose a move that is not legal after .*a1.*: .*a1 is taken"),
         ("garbage", "wrote 'my move is b2.*is not valid JSON"),
         ("error", "answered with the error 'what is the seed None'"),
@@ -145,15 +154,76 @@ def test_what_cannot_play_is_refused_when_it_is_made(name, monkeypatch):
         ("engine:./no-such-program", "cannot be started: .*no-such-program"),
         (name("good", "chess", "{}"), "plays 'chess' with {}, not TicTacToe"),
         (name("mute"), "did not answer within 500ms"),
-        (
-            name("good", settings="depth=3"),
-            "there is no setting 'depth'; accepted here: simulations, time",
-        ),
+        (name("good", settings="limit=soon"), "'soon' is no time such as 500ms"),
     ):
         with pytest.raises(ValueError, match=reason):
             make_agent(spec, GAME)
     with pytest.raises(ValueError, match="engine: runs a program, so it is not taken from a file"):
         make_agent(name("good"), GAME, from_file=True)
+
+
+def test_a_program_that_writes_without_pause_has_its_limit_too(name):
+    agent = make_agent(name("endless"), GAME)
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="did not answer within 500ms"):
+        agent.choose(GAME.start(0))
+    assert time.monotonic() - start < 5
+    assert agent.searcher._program._inbox.qsize() <= 4
+
+
+def test_words_of_any_length_blank_lines_and_errors_of_others_are_no_failure(name, capfd):
+    agent = make_agent(name("wordy"), GAME)
+    assert agent.choose(GAME.start(0)) == 0
+    agent.searcher._program.fail("is ended")
+    said = capfd.readouterr().err.splitlines()
+    assert [line[-6:] for line in said[-2:]] == [": part", ": last"]
+    assert max(map(len, said)) < 1000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="of groups of processes")
+def test_what_a_program_has_started_ends_with_it(tmp_path):
+    file = tmp_path / "parent.py"
+    file.write_text(
+        "import subprocess, sys\n"
+        "child = subprocess.Popen(['sleep', '100'], stdout=subprocess.DEVNULL)\n"
+        "print(child.pid, file=sys.stderr, flush=True)\n"
+    )
+    with pytest.raises(ValueError, match=r"ended, with exit status 0|closed its output") as caught:
+        make_agent(f"engine:{shlex.join([sys.executable, str(file)])}", GAME)
+    child = int(str(caught.value).split("it said: ")[1].split(";")[0])
+    deadline = time.monotonic() + 5
+    while is_running(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_running(child)
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{process}/stat")  # a zombie, where nobody collects orphans, has ended
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize(
+    ("spec", "command", "limit"),
+    [
+        ("engine:bot --at a?key=1", "bot --at a?key=1", 60),
+        ("engine:bot --at a?key=1?limit=5s", "bot --at a?key=1", 5),
+        ("engine:bot host:key=1", "bot host:key=1", 60),
+        ("engine:bot ?time=1s&limit=2s", "bot ", 2),
+        ("engine:bot ?time=1s&depth=2", "bot ?time=1s&depth=2", 60),
+    ],
+)
+def test_a_command_keeps_what_only_looks_like_settings(spec, command, limit):
+    factory = read_agent(spec)
+    assert (factory.command, factory.limit) == (command, limit)
+
+
+def test_words_on_windows_keep_their_backslashes():
+    assert _words(r'"C:\my bots\bot.exe" --fast', posix=False) == [r"C:\my bots\bot.exe", "--fast"]
+    assert _words("'my bot' --fast", posix=True) == ["my bot", "--fast"]
 
 
 def test_a_position_without_its_game_is_refused(name):

@@ -47,7 +47,7 @@ from .checkpoints import CheckpointFactory, ShippedFactory, TrainedFactory, hold
 from .hub import HubFactory
 from .outside import ExportedFactory, ObjectFactory
 from .program import ProgramFactory
-from .settings import settings_of, split_settings
+from .settings import settings_of, split_last_settings, split_settings
 from .uct import UCTFactory
 from .uniform import RandomAgent
 
@@ -173,7 +173,7 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     """
     factory: AgentFactory | None
     try:
-        name, settings = (spec, {}) if os.path.exists(spec) else split_settings(spec)
+        name, settings = (spec, {}) if os.path.exists(spec) else _split(spec)
         word, colon, argument = name.partition(":")
         kind = _find_kind(word)
         if kind is not None and kind.risk and from_file:
@@ -238,6 +238,14 @@ def accepted() -> str:
     usages = [kind.usage for kind in _KINDS.values()] + list(_installed_kinds())
     forms = ", ".join([*usages, *(usage for usage, _ in FORMS_WITHOUT_KIND)])
     return f"accepted: {forms} (`ludarium agents` explains them)"
+
+
+def _split(spec: str) -> tuple[str, dict[str, str]]:
+    """Split a name into what is before its settings, and these."""
+    kind = _KINDS.get(spec.partition(":")[0])
+    if kind is not None and kind.factory is ProgramFactory:
+        return split_last_settings(spec, kind.settings)
+    return split_settings(spec)
 
 
 def _find_kind(word: str) -> AgentKind | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from queue import Empty, Full, Queue, SimpleQueue
 from threading import Thread
 from typing import IO, Any, Self
 
@@ -42,6 +43,8 @@ LIMIT = 60.0
 
 _START = 120.0  # seconds until the first answer: a program may compile first
 _LONGEST_LINE = 16 * MEGABYTE  # of an answer
+_LINES_WAITING = 4  # of answers, until they are read; the program waits then
+_LONGEST_WORDS = 1 << 16  # bytes of a line of standard error; the rest counts as another
 _LINES_KEPT = 5  # of standard error, for messages
 _GRACE = 2.0  # seconds to end by itself, once its input has ended
 
@@ -82,12 +85,14 @@ class _Program:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for this program, which ends that one
+                # Ctrl-C is for this program, which ends that one.
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # on Windows
             )
         except (OSError, ValueError) as error:
             raise ValueError(f"{name} cannot be started: {error}") from None
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
-        self._inbox: SimpleQueue[bytes | None] = SimpleQueue()
+        self._inbox: Queue[bytes | None] = Queue(_LINES_WAITING)
         self._said: deque[str] = deque(maxlen=_LINES_KEPT)
         self._ids = map(str, itertools.count(1))
         streams = self._process.stdin, self._process.stdout, self._process.stderr
@@ -95,7 +100,7 @@ class _Program:
             Thread(target=work, args=arguments, daemon=True)
             for work, arguments in (
                 (_write, (streams[0], self._outbox)),
-                (_read, (streams[1], self._inbox)),
+                (_read, (streams[1], self._inbox, self._process)),
                 (_repeat, (streams[2], name, self._said)),
             )
         )
@@ -120,19 +125,26 @@ class _Program:
         answers: dict[str, _Answer] = {}
         deadline = time.monotonic() + limit
         while len(answers) < len(ids):
+            left = deadline - time.monotonic()
             try:
-                line = self._inbox.get(timeout=max(0.0, deadline - time.monotonic()))
+                if left <= 0:  # although there may be lines, none of which was an answer
+                    raise Empty
+                line = self._inbox.get(timeout=left)
             except Empty:
                 raise self.fail(f"did not answer within {duration_text(limit)}") from None
             if line is None:
-                with suppress(subprocess.TimeoutExpired):
-                    self._process.wait(_GRACE)
-                raise self.fail(f"ended, with exit status {self._process.poll()}")
+                try:
+                    status = self._process.wait(_GRACE)
+                except subprocess.TimeoutExpired:
+                    raise self.fail("closed its output") from None
+                raise self.fail(f"ended, with exit status {status}")
+            if not line.strip():
+                continue
             try:
                 answer: _Answer = load_json(line, "the answer", _Answer)
             except ValueError as error:
                 raise self.fail(f"wrote {quoted(line.decode(errors='replace'))}: {error}") from None
-            if answer.error is not None:
+            if answer.error is not None and answer.id in (None, *ids):
                 raise self.fail(f"answered with the error {quoted(answer.error, 200)}")
             is_final = answer.warning is None and not answer.is_during_search
             if is_final and answer.id in ids:
@@ -156,34 +168,54 @@ def _write(stream: IO[bytes], outbox: SimpleQueue[bytes | None]) -> None:
             stream.flush()
 
 
-def _read(stream: IO[bytes], inbox: SimpleQueue[bytes | None]) -> None:
-    """Put each line into the box, and None at the end."""
+def _read(stream: IO[bytes], inbox: Queue[bytes | None], process: subprocess.Popen[bytes]) -> None:
+    """Put each line into the box, and None at the end.
+
+    A full box is waited for, as long as the program has not been ended.
+    """
+    line: bytes | None = b""
     with stream:
-        while line := stream.readline(_LONGEST_LINE):
-            inbox.put(line)
-    inbox.put(None)
+        while line is not None:
+            line = stream.readline(_LONGEST_LINE) or None
+            while True:
+                try:
+                    inbox.put(line, timeout=_GRACE)
+                    break
+                except Full:
+                    if process.returncode is not None:
+                        return
 
 
 def _repeat(stream: IO[bytes], name: str, said: deque[str]) -> None:
     """Repeat standard error on ours, line by line under the agent's name, and keep the last."""
     with stream:
-        for line in stream:
-            text = shortened(line.decode(errors="replace").rstrip(), 300)
-            said.append(text)
-            say(f"{name}: {text}")
+        while words := stream.readline(_LONGEST_WORDS):
+            for line in words.replace(b"\r", b"\n").split(b"\n"):
+                text = shortened(line.decode(errors="replace").rstrip(), 300)
+                if text:
+                    said.append(text)
+                    say(f"{name}: {text}")
 
 
 def _end(process: subprocess.Popen[bytes], outbox: SimpleQueue[bytes | None]) -> None:
-    """End a program: first its input, then, if need be, the program and what it has started."""
+    """End a program: first its input, then what still runs of it and of what it has started."""
     outbox.put(None)
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
-    except subprocess.TimeoutExpired:
+    with suppress(OSError):  # nothing runs any more
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-        process.wait()
+    process.wait()
+
+
+def _words(command: str, posix: bool = os.name == "posix") -> list[str]:
+    """The words of a command; Windows has backslashes in paths, so there they quote nothing."""
+    words = shlex.split(command, posix=posix)
+    if not posix:
+        words = [word[1:-1] if re.fullmatch(r"([\"']).*\1", word) else word for word in words]
+    return words
 
 
 @dataclass
@@ -332,7 +364,7 @@ class ProgramFactory(AgentFactory):
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> Self:
         """Read ``COMMAND``; see `AgentFactory.read`."""
         try:
-            words = shlex.split(argument or "")
+            words = _words(argument or "")
         except ValueError as error:
             raise ValueError(f"the command {quoted(argument)} cannot be read: {error}") from None
         if not words:
@@ -345,5 +377,5 @@ class ProgramFactory(AgentFactory):
         told = {"simulations": self.simulations, "time": self.time and duration_text(self.time)}
         settings = [f"{key}={value}" for key, value in told.items() if value is not None]
         name += "?" * bool(settings) + "&".join(settings)
-        searcher = ProgramSearcher(game, shlex.split(self.command), name, self.limit)
+        searcher = ProgramSearcher(game, _words(self.command), name, self.limit)
         return Agent(game, name, seed, searcher, Budget(self.simulations, self.time))

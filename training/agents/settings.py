@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import field, fields, is_dataclass
 from typing import Any
 
@@ -49,6 +49,27 @@ def split_settings(spec: str) -> tuple[str, dict[str, str]]:
     head, colon, last = name.rpartition(":")
     if colon and re.match(r"\w+=", last):
         name, query = head, "&".join(filter(None, [last, query]))
+    return name, _read_query(query)
+
+
+def split_last_settings(spec: str, known: Container[str]) -> tuple[str, dict[str, str]]:
+    """Split a name whose argument may have ``?`` and ``KEY=`` of its own, such as a command.
+
+    Args:
+        spec: the name.
+        known: keys of settings; what follows the last ``?`` belongs to the argument unless it sets
+            these alone.
+
+    Raises:
+        ValueError: a setting is given twice.
+    """
+    name, _, query = spec.rpartition("?")
+    if name and all(text.partition("=")[0] in known for text in query.split("&")):
+        return name, _read_query(query)
+    return spec, {}
+
+
+def _read_query(query: str) -> dict[str, str]:
     settings: dict[str, str] = {}
     for text in query.split("&") if query else []:
         key, equals, value = text.partition("=")
@@ -57,7 +78,7 @@ def split_settings(spec: str) -> tuple[str, dict[str, str]]:
         if key in settings:
             raise ValueError(f"{quoted(key)} is set twice")
         settings[key] = value
-    return name, settings
+    return settings
 
 
 def setting(read: Callable[[str], Any], help: str, default: Any = None) -> Any:
