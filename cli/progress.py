@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.progress import (
     BarColumn,
@@ -53,7 +53,9 @@ class ShownTask(Task):
             if self._bar is not None:
                 for row in self._bar.task_ids:
                     self._bar.remove_task(row)
-                self._row = self._bar.add_task(title, total=total, note="")
+                with suppress(OSError):  # nobody looks any more
+                    self._bar.add_task(title, total=total, note="")
+                (self._row,) = self._bar.task_ids
 
     def advance(self, count: int = 1, note: str = "") -> None:
         """Move the bar on, or print a line if it is time to."""
@@ -61,7 +63,8 @@ class ShownTask(Task):
             self.done += count
             note = self._note = note or self._note
             if self._bar is not None:
-                self._bar.update(self._row, advance=count, note=note)
+                with suppress(OSError):
+                    self._bar.update(self._row, advance=count, note=note)
             elif time.monotonic() - self._printed >= _LINE_EVERY:
                 self._printed = time.monotonic()
                 total = "" if self._total is None else f" of {self._total:,}"
@@ -90,7 +93,7 @@ def _bar(hint: str = "") -> Iterator[Progress | None]:
     if not console.is_terminal:
         yield None
         return
-    with Progress(
+    bar = Progress(
         SpinnerColumn(),
         plain_column("{task.description}"),
         BarColumn(),
@@ -100,5 +103,11 @@ def _bar(hint: str = "") -> Iterator[Progress | None]:
         plain_column(hint),
         console=console,
         transient=True,
-    ) as bar:
+    )
+    with suppress(OSError):
+        bar.start()
+    try:
         yield bar
+    finally:
+        with suppress(OSError, IndexError):  # the second is rich's, where the start has failed
+            bar.stop()

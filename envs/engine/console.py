@@ -6,9 +6,11 @@ Names of agents, files and games may hold anything. `rich` would read ``[b]`` in
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ def say(text: str) -> None:
 def output(text: str, end: str = "\n") -> None:
     """Print a result on standard output.
 
+    Without a standard output, as where a program has no window, nothing is printed.
+
     Raises:
         OSError: it cannot be written; then nothing more is written there.
     """
@@ -38,11 +42,24 @@ def output(text: str, end: str = "\n") -> None:
 
 
 def plain_console(**settings: Any) -> Console:
-    """A console of `rich` that takes texts as they are; settings as for `rich.console.Console`."""
+    """A console of `rich` that takes texts as they are; settings as for `rich.console.Console`.
+
+    Where nobody reads any more, printing raises ``BrokenPipeError``, as any other file's error.
+    """
+    # In a notebook it would draw, and write nothing to its file.
+    return _console()(markup=False, emoji=False, highlight=False, force_jupyter=False, **settings)
+
+
+@cache
+def _console() -> type[Console]:
     from rich.console import Console
 
-    # In a notebook it would draw, and write nothing to its file.
-    return Console(markup=False, emoji=False, highlight=False, force_jupyter=False, **settings)
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:  # rich's would end Python
+            del self._buffer[:]
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    return PlainConsole
 
 
 def plain_column(template: str) -> TextColumn:

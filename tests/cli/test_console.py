@@ -59,6 +59,55 @@ def test_names_are_shown_as_they_are(name: str) -> None:
     assert name in text_table(["name"], [[name]], terminal=True)
 
 
+def run_unread(program: str, stream: str, **settings: object) -> subprocess.CompletedProcess[str]:
+    """Run a program one of whose streams nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: writer}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        text=True,
+        **{**streams, **settings},  # type: ignore[call-overload]
+    )
+    os.close(writer)
+    return done
+
+
+@pytest.mark.parametrize("color", ["", "1"])  # 1: the stream is taken for a terminal
+def test_a_run_and_a_progress_bar_go_on_where_nobody_reads_them(tmp_path: Path, color: str) -> None:
+    program = f"""
+from pathlib import Path
+from ludarium.cli.progress import progress
+from ludarium.training.runs.columns import columns_of
+from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import TerminalReporter
+reporter = TerminalReporter(RunFolder(Path({str(tmp_path)!r})), columns_of("alphazero"))
+reporter.begin("self-play", 10)
+reporter.advance(1)
+reporter.say("a message")
+reporter.close()
+with progress() as task:
+    task.begin("games", 10)
+    task.advance(1)
+print("goes on")
+"""
+    done = run_unread(program, "stderr", env={**os.environ, "FORCE_COLOR": color})
+    assert done.stdout == "goes on\n"
+    assert done.returncode == 0
+
+
+def test_a_game_in_a_terminal_that_is_gone_is_saved(tmp_path: Path) -> None:
+    program = (
+        "import sys; from ludarium.cli import main\n"
+        "sys.exit(main(['play', 'corso', '--terminal', '--option', 'size=3', '--opponent', "
+        "'random', '--seat', '1']))"
+    )
+    done = run_unread(program, "stdout", cwd=tmp_path, input="a1\n")
+    (saved,) = tmp_path.glob("ludarium-corso-*.json")
+    assert len(json.loads(saved.read_text())["moves"]) == 1
+    assert done.returncode == 130, done.stderr
+
+
 @needs_full
 @pytest.mark.parametrize("arguments", [["games"], ["games", "--json"], ["--help"], ["--version"]])
 def test_a_full_disk_is_told_and_no_success(arguments: list[str]) -> None:

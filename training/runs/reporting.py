@@ -79,14 +79,16 @@ class TerminalReporter(Reporter):
         self._name, self._total, self._done = "", 1, 0
         self._started = self._told = time.perf_counter()
         self._heading_due = True
-        self._progress.start()
+        with suppress(OSError):
+            self._progress.start()
 
     def begin(self, title: str, total: int | None = None) -> None:
         """Show a new bar."""
         with self._lock:
             self._name, self._total, self._done = title, total or 1, 0
             self._started = self._told = time.perf_counter()
-            self._progress.reset(self._task, description=title, total=total, speed="", left="")
+            with suppress(OSError):
+                self._progress.reset(self._task, description=title, total=total, speed="", left="")
 
     def advance(self, count: int = 1, note: str = "") -> None:
         """Move the bar on, or write a progress line."""
@@ -100,7 +102,8 @@ class TerminalReporter(Reporter):
         seconds = time_left(share, now - self._started)
         left = f"{as_time(seconds)} left" if share >= _ENOUGH else ""
         speed = f"{self._done / max(1e-9, now - self._started):,.0f}/s"
-        self._progress.update(self._task, completed=self._done, speed=speed, left=left)
+        with suppress(OSError):
+            self._progress.update(self._task, completed=self._done, speed=speed, left=left)
         if not self.console.is_terminal and now - self._told >= _SILENCE:
             self._told = now
             self._print(f"{self._name} {self._done:,}/{self._total:,}  {left}".rstrip())
@@ -138,7 +141,7 @@ class TerminalReporter(Reporter):
 
     def close(self) -> None:
         """Remove the bar and close the curves."""
-        with suppress(OSError):
+        with suppress(OSError, IndexError):  # the second is rich's, where the start has failed
             self._progress.stop()
         if self._curves is not None:
             with suppress(Exception):  # each iteration has been written already
