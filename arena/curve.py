@@ -24,8 +24,8 @@ from ludarium.envs.engine.files import load_json, read_regular_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.engine.progress import UNWATCHED, Task
-from ludarium.models import load_header
-from ludarium.training.agents import make_agent
+from ludarium.models import CheckpointHeader, load_header
+from ludarium.training.agents import make_agent, read_agent
 from ludarium.training.agents.checkpoints import CheckpointFactory
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import measure_ratings
@@ -34,9 +34,12 @@ from ludarium.training.runs.evaluation import Measure
 from ludarium.training.runs.files import append
 from ludarium.training.runs.folder import RunFolder
 
+from .entrants import network_file
 from .folder import encode_line, verified
+from .ladder import digest_of
 
 _LARGEST_FILE = 1 << 30  # bytes
+_SAID_BY_NAME = ("random", "greedy", "uct", "alphabeta")  # kinds of agents that never change
 
 #: What a point may be measured by: its metric, the title, and the factor to the title's unit.
 METRICS = {
@@ -127,19 +130,59 @@ def measure_curves(
     truth = None if plan.truth is None else find_exact_test(plan.truth, game)
     for name in plan.against:
         make_agent(name, game)  # before any game is played, is it one?
+    opponents = _contents(game, plan)
     folders = [RunFolder(run) for run in runs]
+    for folder in folders:
+        for path in folder.past_agents():
+            with suppress(FileNotFoundError):
+                _moment(path, load_header(path))
     memories = [Memory(folder.curve) for folder in folders]
-    anchors = _anchors(game, plan, folders[0], memories[0], task) if len(plan.against) > 1 else {}
+    anchors = (
+        _anchors(game, plan, opponents, folders[0], memories[0], task)
+        if len(plan.against) > 1
+        else {}
+    )
     against = plan.against[0] if len(plan.against) == 1 else plan.against
     measure = Measure(against, plan.games, anchors, truth, plan.seed)
     return [
-        _curve(folder, game, plan, measure, memory, task)
+        _curve(folder, game, plan, measure, opponents, memory, task)
         for folder, memory in zip(folders, memories, strict=True)
     ]
 
 
+def _contents(game: Game, plan: Plan) -> dict[str, str] | None:
+    """SHA-256 of the files of opponents that have a network, by name.
+
+    Returns:
+        None if an opponent without such a file may change and keep its name: results of games
+        against it are not kept.
+    """
+    found = {}
+    for name in plan.against:
+        file = network_file(read_agent(name), game)
+        if file is not None:
+            found[name] = digest_of(file)
+        elif name.partition(":")[0].partition("?")[0] not in _SAID_BY_NAME:
+            return None
+    return found
+
+
+def _moment(path: Path, header: CheckpointHeader) -> tuple[int, float]:
+    """After which iteration of a run an agent was saved, and after how many seconds of training."""
+    iteration, seconds = (header.notes.get(name) for name in ("iteration", "seconds"))
+    if not isinstance(iteration, int) or not isinstance(seconds, int | float):
+        raise ValueError(f"{path} does not say after which iteration of a run it was saved")
+    return iteration, float(seconds)
+
+
 def _curve(
-    folder: RunFolder, game: Game, plan: Plan, measure: Measure, memory: Memory, task: Task
+    folder: RunFolder,
+    game: Game,
+    plan: Plan,
+    measure: Measure,
+    opponents: dict[str, str] | None,
+    memory: Memory,
+    task: Task,
 ) -> Curve:
     """Measure the agents of one run."""
     paths, points = folder.past_agents(), {}
@@ -153,41 +196,59 @@ def _curve(
         of_agent = {"agent": digest, "simulations": plan.simulations}
         found: dict[str, Any] = {}
         if measure.opponents:
+            if _contents(game, plan) != opponents:
+                raise ValueError(
+                    f"of {', '.join(plan.against)} a network has changed since the games began: "
+                    "copy its file, and let the copy play"
+                )
             task.begin(f"{folder.path}: agent {number} of {len(paths)}", plan.games)
             of_games = {
                 **of_agent,
                 "against": measure.against,
+                "networks": opponents,
                 "games": plan.games,
                 "anchors": measure.anchors,
                 "seed": plan.seed,
             }
             games = replace(measure, truth=None)
-            found |= memory.ask(of_games, partial(games.of, agent, guess, task))
+            measure_games = partial(games.of, agent, guess, task)
+            found |= measure_games() if opponents is None else memory.ask(of_games, measure_games)
             guess = found.get("elo")
         if measure.truth is not None:
             task.begin(f"{folder.path}: agent {number} of {len(paths)}, exact test")
             moves = replace(measure, against=())
             of_test = {**of_agent, "truth": _digest(measure.truth)}
             found |= memory.ask(of_test, partial(moves.of, agent, None, task))
-        iteration, seconds = (header.notes.get(name) for name in ("iteration", "seconds"))
-        if not isinstance(iteration, int) or not isinstance(seconds, int | float):
-            raise ValueError(f"{path} does not say after which iteration of a run it was saved")
-        points[iteration] = Point(iteration, float(seconds), header.step, found)
+        iteration, seconds = _moment(path, header)
+        points[iteration] = Point(iteration, seconds, header.step, found)
+    if not points:
+        raise ValueError(f"{folder.path} has kept no agent to measure")
     return Curve(str(folder.path), tuple(points.values()))
 
 
 def _anchors(
-    game: Game, plan: Plan, folder: RunFolder, memory: Memory, task: Task
+    game: Game,
+    plan: Plan,
+    opponents: dict[str, str] | None,
+    folder: RunFolder,
+    memory: Memory,
+    task: Task,
 ) -> dict[str, float]:
     """Ratings of the opponents: those that are known, and others from games between them."""
     known = known_elo(game, folder.ratings)
     if not set(plan.against) <= set(known):
         task.begin("anchors", len(pairs_to_rate(plan.against, known)) * ANCHOR_GAMES)
-        what = {"ratings": plan.against, "known": known, "seed": plan.seed}
-        known |= memory.ask(
-            what,
-            lambda: measure_ratings(game, plan.against, ANCHOR_GAMES, known, plan.seed, task).elo,
-        )
+        what = {
+            "ratings": plan.against,
+            "networks": opponents,
+            "known": known,
+            "seed": plan.seed,
+        }
+
+        def measure() -> dict[str, float]:
+            return measure_ratings(game, plan.against, ANCHOR_GAMES, known, plan.seed, task).elo
+
+        known |= measure() if opponents is None else memory.ask(what, measure)
     return {name: known[name] for name in plan.against}
 
 
@@ -237,6 +298,10 @@ class Memory:
 
     def ask(self, what: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The result of a measurement, which is made if it was not before.
+
+        Args:
+            what: all that the result depends on.
+            measure: makes it.
 
         Raises:
             StorageError: it cannot be kept.

@@ -52,7 +52,7 @@ def enter(game: Game, agents: Sequence[str] | Mapping[str, Any], from_file: bool
     with on_one_core():
         for name, player in players.items():
             factory = _factory(name, player, from_file)
-            file = _network_file(factory, game)
+            file = network_file(factory, game)
             if file is not None:
                 networks[name] = _sha256(file)
                 factory = _Unchanged(factory, name, file, networks[name])
@@ -107,7 +107,8 @@ class _Unchanged(AgentFactory):
         return agent
 
 
-def _network_file(factory: AgentFactory, game: Game) -> Path | None:
+def network_file(factory: AgentFactory, game: Game) -> Path | None:
+    """The file of an agent's network; None if it has none of its own."""
     if isinstance(factory, TrainedFactory):
         return factory.checkpoint_path(game.options)
     return factory.path if isinstance(factory, ExportedFactory) else None

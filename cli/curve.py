@@ -35,7 +35,9 @@ interval.
 
 A run keeps agents as `save` in its configuration says: --set save.every=10, --set save.keep=50.
 What was measured is kept in the folder of the run: after Ctrl-C, with more opponents or while the
-run goes on, the same command measures only what is new. `ludarium accuracy --save` makes a test.
+run goes on, the same command measures only what is new. Games against a network are kept for its
+file as it is; those against an opponent that may change unseen, such as a program, are played
+each time. `ludarium accuracy --save` makes a test.
 
 {AGENTS_HELP}"""
 

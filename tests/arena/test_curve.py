@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from ludarium.arena.curve import Plan, measure_curves
 from ludarium.arena.folder import encode_line
 from ludarium.cli import main
 from ludarium.envs import make_game
+from ludarium.models import load_checkpoint, save_checkpoint
 from ludarium.training.agents.checkpoints import CheckpointFactory
 from ludarium.training.evaluation import play_match
 from ludarium.training.runs.folder import RunFolder
@@ -81,6 +83,56 @@ def test_what_was_measured_is_measured_once(base, monkeypatch):
         measured.clear()
         measure_curves([base / "a"], other)
         assert len(measured) == 3
+
+
+def test_games_against_a_network_are_of_its_file_as_it_is(base):
+    plan = Plan((f"{base / 'b'}?simulations=1",), games=4, simulations=2)
+    lines = measured_lines(base, plan)
+    assert len(lines) == 3
+    assert measured_lines(base, plan) == lines
+    shutil.copy(RunFolder(base / "a").past_agent(1), RunFolder(base / "b").agent)
+    assert len(measured_lines(base, plan)) == 6
+
+
+def test_a_network_that_changes_in_between_ends_the_measurement(base, monkeypatch):
+    original = curve.Measure.of
+
+    def changing(self, *arguments):
+        found = original(self, *arguments)
+        shutil.copy(RunFolder(base / "a").past_agent(1), RunFolder(base / "b").agent)
+        return found
+
+    monkeypatch.setattr(curve.Measure, "of", changing)
+    with pytest.raises(ValueError, match="a network has changed since the games began"):
+        measure_curves([base / "a"], Plan((str(base / "b"),), games=4, simulations=2))
+
+
+def test_games_against_what_may_change_unseen_are_not_kept(base, monkeypatch):
+    (base / "mine.py").write_text("def policy(position): return position.legal_actions[0]\n")
+    monkeypatch.syspath_prepend(str(base))
+    for against in (("python:mine:policy",), ("random", "python:mine:policy")):
+        plan = Plan(against, games=4, simulations=2)
+        assert measured_lines(base, plan) == []
+
+
+def test_an_agent_of_no_iteration_is_refused_before_any_game(base, monkeypatch):
+    def nothing_is_played(*_):
+        raise AssertionError("a game was played")
+
+    monkeypatch.setattr(curve.Measure, "of", nothing_is_played)
+    checkpoint = load_checkpoint(RunFolder(base / "b").agent)
+    save_checkpoint(replace(checkpoint, notes={}), RunFolder(base / "a").past_agent(2))
+    with pytest.raises(ValueError, match="does not say after which iteration"):
+        measure_curves([base / "a"], Plan(("random",), games=4))
+    monkeypatch.setattr(RunFolder, "past_agents", lambda self: [])
+    with pytest.raises(ValueError, match="b has kept no agent to measure"):
+        measure_curves([base / "b"], Plan(("random",), games=4))
+
+
+def measured_lines(base: Path, plan: Plan) -> list[str]:
+    measure_curves([base / "a"], plan)
+    file = base / "a" / "curve.jsonl"
+    return file.read_text().splitlines() if file.exists() else []
 
 
 def test_a_damaged_or_cut_line_is_measured_again(base):

@@ -344,7 +344,7 @@ def test_an_agent_whose_network_changed_is_refused(tmp_path, monkeypatch):
         def make(self, game, seed=None) -> Agent:
             return RandomAgent(game, seed)
 
-    monkeypatch.setattr("ludarium.arena.entrants._network_file", lambda factory, game: file)
+    monkeypatch.setattr("ludarium.arena.entrants.network_file", lambda factory, game: file)
     agents = {"learner": Factory(), "other": Factory()}
     play_own(agents, 4, folder=tmp_path / "tournament")
     file.write_bytes(b"new")
