@@ -404,6 +404,7 @@ export class Search {
   #running = false;
   #begun = false;
   #slice = 1; // answers of the network at a time
+  #answerer = null; // `evaluate`, or null for the engine's network: whose answers are remembered
 
   /** Called by `Game`. */
   constructor(game, memory, functions, hasNetwork) {
@@ -430,7 +431,7 @@ export class Search {
     this.#functions.search_seed(seed);
   }
 
-  /** Forget the network's answers; to be called before a search with another `evaluate`. */
+  /** Forget the answers that are remembered, as a search does that asks somebody else than the last. */
   forget() {
     this.#functions.search_forget();
   }
@@ -483,6 +484,8 @@ export class Search {
     }
     room.fill(0);
     if (noise) room.set(noise);
+    if (evaluate !== this.#answerer) this.forget();
+    this.#answerer = evaluate;
     if (this.#functions.search_begin() < 0) throw new RangeError("the search cannot begin");
     this.#running = true;
     this.#begun = false;

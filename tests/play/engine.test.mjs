@@ -265,9 +265,26 @@ test("a search asks the engine's network, as it would one of one's own", async (
   });
 });
 
+/** A game whose searches ask the network until they are done, in one call of the module. */
+function gameWithoutSlices() {
+  const { Instance } = WebAssembly;
+  WebAssembly.Instance = function (module) {
+    const { exports } = new Instance(module);
+    return { exports: { ...exports, search_run: () => exports.search_run(1e9) } };
+  };
+  try {
+    return knowing.newGame();
+  } finally {
+    WebAssembly.Instance = Instance;
+  }
+}
+
 test("slices of a search change nothing", async () => {
   const settings = { simulations: 300, prove: false };
-  const whole = await knowing.newGame().search.run(settings);
+  let calls = 0;
+  const counted = { onProgress: () => (calls += 1) };
+  const whole = await gameWithoutSlices().search.run(settings, counted);
+  assert.equal(calls, 1);
   const game = knowing.newGame();
   const seen = [];
   const onProgress = async (simulations) => {
@@ -277,6 +294,16 @@ test("slices of a search change nothing", async () => {
   assert.deepEqual(await game.search.run(settings, { onProgress }), whole);
   assert.equal(seen.at(-1), 300);
   assert.ok(seen.length > 1);
+});
+
+test("nobody's answers are taken for those of somebody else", async () => {
+  const settings = { simulations: 100, prove: false, noise: 0 };
+  const other = () => ({ logits: [9, 0, 0, 0, 0, 0, 0, 0, 0], wdl: [0.9, 0, 0.1] });
+  const { search } = knowing.newGame();
+  for (const run of [{ evaluate }, {}, { evaluate: other }, { evaluate }]) {
+    const alone = await knowing.newGame().search.run(settings, run);
+    assert.deepEqual(await search.run(settings, run), alone);
+  }
 });
 
 test("a game without a network says so", async () => {
