@@ -148,6 +148,13 @@ def test_the_command_measures_agents_without_a_network(capsys):
 
 
 @pytest.mark.slow
+def test_the_command_measures_a_network_that_goes_for_points(capsys):
+    command = ["accuracy", "corso:4?score=0.1", "--positions", "5", "--json"]
+    assert main(command) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["agents"]) == ["network alone", "corso:4?score=0.1"]
+
+
 def test_the_command_measures_networks_with_and_without_search(capsys):
     command = ["accuracy", "osiron", "--positions", "30", "--by", "uct:20", "--simulations", "8"]
     assert main([*command, "--json"]) == 0

@@ -85,8 +85,6 @@ class NetworkSearcher(Searcher):
         check_simulations(simulations)
         if simulations:
             self._side_by_side(simulations)
-        elif self._points["score"]:
-            raise ValueError("score is for a search: give simulations too, or leave it out")
 
     def _in_trees(self) -> Trees:
         if self._trees is None:
@@ -215,6 +213,8 @@ def network_agent(
         check_duration(seconds)
     elif bound is not None:
         raise ValueError("bound is for a time for each move, such as time=1s")
+    elif score and not simulations:
+        raise ValueError("score is for a search: give simulations too, or leave it out")
     searcher = NetworkSearcher(
         game, network, backend, score, BOUND if bound is None else bound, memory
     )
