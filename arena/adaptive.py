@@ -15,6 +15,7 @@ import numpy as np
 
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, GameInPlay, Seed
+from ludarium.training.search import Finding
 
 from .knobs import knobs_at
 from .ladder import RANDOM_STRENGTH, Ladder
@@ -140,7 +141,15 @@ class AdaptiveAgent(Agent):
         """Moves at the strength that a new game would have; see `Agent.actions`."""
         return self._play_at(self.elo, self._check(states))
 
+    def search(self, states: np.ndarray) -> Finding:
+        """What is found at the strength that a new game would have; see `Agent.search`."""
+        self._adjust(self.elo)
+        return super().search(states)
+
     def _play_at(self, elo: float, states: np.ndarray) -> np.ndarray:
-        ladder = self._ladder
-        self._level.adjust(knobs_at(ladder.strength_of(elo), ladder.simulations))
+        self._adjust(elo)
         return self._player.actions(states)
+
+    def _adjust(self, elo: float) -> None:
+        strength = self._ladder.strength_of(elo)
+        self._level.adjust(knobs_at(strength, self._ladder.simulations))

@@ -60,6 +60,8 @@ _MOST_TRIES = 8
 _SURVEY_SPREAD = 60.0
 _LEAST_SLOPE = 5.0  # Elo points per unit of strength, so that every rating has one strength
 _NATURAL = math.log(10) / 400
+_TOO_WEAK = "the agent is hardly stronger than random play: there is no room for levels between"
+_LOW_ALREADY = "the levels begin as near to random play as they should already"
 
 
 @dataclass
@@ -114,14 +116,15 @@ def calibrate(
         network: that plays.
         digest: SHA-256 of its checkpoint.
         simulations: of the strongest level, for each move.
-        games: of each match that measures a step, an even number; others have half as many.
+        games: of each match that measures a step, a multiple of 4; others have half as many.
         levels: how many, at even steps over the whole range; default: as many as steps of
-            `TARGET_SCORE` fit in, and at least 8.
+            `TARGET_SCORE` fit in, or about 8 smaller steps where these are fewer.
         seed: of all games; the same arguments give the same ladder.
         task: is told of each match.
 
     Raises:
-        ValueError: an argument is out of range, or the levels come out in the wrong order.
+        ValueError: an argument is out of range, the agent is hardly stronger than random play, or
+            the levels come out in the wrong order.
     """
     top = strongest(simulations)
     _check_games(games)
@@ -130,8 +133,10 @@ def calibrate(
     started = perf_counter()
     bench = _bench(game, network, simulations, games, seed, task)
     survey = _survey(bench, top)
+    if survey.elo_at(top) < _FIRST_ELO + elo_difference(TARGET_SCORE):  # no second level
+        raise ValueError(_TOO_WEAK)
     step = _step(survey, levels)
-    strengths, meetings = _place(bench, survey, top, step, levels)
+    strengths, meetings = _place(bench, survey, top, step, levels, _TOO_WEAK)
     meetings += _other_meetings(bench, strengths, meetings)
     rated = _rated(strengths, meetings, simulations)
     return Ladder(
@@ -175,7 +180,9 @@ def add_first_levels(
     bench = _bench(game, network, ladder.simulations, games, seed, task)
     lowest = ladder.levels[0].strength
     survey = _survey(bench, lowest)
-    strengths, meetings = _place(bench, survey, lowest, elo_difference(TARGET_SCORE), None)
+    strengths, meetings = _place(
+        bench, survey, lowest, elo_difference(TARGET_SCORE), None, _LOW_ALREADY
+    )
     count = len(strengths) - 1  # of new levels
     strengths += [level.strength for level in ladder.levels[1:]]
     meetings += [
@@ -294,11 +301,12 @@ def _step(survey: _Survey, levels: int | None) -> float:
 
 
 def _place(
-    bench: _Bench, survey: _Survey, top: float, step: float, levels: int | None
+    bench: _Bench, survey: _Survey, top: float, step: float, levels: int | None, no_room: str
 ) -> tuple[list[float], list[Meeting]]:
     """Place levels from the first one, by random play, up to the one of strength ``top``.
 
-    The first is placed by matches against random play, the others from ``top`` down.
+    The first is placed by matches against random play, the others from ``top`` down. ``no_room``
+    is the message where the first is not below ``top``.
 
     Returns:
         Their strengths, ascending, and the matches that measured them.
@@ -312,6 +320,8 @@ def _place(
         games=2 * bench.games,
         tolerance=_FIRST_TOLERANCE,
     )
+    if first >= top:
+        raise ValueError(no_room)
     strengths, tallies = [top], list[Tally]()
     while True:
         gap = survey.elo_at(strengths[-1]) - survey.elo_at(first)
@@ -324,8 +334,8 @@ def _place(
             break
         strengths.append(strength)
         tallies.append(tally)
-    if strengths[-1] <= first or (levels is None and left < 1 and len(strengths) == 1):
-        raise ValueError("the levels begin as near to random play as they should already")
+    if levels is None and left < 1 and len(strengths) == 1:
+        raise ValueError(no_room)
     tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
     if levels is None:
         _even_out(bench, survey, first, strengths, tallies)

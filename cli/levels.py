@@ -33,9 +33,10 @@ from .result import Result, warn
 
 _DESCRIPTION = f"""\
 Measure a ladder of opponents from a trained agent, each of which scores about 65 % against the one
-below, and write it as a small JSON file. The first wins three of five games against random play;
-the strongest is the agent with all its simulations. Between them, moves are drawn by how much of
-the position's value they lose: a weak level often loses a little, and seldom everything at once.
+below, and write it as a small JSON file. Against the first, random play gets two of five
+points; the strongest is the agent with all its simulations. Between them, moves are drawn by how
+much of the position's value they lose: a weak level often loses a little, and seldom everything at
+once.
 
   ludarium levels corso --show                     the levels that come along
   ludarium play corso --opponent level:3           play against one
@@ -52,6 +53,7 @@ the position's value they lose: a weak level often loses a little, and seldom ev
 The same arguments give the same ladder on the same machine."""
 
 
+_SIMULATIONS = 256
 _MEETING = ("level", "against", "score", "95 %", "games")
 
 
@@ -85,16 +87,16 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--levels",
         type=read_count,
         metavar="N",
-        help="how many, at even steps (default: as many as steps of 65 %% fit in, at least 8)",
+        help="how many, at even steps (default: as many as steps of 65 %% fit in; about 8 "
+        "smaller steps where these are fewer)",
     )
     parser.add_argument(
         "--simulations",
         type=read_count,
-        default=256,
         metavar="N",
-        help="of the strongest level (default 256)",
+        help=f"of the strongest level (default {_SIMULATIONS})",
     )
-    add_games(parser, "of each match of two neighbours (default 200)", 200)
+    add_games(parser, "of each match of two neighbours, a multiple of 4 (default 200)", 200)
     add_seed(parser, "of all games (default 1)")
     parser.add_argument(
         "--output",
@@ -122,9 +124,14 @@ def run(given: argparse.Namespace) -> Result:
     if game.name != name:
         raise ValueError(f"agent {given.agent!r} plays {game.name}, not {name}")
     path = factory.checkpoint_path(options)
-    for name, is_given in (("--show", given.show), ("--levels", given.levels is not None)):
+    not_below = {
+        "--show": given.show,
+        "--levels": given.levels is not None,
+        "--simulations": given.simulations is not None,
+    }
+    for option, is_given in not_below.items():
         if given.below and is_given:
-            raise ValueError(f"{name} is not for --below, which measures the first levels")
+            raise ValueError(f"{option} is not for --below, which measures the first levels")
     ladder = None
     if given.show or given.below:
         ladder = find_ladder(game) if given.ladder is None else load_ladder(given.ladder)
@@ -155,7 +162,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace, upper: Ladder | 
                 game,
                 network,
                 digest_of(path),
-                given.simulations,
+                _SIMULATIONS if given.simulations is None else given.simulations,
                 given.games,
                 given.levels,
                 given.seed,

@@ -355,7 +355,9 @@ class Scale:
 def test_levels_are_placed_at_even_steps() -> None:
     bench: Any = Scale()
     survey = calibration._survey(bench, 9.0)
-    strengths, steps = calibration._place(bench, survey, 9.0, elo_difference(TARGET_SCORE), None)
+    strengths, steps = calibration._place(
+        bench, survey, 9.0, elo_difference(TARGET_SCORE), None, ""
+    )
     assert strengths == sorted(strengths)
     assert len(strengths) >= 8
     for meeting in steps[1:]:
@@ -370,10 +372,38 @@ def test_levels_are_placed_at_even_steps() -> None:
 def test_as_many_levels_as_asked_for_fill_the_range() -> None:
     bench: Any = Scale()
     survey = calibration._survey(bench, 9.0)
-    strengths, _ = calibration._place(bench, survey, 9.0, calibration._step(survey, 5), 5)
+    strengths, _ = calibration._place(bench, survey, 9.0, calibration._step(survey, 5), 5, "")
     elo = np.array([bench.elo(each) for each in strengths])
     assert len(elo) == 5
     assert np.diff(elo).max() < 1.4 * np.diff(elo).min()  # 4 % of the score are 55 points here
+
+
+@pytest.mark.parametrize("levels", [None, 3])
+@pytest.mark.parametrize("whole", [0.0, 60.0])
+def test_an_agent_like_random_play_is_refused_after_the_survey(
+    game: Game,
+    checkpoint: Checkpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    levels: int | None,
+    whole: float,
+) -> None:
+    class Weak(Scale):
+        def __init__(self) -> None:
+            super().__init__()
+            self.titles: list[str] = []
+
+        def elo(self, strength: float) -> float:
+            return whole / (1 + np.exp(-(strength - 1)))
+
+        def play(self, upper: float, lower: float, games: int, title: str) -> Tally:
+            self.titles.append(title)
+            return super().play(upper, lower, games, title)
+
+    bench = Weak()
+    monkeypatch.setattr(calibration, "_bench", lambda *_: bench)
+    with pytest.raises(ValueError, match="the agent is hardly stronger than random play"):
+        calibrate(game, checkpoint.network, "0" * 64, levels=levels)
+    assert all(title.startswith(("survey", "level 1,")) for title in bench.titles)
 
 
 def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoint) -> None:
@@ -452,6 +482,24 @@ def test_an_estimate_settles_within_twenty_games(elo: float) -> None:
     assert estimate.spread < 150
 
 
+def test_what_it_finds_is_of_the_strength_that_a_new_game_has(
+    game: Game, network: PolicyValueNetwork
+) -> None:
+    agent = AdaptiveAgent(game, network, a_ladder(game), start=0.0, seed=1)
+    states = game.start(0).states
+    agent.search(states)
+    weak = agent.searcher.knobs
+    for _ in range(20):
+        agent.estimate.learn(agent.elo, 1.0)
+    agent.search(states)
+    assert agent.searcher.knobs != weak
+    agent.actions(states)
+    strong = agent.searcher.knobs
+    agent.searcher.adjust(weak)  # as a game that began before
+    agent.search(states)
+    assert agent.searcher.knobs == strong
+
+
 def test_it_adapts_from_game_to_game_and_restart_forgets(
     game: Game, network: PolicyValueNetwork
 ) -> None:
@@ -513,6 +561,12 @@ def test_levels_of_the_shipped_agent_play_by_name() -> None:
     assert set(load_ladder(SHIPPED[0]).words) == set(WORDS)
     weak = make_agent("level:beginner", game, 1)
     assert weak.choose(game.start()) in game.start().legal_actions
+
+
+def test_what_is_of_no_use_below_a_ladder_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--show", "--levels=3", "--simulations=64"):
+        assert main(["levels", "corso", "--below", option]) == 2
+        assert f"{option.partition('=')[0]} is not for --below" in capsys.readouterr().err
 
 
 def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
