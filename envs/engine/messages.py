@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 _LONGEST_WORD = 60  # for which similar ones are looked for, which takes long for long ones
+_LEAST_LIKENESS = 0.75  # of 1, by difflib: half of four letters are another word's as well
 _MOST_BITS = 128  # of an integer that is written out
 
 
@@ -53,12 +54,20 @@ def shortened(text: str, limit: int = 200) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question to follow a word that nobody knows, such as ``"; did you mean corso?"``, or "".
 
+    A word with ``/`` or ``.`` is a path, so that only another path can have been meant.
+
     Args:
         word: what was written.
         known: what could have been meant.
     """
-    near = get_close_matches(word[:_LONGEST_WORD], list(known), n=1)
+    if _is_path(word):
+        known = filter(_is_path, known)
+    near = get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=_LEAST_LIKENESS)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or "." in word
 
 
 def _cut(text: str, limit: int) -> str:

@@ -10,6 +10,25 @@ from ludarium.cli import main
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "evaluate runs/corso",
+        "evaluate ./corso",
+        "evaluate corso.safetensors",
+        "evaluate gomoku",
+        "levels morse --show",
+        "compare corso great",
+    ],
+)
+def test_what_is_another_word_is_not_taken_for_a_slip(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(line.split()) == 2
+    assert "did you mean" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("line", "meant"),
     [
         ("tarin corso", "train"),
