@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 
 from .batch import BatchEnv
 from .engine.game import Game
-from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+from .engine.rule import ONGOING, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED, seed_rng
 from .opponents import (
     BOTH,
     MOST_BEGINNINGS,
@@ -81,6 +81,7 @@ class OneSide:
         self._raises = illegal == "raise"
         self._opponents: Opponents | None = None
         self._actions: list[list[int]] = []  # of each game, where a `Player` wants to know
+        self._seeds = np.zeros(num_envs, np.int64)  # of the starts, likewise
         self._in_play = np.zeros(num_envs, np.bool_)  # the opponent waits for the end
         self._is_ready = False  # in every game the agent is to move
         self._random = np.random.default_rng()
@@ -268,10 +269,13 @@ class OneSide:
             self._actions[game].append(action)
 
     def _restart(self, games: np.ndarray) -> None:
-        self.batch.restart(games)
         if self._actions:
             for game in games:
                 self._actions[game] = []
+                if self.batch.game.random_start:  # a `Player` may want to know the seed
+                    self._seeds[game] = self._random.integers(2**63)
+                    self.batch._choices["rng"][game] = seed_rng(int(self._seeds[game]))[0]
+        self.batch.restart(games)
 
     def _ready_opponents(self) -> Opponents:
         """The opponents, with random numbers from this object's."""
@@ -279,7 +283,7 @@ class OneSide:
         if not isinstance(self._made, Player):
             return in_batch(self._made)
         self._actions = [[] for _ in self._every]
-        return PlayerOpponents(self._made, self.batch, self.seats, self._actions)
+        return PlayerOpponents(self._made, self.batch, self.seats, self._seeds, self._actions)
 
 
 def agent_space(batch: BatchEnv) -> spaces.Box:

@@ -108,15 +108,22 @@ class PlayerOpponents:
         player: the agent.
         batch: the games.
         seats: int64[N], which player the other side is in each; it may change between games.
+        seeds: int64[N], of the starts of the games, likewise; 0 where they are not random.
         actions: the actions so far in each, in the board's own frame; a new list for each game.
     """
 
     def __init__(
-        self, player: Player, batch: BatchEnv, seats: np.ndarray, actions: list[list[int]]
+        self,
+        player: Player,
+        batch: BatchEnv,
+        seats: np.ndarray,
+        seeds: np.ndarray,
+        actions: list[list[int]],
     ) -> None:
         self._player = player
         self._batch = batch
         self._seats = seats
+        self._seeds = seeds
         self._actions = actions
         self._handles: dict[int, GameInPlay] = {}
 
@@ -127,7 +134,7 @@ class PlayerOpponents:
                 self._batch.game,
                 game,
                 1 - int(self._seats[game]),
-                0,
+                int(self._seeds[game]),
                 self._batch._states,
                 self._actions[game],
             )

@@ -10,6 +10,7 @@ import pytest
 
 from ludarium.envs import Game, make_game
 from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.one_side import OneSide
 from ludarium.envs.opponents import Player
 from ludarium.envs.single import SingleAgentEnv
 
@@ -75,3 +76,13 @@ def test_games_side_by_side_hand_over_whole_games(canonical: bool) -> None:
         _, rewards, over, _, info = env.step(np.array(actions))
         assert witness.rewards == (-rewards[over]).tolist() or not over.any()
     assert witness.begun == witness.finished + 3 > 6
+
+
+def test_games_side_by_side_hand_over_the_seeds_of_random_starts() -> None:
+    witness, random = Witness(make_game("osiron", setup="random")), np.random.default_rng(1)
+    env = OneSide(witness.game, 3, opponent=witness, opening_plies=3)
+    env.reset(np.random.default_rng(1))
+    for _ in range(60):
+        env.play([random.choice(np.flatnonzero(mask)) for mask in env.batch.masks])
+        env.renew()
+    assert witness.begun > 3
