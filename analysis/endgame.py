@@ -12,6 +12,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.training.agents import Agent, AgentFactory, AgentKind, GameInPlay, Seed, read_agent
+from ludarium.training.agents.names import find_kind
 from ludarium.training.agents.settings import (
     read_flag,
     read_number,
@@ -179,6 +180,10 @@ class EndgameFactory(AgentFactory):
             raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
         if argument.partition(":")[0] == _KIND:
             raise ValueError("endgame: once is enough")
+        word = argument.partition(":")[0]
+        kind = find_kind(word)
+        if kind is not None and kind.risk:
+            raise ValueError(f"{word}: {kind.risk}, so it does not play within endgame")
         own = {key: text for key, text in settings.items() if key in settings_of(cls)}
         rest = {key: text for key, text in settings.items() if key not in own}
         # As from a file: a name within a name may not run code either.

@@ -11,7 +11,14 @@ import pytest
 
 from ludarium.envs import Game, Position, make_game
 from ludarium.envs.engine.rule import PLAYER_1_WINS
-from ludarium.training.agents import Agent, AlphaBetaSearcher, Searcher, UCTSearcher, make_agent
+from ludarium.training.agents import (
+    Agent,
+    AlphaBetaSearcher,
+    Drawn,
+    Searcher,
+    UCTSearcher,
+    make_agent,
+)
 from ludarium.training.agents.alphabeta import WIN
 from ludarium.training.evaluation import play_match
 from ludarium.training.search import Budget, Finding
@@ -339,3 +346,9 @@ def test_a_full_tree_stops_growing_and_goes_on_counting(
 def test_every_agent_beats_random_play(corso: Game, spec: str, score: float) -> None:
     result = play_match(corso, make_agent(spec, corso), make_agent("random", corso), 200, seed=0)
     assert result.tally.score > score
+
+
+def test_a_temperature_to_draw_at_is_above_0():
+    for wrong in (0, -1, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="temperature is a number above 0, not"):
+            Drawn(wrong)

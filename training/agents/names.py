@@ -175,7 +175,7 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     try:
         name, settings = (spec, {}) if os.path.exists(spec) else _split(spec)
         word, colon, argument = name.partition(":")
-        kind = _find_kind(word)
+        kind = find_kind(word)
         if kind is not None and kind.risk and from_file:
             raise ValueError(f"{word}: {kind.risk}, so it is not taken from a file")
         if kind is not None:
@@ -224,7 +224,7 @@ def agent_kinds() -> dict[str, AgentKind]:
     kinds = dict(_KINDS)
     for word in _installed_kinds():
         try:
-            kind = _find_kind(word)
+            kind = find_kind(word)
         except PluginError as error:
             warnings.warn(str(error), stacklevel=2)
         else:
@@ -248,7 +248,8 @@ def _split(spec: str) -> tuple[str, dict[str, str]]:
     return split_settings(spec)
 
 
-def _find_kind(word: str) -> AgentKind | None:
+def find_kind(word: str) -> AgentKind | None:
+    """The kind whose names begin with this word; None if there is none."""
     if word in _KINDS:
         return _KINDS[word]
     plugin = _installed_kinds().get(word)

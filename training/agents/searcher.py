@@ -41,7 +41,7 @@ class Drawn:
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < np.inf:
-            raise ValueError(f"temperature is a number from 0 on, not {self.temperature!r}")
+            raise ValueError(f"temperature is a number above 0, not {self.temperature!r}")
 
     def __call__(self, found: Finding, rng: np.random.Generator) -> np.ndarray:
         """The actions."""
