@@ -1,8 +1,7 @@
 /**
  * The thread that thinks: rules, search and network of one game.
  *
- * Serves (see serving.js) "open" (module, network) and "search" (seed, actions, and what `search`
- * below takes); a search tells `{id, found}` and an open `{id, loading}` on the way.
+ * Serves (see serving.js) "open" (module, network) and "search" (what `search` below takes); a search tells `{id, found}` and an open `{id, loading}` on the way.
  */
 
 import { Engine } from "./engine.js";
@@ -27,19 +26,22 @@ async function open({ id, module, network }) {
 }
 
 /**
- * Search the position after `actions`.
+ * Search the position after `actions` from a start.
  * @param {object} job
+ * @param {number} job.seed and
+ * @param {boolean[] | null} job.diagram of the start, as for `Game.start`.
+ * @param {number[]} job.actions
  * @param {object} [job.settings] of the search, where it is not a level's.
  * @param {number} [job.time] most ms.
  * @param {object} [job.knobs] of a level, which then searches and chooses in its way.
  * @param {boolean} [job.reports] tell what is found on the way.
  */
-async function search({ id, seed, actions, settings, time, knobs, reports }, stop) {
+async function search({ id, seed, diagram, actions, settings, time, knobs, reports }, stop) {
   if (!game.search.hasNetwork) {
     throw new Error("there is no network for this board to think with");
   }
   if (stop.signal.aborted) return null;
-  game.start(seed);
+  game.start(seed, diagram);
   for (const action of actions) game.play(action);
   const end = time === undefined ? Infinity : performance.now() + time;
   let reported = performance.now();

@@ -151,6 +151,38 @@ def test_a_link_with_a_wrong_diagram_is_refused(
     driver.close()
 
 
+def test_agents_think_about_the_start_that_was_set_up(browser: Any, site: str) -> None:
+    """Opponent, hint and analysis: after a move that the usual start does not allow."""
+    diagram = "LLLLLLLLLLDLDDDDDDDDDDDL"
+    position = make_game("osiron", setup=diagram).start()
+    action = position.text_to_action("b5-b6")
+    assert not make_game("osiron").start().mask[action]
+    position.play(action)
+    fragment = f"#g=osiron&o=osiron-own&d={diagram}&m={action}"
+    driver = PageDriver(browser, site, DESKTOP)
+    driver.open(f"{fragment}&opponent=network:16&seat=0")
+    said = "!document.querySelector('#message').hidden"
+    driver.wait_for(f"document.querySelectorAll('.move').length === 2 || {said}")
+    assert driver.message == ""
+    assert position.mask[position.text_to_action(driver.moves[1])]
+
+    driver.open(fragment)
+    driver.press(driver.page.get_by_role("button", name="Hint", exact=True))
+    driver.wait_for(said)
+    assert driver.message.startswith("Hint: ")
+    assert position.mask[position.text_to_action(driver.message.removeprefix("Hint: "))]
+
+    driver.open(fragment)
+    driver.page.locator("#tab-analysis").click()
+    driver.page.locator("#analysis-seconds").select_option("0")  # the network's values only
+    driver.page.locator("#analysis-size").select_option("50")
+    driver.page.locator("#analysis-on").check()
+    searched = "/; 50 simulations/.test(document.querySelector('.best caption')?.textContent)"
+    driver.wait_for(f"{searched} || {said}")
+    assert driver.message == ""
+    driver.close()
+
+
 def test_a_picked_piece_of_osiron_shows_what_it_can_be_exchanged_with(
     browser: Any, site: str
 ) -> None:

@@ -235,8 +235,7 @@ export class Analyst {
     };
     const found = await this.#thinker.search(
       {
-        seed: table.seed,
-        actions: node.actions,
+        ...table.way(node),
         settings: { ...SEEN, simulations },
         reports: true,
       },

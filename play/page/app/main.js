@@ -331,7 +331,7 @@ async function hint() {
   showControls();
   try {
     const settings = { simulations: HINT_SIMULATIONS };
-    const found = await thinker.search({ seed: table.seed, actions: node.actions, settings });
+    const found = await thinker.search({ ...table.way(node), settings });
     if (found && session.view === node) {
       boardView.hint(found.action);
       complain(`Hint: ${table.text(node, found.action)}`, { isFault: false });

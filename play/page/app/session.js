@@ -234,9 +234,8 @@ export class Session {
       const legal = this.table.legal(node);
       return legal[Math.floor(Math.random() * legal.length)].action;
     }
-    const job = { seed: this.table.seed, actions: node.actions };
     const found = await this.#thinker.search(
-      { ...job, ...seatJob(seat, this.board.levels) },
+      { ...this.table.way(node), ...seatJob(seat, this.board.levels) },
       {
         signal: stop.signal,
         onReport: ({ simulations }) => {

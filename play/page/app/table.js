@@ -4,6 +4,7 @@ import { Node } from "./tree.js";
 
 export class Table {
   #game;
+  #places; // of the diagram, as `Game.start` takes it
 
   /**
    * @param {import("../engine.js").Engine} engine
@@ -18,7 +19,8 @@ export class Table {
     this.seed = seed;
     this.diagram = diagram;
     const first = scene.diagram?.letters[0];
-    this.#game = engine.newGame(seed, diagram && [...diagram].map((letter) => letter === first));
+    this.#places = diagram && [...diagram].map((letter) => letter === first);
+    this.#game = engine.newGame(seed, this.#places);
     this.root = new Node(null, -1, "", -1, this.#game);
   }
 
@@ -31,6 +33,11 @@ export class Table {
     for (let left = actual.length; left > common; left -= 1) this.#game.undo();
     for (const action of wanted.slice(common)) this.#game.play(action);
     return this.#game;
+  }
+
+  /** What tells another thread of a node: how the game starts, and the actions that lead there. */
+  way(node) {
+    return { seed: this.seed, diagram: this.#places, actions: node.actions };
   }
 
   /** What the picture's slots show after an action at a node. */
