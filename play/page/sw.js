@@ -3,9 +3,12 @@
  *
  * `site.json` lists the site's files and has a version, which changes when one of them does. Each
  * version has a cache of its own, complete once it has `site.json`. Files `on_demand`, those of the
- * games, go there once they are asked for, or a page names them; their names change with their
- * content, so a new version takes over what is there. Opening the page takes the newest complete one,
- * and looks in the background whether there is a newer version for the next time.
+ * games, go there once they are asked for, or a page names them; their names change with their content.
+ *
+ * The oldest complete cache answers. Opening the page looks in the background whether there is a newer
+ * version. When a window opens while no other is open, the newest version takes over, with what was
+ * kept on demand, and the older ones go. So all windows that are open, and their threads, have files
+ * of one version.
  */
 
 const PREFIX = `ludarium ${self.registration.scope} `;
@@ -27,10 +30,6 @@ async function update() {
   if (await cache.match(here(LIST))) return false;
   const later = new Set([...waiting, "sw.js"]);
   const wanted = files.filter((file) => !later.has(file)).map(here);
-  for (const file of waiting.map(here)) {
-    const kept = await caches.match(file);
-    if (kept) await cache.put(file, kept);
-  }
   await cache.addAll(wanted.map((file) => new Request(file, { cache: "no-cache" })));
   const start = await cache.match(here("index.html"));
   if (start) await cache.put(here("./"), start);
@@ -47,7 +46,7 @@ async function lookForNewer() {
 /** Whether a window is open that may still need files of the version it was loaded with. */
 async function isInUse() {
   const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
-  return windows.length > 0;
+  return windows.some(({ url }) => url.startsWith(self.registration.scope));
 }
 
 /** Names of the complete caches, the oldest first. */
@@ -61,36 +60,45 @@ async function versions() {
   return complete;
 }
 
+/** The addresses of files that a version keeps from when they are asked for. */
+async function onDemand(cache) {
+  const { on_demand: waiting } = await (await cache.match(here(LIST))).json();
+  return waiting.map(here);
+}
+
+/** Keep a file, if there is room on the disk: if not, it is fetched again the next time. */
+const keep = (cache, file, answer) => cache.put(file, answer).catch(() => {});
+
 let current = null; // name of the cache that answers
 
-async function useNewest() {
-  const complete = await versions();
-  current = complete.at(-1) ?? null;
-  if (await isInUse()) return; // another time
-  await Promise.all(complete.slice(0, -1).map((name) => caches.delete(name)));
+/** Let the newest version answer; older ones go. */
+async function turnToNewest() {
+  const older = await versions();
+  current = older.pop() ?? null;
+  if (older.length === 0) return;
+  const cache = await caches.open(current);
+  for (const file of await onDemand(cache)) {
+    const kept = await caches.match(file);
+    if (kept) await keep(cache, file, kept);
+  }
+  await Promise.all(older.map((name) => caches.delete(name)));
 }
 
 async function respond(request) {
-  if (request.mode === "navigate" || current === null) await useNewest();
-  if (current !== null) {
-    const cache = await caches.open(current);
-    const kept = await cache.match(request, { ignoreSearch: true });
-    if (kept) return kept;
-    // A window of an older version asks for what its version has.
-    const older = await caches.match(request, { ignoreSearch: true });
-    if (older) return older;
-    const { on_demand: waiting } = await (await cache.match(here(LIST))).json();
-    if (waiting.some((file) => here(file) === request.url)) {
-      const answer = await fetch(request);
-      if (answer.ok) await cache.put(request, answer.clone());
-      return answer;
-    }
-  }
-  return fetch(request);
+  if (request.mode === "navigate" && !(await isInUse())) await turnToNewest();
+  current ??= (await versions())[0] ?? null;
+  if (current === null) return fetch(request);
+  const cache = await caches.open(current);
+  const kept = await cache.match(request, { ignoreSearch: true });
+  if (kept) return kept;
+  const answer = await fetch(request);
+  const isWanted = answer.ok && (await onDemand(cache)).includes(request.url);
+  if (isWanted) await keep(cache, request, answer.clone());
+  return answer;
 }
 
 /** Keep files that a page has loaded without this worker: those of the game it began with. */
-async function keep(files) {
+async function keepLoaded(files) {
   await Promise.allSettled(files.map((file) => respond(new Request(file))));
 }
 
@@ -99,11 +107,11 @@ self.addEventListener("install", (event) => {
 });
 
 self.addEventListener("activate", (event) => {
-  event.waitUntil(useNewest().then(() => self.clients.claim()));
+  event.waitUntil(self.clients.claim());
 });
 
 self.addEventListener("message", (event) => {
-  event.waitUntil(keep(event.data.files));
+  event.waitUntil(keepLoaded(event.data.files));
 });
 
 self.addEventListener("fetch", (event) => {

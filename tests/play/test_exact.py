@@ -65,7 +65,7 @@ def test_values_are_those_of_python(name: str, positions: int, tmp_path: Path) -
 
 @pytest.mark.slow
 def test_the_solver_in_javascript(tictactoe: Path) -> None:
-    run_tests(SOLVER_TESTS, tictactoe)
+    run_tests(SOLVER_TESTS, MODULE=tictactoe)
 
 
 def test_each_game_has_what_answers_best() -> None:

@@ -207,29 +207,31 @@ def test_what_cannot_be_fetched_is_named(driver: PageDriver) -> None:
     assert "could not be loaded: is there a connection?" in driver.message
 
 
-def test_a_window_of_an_older_version_finds_its_files(keeping: PageDriver) -> None:
+def test_open_windows_have_one_version_and_the_next_visit_the_newest(keeping: PageDriver) -> None:
     keeping.open(CORSO)
     keeping.wait_for("navigator.serviceWorker.controller !== null")
-    # As if this window had been loaded before the version that is kept now.
+    # As if a newer version had been published and loaded.
     keeping.page.evaluate(
         """async () => {
-            const [newest] = await caches.keys();
-            const kept = await caches.open(newest);
-            const files = await kept.keys();
-            const older = await caches.open(newest.replace(/[0-9a-f]+$/, "0"));
-            await older.put("networks/gone.network", new Response("older"));
-            await older.put("site.json", await kept.match("site.json"));
-            const answers = await Promise.all(files.map((file) => kept.match(file)));
-            await caches.delete(newest);
-            const again = await caches.open(newest);
-            await Promise.all(files.map((file, number) => again.put(file, answers[number])));
+            const [name] = await caches.keys();
+            const [used, newer] = [await caches.open(name), await caches.open(`${name}0`)];
+            for (const file of await used.keys()) {
+                await newer.put(file, await used.match(file));
+            }
+            await newer.put("worker.js", new Response("newer"));
         }"""
     )
+    worker = "fetch('worker.js').then((answer) => answer.text())"
     other = keeping.context.new_page()
-    other.goto(keeping.address)
+    other.goto(keeping.address + CORSO)
     other.wait_for_selector("#board .ground")
-    found = "fetch('networks/gone.network').then((answer) => answer.text())"
-    assert keeping.page.evaluate(found) == "older"
+    for page in (keeping.page, other):
+        assert page.evaluate(worker) != "newer"
+    keeping.page.close()
+    other.close()
+    keeping.page = keeping.context.new_page()
+    keeping.open(CORSO)
+    assert keeping.page.evaluate(worker) == "newer"
 
 
 # What a player sees.

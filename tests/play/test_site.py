@@ -39,6 +39,7 @@ from ludarium.play.wasm import (
 from ludarium.play.wasm.module import SECTION, custom_section
 from ludarium.play.wasm.network import MAGIC
 from ludarium.training.agents.checkpoints import shipped_agents, telling_options
+from tests.play.node import run_tests
 from tests.tictactoe import TicTacToe
 
 
@@ -571,6 +572,21 @@ def test_a_port_that_is_taken_is_told_or_another_is_found(
             assert server.server_port != port
     with pytest.raises(ValueError, match="--port is 0; accepted: 1 to 65535"):
         PageServer(tmp_path, 0)
+
+
+# Scripts of the page, without a browser.
+
+
+def test_the_service_worker_keeps_versions_apart_and_loses_no_file() -> None:
+    run_tests(Path(__file__).with_name("sw.test.mjs"))
+
+
+def test_exact_values_that_were_loaded_are_kept(tmp_path: Path) -> None:
+    for address, content in site_module.page_files().items():
+        (tmp_path / address).parent.mkdir(exist_ok=True)
+        (tmp_path / address).write_bytes(content)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    run_tests(Path(__file__).with_name("page.test.mjs"), SITE=tmp_path)
 
 
 # The real thing.

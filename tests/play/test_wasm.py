@@ -78,7 +78,7 @@ def test_a_random_start_is_that_of_python(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_engine_in_javascript(tictactoe: Path) -> None:
-    run_tests(ENGINE_TESTS, tictactoe)
+    run_tests(ENGINE_TESTS, MODULE=tictactoe, NETWORK=tictactoe.with_suffix(".network"))
 
 
 @pytest.mark.slow

@@ -23,6 +23,11 @@ export class ExactValues {
     return this.#variant.exact.source;
   }
 
+  /** The addresses of what was loaded. */
+  get files() {
+    return this.isThere && this.#thread.isOpened ? [address(this.#variant.exact.module)] : [];
+  }
+
   /** Whether there are any in the variant. */
   get isThere() {
     return Boolean(this.#variant?.exact);

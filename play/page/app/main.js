@@ -581,11 +581,11 @@ function keepOffline() {
   if (!catalog.isKept) return;
   const { game, variant } = session.board;
   navigator.serviceWorker?.ready.then(({ active }) =>
-    active.postMessage({ files: catalog.filesOf(game, variant) }),
+    active.postMessage({ files: [...catalog.filesOf(game, variant), ...exact.files] }),
   );
   navigator.serviceWorker?.register(address("sw.js")).catch(() => {});
   navigator.serviceWorker?.addEventListener("message", () => {
-    complain("There is a newer version of this page: it comes when the page is opened again.");
+    complain("There is a newer version of this page: close all its windows, and open it again.");
   });
 }
 

@@ -43,6 +43,11 @@ export class Thread {
     return this.#ask(job, onReport, signal);
   }
 
+  /** Whether what the thread works on was loaded, or is being loaded. */
+  get isOpened() {
+    return this.#opened !== null;
+  }
+
   /** End all that is under way. */
   stop() {
     for (const id of this.#waiting.keys()) this.#worker.postMessage({ type: "stop", id });
