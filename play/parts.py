@@ -14,11 +14,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ludarium.arena.ladder import digest_of as digest_of_file
-from ludarium.envs import Game
+from ludarium.envs import Game, batch
+from ludarium.envs.engine import kernels as batch_kernels
 from ludarium.envs.engine import storage
+from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
-from ludarium.models import layers as stored_layers
+from ludarium.models import layers, options, shape, turn, weights
 from ludarium.models.layers import BoardLayers, VectorLayers
+from ludarium.training import networks, random_positions
 from ludarium.training.networks import stored_network
 from ludarium.training.runs.files import StorageError, make_folders, write_file
 
@@ -29,6 +32,12 @@ from .wasm.exact import build_solver, solver_digest
 
 #: The page that `make page` builds, which a wheel made after it holds.
 BUILT = Path(__file__).with_name("built")
+
+#: What a network's file is made by, besides the kernels, which its layout names.
+_PACKERS = (
+    *(layers, options, shape, turn, weights, networks),
+    *(random_positions, batch, of_networks),
+)
 
 Say = Callable[[str], None]
 
@@ -103,12 +112,14 @@ def network_part(variant: Variant) -> Part | None:
     plain = variant.without_clock
     if plain.agent is None:
         return None
-    makers = [Path(str(module.__file__)) for module in (of_networks, stored_layers)]
+    game = plain.game
     digest = _short(
         digest_of_file(plain.agent),
-        json.dumps(describe_game(plain.game), ensure_ascii=False),
-        of_networks.layout_of(plain.game),
-        *(path.read_text(encoding="utf-8") for path in makers),
+        json.dumps(describe_game(game), ensure_ascii=False),
+        of_networks.layout_of(game),
+        sources_of(batch_kernels, game.rules),  # random games give the ranges of numbers
+        game.tables.tobytes().hex(),
+        *(Path(str(module.__file__)).read_text(encoding="utf-8") for module in _PACKERS),
     )
     return Part(
         f"networks/{plain.id}-{digest}.network",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib
 import json
 import socket
 import subprocess
@@ -294,6 +295,37 @@ def test_only_what_is_stale_is_made_anew(
     assert not third.is_current(variant)
     _build(tmp_path / "fifth", trained)
     assert maker.made[5:] == ["exact corso"]
+
+
+@pytest.mark.parametrize(
+    "maker",
+    [f"models.{name}" for name in ("layers", "options", "shape", "turn", "weights")]
+    + ["training.networks", "training.random_positions", "envs.batch", "play.wasm.network"],
+)
+def test_what_packs_a_network_is_in_its_address(
+    maker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (variant,) = usual_variants("corso")
+    before = parts.network_part(variant)
+    module = importlib.import_module(f"ludarium.{maker}")
+    changed = tmp_path / "changed.py"
+    changed.write_text(Path(str(module.__file__)).read_text() + "# changed")
+    monkeypatch.setattr(module, "__file__", str(changed))
+    after = parts.network_part(variant)
+    assert before is not None
+    assert after is not None
+    assert after.address != before.address
+
+
+def test_the_rules_of_its_game_are_in_a_networks_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random games give the ranges of its numbers."""
+    (variant,) = usual_variants("corso")
+    before = parts.network_part(variant)
+    monkeypatch.setattr(variant.game.rules, "ANOTHER_NUMBER", 5, raising=False)
+    after = parts.network_part(variant)
+    assert before is not None
+    assert after is not None
+    assert after.address != before.address
 
 
 def test_a_module_is_compiled_once_for_the_same_sources_and_limits(
