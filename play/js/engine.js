@@ -16,8 +16,8 @@ const SECTION = "ludarium";
 export const FORMAT = 2; // of the modules that these files read
 
 const NETWORK = "ludarium network"; // what the file of one begins with
-const NETWORK_FORMAT = 1;
-const NOT_FINITE = "the network's answers are not finite numbers: its file is damaged";
+const NETWORK_FORMAT = 2;
+const NOT_FINITE = "the network's answers are not finite numbers, so it cannot play";
 const PAGE = 65536; // bytes by which a module's memory grows
 const SLICE = 8; // ms that a search asks its network before it looks up
 
@@ -81,7 +81,8 @@ export class Engine {
   /**
    * Let searches of the games that are made from now on ask a network.
    * @param {ArrayBuffer | ArrayBufferView | null} content of a network's file; null for none.
-   * @throws {Error} it is no network's file, or one for another game or of other versions.
+   * @throws {Error} it is no network's file, a damaged one, or one for another game or of other
+   *   versions.
    */
   useNetwork(content) {
     this.#network = content && readNetwork(content, this.manifest);
@@ -610,11 +611,15 @@ export class Search {
 function readNetwork(content, { network: layout, description }) {
   const bytes = new Uint8Array(content.buffer ?? content, content.byteOffset ?? 0, content.byteLength);
   const text = (start, end) => new TextDecoder().decode(bytes.subarray(start, end));
-  const start = NETWORK.length + 4;
+  const start = NETWORK.length + 8;
   if (bytes.length < start || text(0, NETWORK.length) !== NETWORK) {
     throw new Error("this is no network's file");
   }
-  const end = start + new DataView(bytes.buffer, bytes.byteOffset).getUint32(start - 4, true);
+  const number = (place) => new DataView(bytes.buffer, bytes.byteOffset).getUint32(place, true);
+  if (number(start - 8) !== crc32(bytes.subarray(start - 4))) {
+    throw new Error("the network's file is damaged, or of an earlier version: get or build it anew");
+  }
+  const end = start + number(start - 4);
   const about = JSON.parse(text(start, end));
   if (about.format !== NETWORK_FORMAT || about.layout !== layout) {
     throw new Error(
@@ -622,9 +627,22 @@ function readNetwork(content, { network: layout, description }) {
         "or one of them is of another version: build both anew",
     );
   }
-  const sizes = about.parts.reduce((sum, [, size]) => sum + size, 0);
-  if (bytes.length !== end + sizes) throw new Error("the network's file is cut off, or too long");
   return { ...about, content: bytes.subarray(end) };
+}
+
+/** What each byte adds to a CRC-32. */
+const REMAINDERS = Uint32Array.from({ length: 256 }, (_, remainder) => {
+  for (let bit = 0; bit < 8; bit += 1) remainder = (remainder >>> 1) ^ (-(remainder & 1) & 0xedb88320);
+  return remainder;
+});
+
+/** The checksum of bytes that zlib, PNG and others use. */
+function crc32(bytes) {
+  let sum = -1;
+  for (let place = 0; place < bytes.length; place += 1) {
+    sum = (sum >>> 8) ^ REMAINDERS[(sum ^ bytes[place]) & 255];
+  }
+  return ~sum >>> 0;
 }
 
 /** Put a network behind what there is in a module's memory. */

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
+import zlib
 
 import numpy as np
 
@@ -24,9 +26,9 @@ from ludarium.training.random_positions import random_observations
 
 from .memory import LINE
 
-#: What a file begins with; the length of its description in JSON follows, as uint32.
+#: What a file begins with.
 MAGIC = b"ludarium network"
-_FORMAT = 1
+_FORMAT = 2
 _EXAMPLES = 1024  # positions of random games that give the ranges of numbers
 _SEED = 1
 
@@ -65,11 +67,13 @@ def layout_of(game: Game) -> str:
 def network_content(game: Game, network: Layers) -> bytes:
     """The content of a network's file.
 
-    After `MAGIC` and its own length comes a description: ``format``, ``game``, ``layout``; for each
-    array of `PackedNetwork`, in their order, the place in a module's memory, behind what is there,
-    and the length (``places``); how many ``bytes`` these take together; and of each array that is
-    in the file the number, the length in bytes, and whether it is of int8 that become float32
-    (``parts``). What these have follows, one after the other. All else is 0.
+    After `MAGIC` come two numbers, uint32 in little-endian order: the CRC-32 of all that is behind
+    it, and the length of a description in JSON, which follows. The description has ``format``,
+    ``game``, ``layout``; for each array of `PackedNetwork`, in their order, the place in a module's
+    memory, behind what is there, and the length (``places``); how many ``bytes`` these take
+    together; and of each array that is in the file the number, the length in bytes, and whether it
+    is of int8 that become float32 (``parts``). What these have follows, one after the other. All
+    else is 0.
     """
     places: list[list[int]] = []
     parts: list[list[int | bool]] = []
@@ -87,4 +91,5 @@ def network_content(game: Game, network: Layers) -> bytes:
         **{"places": places, "bytes": end, "parts": parts},
     }
     text = json.dumps(about, separators=(",", ":")).encode()
-    return MAGIC + np.uint32(len(text)).tobytes() + text + content
+    checked = struct.pack("<I", len(text)) + text + content
+    return MAGIC + struct.pack("<I", zlib.crc32(checked)) + checked

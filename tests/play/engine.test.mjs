@@ -319,10 +319,16 @@ test("a network's file is checked", async () => {
   for (const content of [new ArrayBuffer(0), new Uint8Array(99)]) {
     assert.throws(() => fresh.useNetwork(content), /no network's file/);
   }
-  const layout = knowing.manifest.network;
-  const foreign = Buffer.from(network.toString("latin1").replace(layout, "0".repeat(16)), "latin1");
-  assert.throws(() => fresh.useNetwork(foreign), /is for tictactoe, not for this module of tictactoe, or/);
-  assert.throws(() => fresh.useNetwork(network.subarray(0, -1)), /is cut off/);
+  const other = await Engine.load(module);
+  other.manifest.network = "0".repeat(16);
+  assert.throws(() => other.useNetwork(network), /is for tictactoe, not for this module of tictactoe, or/);
+  const damage = /^Error: (the network's file is damaged, or|this is no network's file)/;
+  assert.throws(() => fresh.useNetwork(network.subarray(0, -1)), damage);
+  for (let number = 0; number < 300; number += 1) {
+    const damaged = Buffer.from(network);
+    damaged[Math.floor((number * network.length) / 300)] ^= 1 << (number % 8);
+    assert.throws(() => fresh.useNetwork(damaged), damage);
+  }
   fresh.useNetwork(null);
   assert.equal(fresh.newGame().search.hasNetwork, false);
 });
