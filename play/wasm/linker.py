@@ -8,12 +8,13 @@ package ``ziglang``.
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from ludarium.envs.engine.storage import writing
+from ludarium.envs.engine.storage import cache_folder, writing
 
 _INSTALL = "pip install 'ludarium[wasm]'"
 _STACK = 256 * 1024  # bytes; kernels keep little there, but the search of Corso is recursive
@@ -65,6 +66,7 @@ def link(compiled: bytes, exports: Iterable[str]) -> bytes:
         *(libc / "musl/src/include", libc / "musl/src/internal", libc / "musl/arch/generic"),
         *(libc / "include/wasm-wasi-musl", libc / "include/generic-musl"),
     ]
+    kept = cache_folder() / "zig"  # its compiled libraries: seconds of each module
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernels.o"), Path(folder, "module.wasm")
         with writing(source):
@@ -76,7 +78,10 @@ def link(compiled: bytes, exports: Iterable[str]) -> bytes:
             *(f"-Wl,--export={name}" for name in exports),
             *(str(source), *map(str, _sources(zig)), "-o", str(target)),
         ]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        caches = {"ZIG_GLOBAL_CACHE_DIR": str(kept), "ZIG_LOCAL_CACHE_DIR": folder}
+        run = subprocess.run(
+            command, env=os.environ | caches, capture_output=True, text=True, check=False
+        )
         if run.returncode:
             raise LinkerError(f"the module cannot be linked: {run.stderr.strip()[-500:]}")
         return target.read_bytes()

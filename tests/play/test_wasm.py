@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ludarium.envs import GAMES
 from ludarium.envs.engine.rule import seed_rng
+from ludarium.envs.engine.storage import cache_folder
 from ludarium.play import build
 from ludarium.play.wasm import (
     Limits,
@@ -183,6 +187,24 @@ def test_a_missing_linker_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linker.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(LinkerError, match=r"pip install 'ludarium\[wasm\]'"):
         build_module(TicTacToe())
+
+
+def test_a_linker_keeps_its_files_where_this_package_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, str] = {}
+
+    def run(command: list[str], *, env: dict[str, str], **_: Any) -> CompletedProcess[str]:
+        told.update(env)
+        Path(command[-1]).write_bytes(EMPTY)
+        return CompletedProcess(command, 0)
+
+    monkeypatch.setattr(linker, "find_zig", lambda: tmp_path)
+    monkeypatch.setattr(linker.subprocess, "run", run)
+    assert linker.link(b"", []) == EMPTY
+    assert Path(told["ZIG_GLOBAL_CACHE_DIR"]).parent == cache_folder()
+    assert not Path(told["ZIG_LOCAL_CACHE_DIR"]).exists()
+    assert told["PATH"] == os.environ["PATH"]
 
 
 def test_a_module_is_written_with_its_manifest(tmp_path: Path) -> None:
