@@ -39,6 +39,7 @@ class Iteration:
         self.metrics = copy.deepcopy(dict(metrics))
         self.folder: Path = trainer.folder.path
         self.is_stopped = False
+        self.is_over = False  # the callback has returned
         self._trainer = trainer
 
     @property
@@ -51,7 +52,15 @@ class Iteration:
 
         Args:
             simulations: per move; 0: the policy alone; default: ``evaluation.simulations``.
+
+        Raises:
+            RuntimeError: the callback has returned, and the run has gone on.
         """
+        if self.is_over:
+            raise RuntimeError(
+                f"agent() of iteration {self.number} is asked for after the callback: the network "
+                "has learnt on; ask within the callback, and keep the agent"
+            )
         trainer = self._trainer
         if simulations is None:
             simulations = trainer.config.evaluation.simulations
@@ -132,6 +141,7 @@ def train_in(
         for callback in callbacks:
             iteration = Iteration(trainer, metrics)
             callback(iteration)
+            iteration.is_over = True
             is_stopped |= iteration.is_stopped
 
     try:

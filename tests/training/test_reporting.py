@@ -199,12 +199,16 @@ def test_a_name_in_a_progress_bar_is_no_markup(tmp_path, monkeypatch):
     assert "x[/b] :100:" in stream.getvalue()
 
 
-def test_a_terminal_that_cannot_be_written_stops_nothing(tmp_path):
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_terminal_that_cannot_be_written_stops_nothing(closed, tmp_path):
     class Full(io.StringIO):
         def write(self, text):
             raise OSError(28, "No space left on device")
 
-    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, Full())
+    stream = io.StringIO() if closed else Full()
+    reporter = TerminalReporter(RunFolder(tmp_path), COLUMNS, stream)
+    if closed:
+        stream.close()
     reporter.begin("self-play", 100)
     reporter.advance(50)
     reporter.say("a word")

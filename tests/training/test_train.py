@@ -74,6 +74,13 @@ def test_an_agent_that_was_given_stays_as_it_was(tmp_path):
     np.testing.assert_allclose(found[2], latest.searcher.evaluate(states[:1]).logits, atol=1e-4)
 
 
+def test_an_agent_is_asked_for_within_the_callback(tmp_path):
+    told = []
+    train(RUNS.config("budget={iterations: 1}"), tmp_path, told.append, show=False)
+    with pytest.raises(RuntimeError, match="iteration 1 is asked for after the callback"):
+        told[0].agent(0)
+
+
 def test_what_a_callback_raises_ends_the_call_and_loses_nothing(tmp_path):
     def fail(iteration):
         raise RuntimeError("the logger is gone")

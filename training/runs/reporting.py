@@ -39,6 +39,8 @@ class Reporter(Task):
 
 #: Seconds between progress lines of a running task where the output is not a terminal.
 _SILENCE = 30.0
+#: What is raised where nothing can be written; a stream that Python has closed is a ValueError.
+_GONE = (OSError, ValueError)
 #: Progress of a task from which its remaining time is estimated; compiling may come first.
 _ENOUGH = 0.05
 
@@ -79,7 +81,7 @@ class TerminalReporter(Reporter):
         self._name, self._total, self._done = "", 1, 0
         self._started = self._told = time.perf_counter()
         self._heading_due = True
-        with suppress(OSError):
+        with suppress(*_GONE):
             self._progress.start()
 
     def begin(self, title: str, total: int | None = None) -> None:
@@ -87,7 +89,7 @@ class TerminalReporter(Reporter):
         with self._lock:
             self._name, self._total, self._done = title, total or 1, 0
             self._started = self._told = time.perf_counter()
-            with suppress(OSError):
+            with suppress(*_GONE):
                 self._progress.reset(self._task, description=title, total=total, speed="", left="")
 
     def advance(self, count: int = 1, note: str = "") -> None:
@@ -102,7 +104,7 @@ class TerminalReporter(Reporter):
         seconds = time_left(share, now - self._started)
         left = f"{as_time(seconds)} left" if share >= _ENOUGH else ""
         speed = f"{self._done / max(1e-9, now - self._started):,.0f}/s"
-        with suppress(OSError):
+        with suppress(*_GONE):
             self._progress.update(self._task, completed=self._done, speed=speed, left=left)
         if not self.console.is_terminal and now - self._told >= _SILENCE:
             self._told = now
@@ -136,12 +138,12 @@ class TerminalReporter(Reporter):
 
     def _print(self, text: str, style: str | None = None) -> None:
         """Print a line, if anybody can read it: a full disk or a closed terminal stops no run."""
-        with suppress(OSError):
+        with suppress(*_GONE):
             self.console.print(text, style=style)
 
     def close(self) -> None:
         """Remove the bar and close the curves."""
-        with suppress(OSError, IndexError):  # the second is rich's, where the start has failed
+        with suppress(*_GONE, IndexError):  # the last is rich's, where the start has failed
             self._progress.stop()
         if self._curves is not None:
             with suppress(Exception):  # each iteration has been written already
