@@ -35,7 +35,7 @@ def make_trainer(
         return Trainer(config, folder, reporter, algorithm)
     from .cluster.evaluator import ClusterEvaluator
 
-    return Trainer(config, folder, reporter, algorithm, ClusterEvaluator())
+    return Trainer(config, folder, reporter, algorithm, ClusterEvaluator(), on_cluster=True)
 
 
 def algorithm_of(name: str, on_cluster: bool = False) -> MakeAlgorithm:

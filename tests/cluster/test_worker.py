@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from ludarium.configs.schema import Cluster as ClusterConfig
 from ludarium.envs.engine.progress import UNWATCHED
 from ludarium.training.alphazero.actors import Weights, search_settings
 from ludarium.training.alphazero.mixture import Mixture
-from ludarium.training.cluster import joined
-from ludarium.training.cluster.actors import part_of, room_in
+from ludarium.training.cluster import actors, joined
+from ludarium.training.cluster.actors import ClusterActors, part_of, room_in
 from ludarium.training.cluster.evaluator import ClusterEvaluator
 from ludarium.training.cluster.worker import SelfPlayer, identity_of
 from ludarium.training.networks import fresh_network
@@ -172,3 +173,29 @@ def test_an_evaluation_that_the_cluster_has_lost_is_an_error_in_one_line(
     evaluator.submit(an_evaluation(), UNWATCHED)
     with pytest.raises(ValueError, match=r"evaluation on the cluster has ended: .*node 7 died"):
         evaluator.take(wait=True)
+
+
+def test_actors_of_which_nothing_is_heard_are_told_of(cluster_of_this_process, monkeypatch):
+    ray, said, now = cluster_of_this_process, [], [0.0]
+
+    def never(*_):
+        return "what never comes"
+
+    handle = SimpleNamespace(__ray_ready__=SimpleNamespace(remote=never))
+    monkeypatch.setattr(ray, "remote", lambda _: SimpleNamespace(options=lambda **_: made))
+    made = SimpleNamespace(remote=lambda *_: handle)
+    monkeypatch.setattr(ray, "put", lambda content: content)
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 2})
+    monkeypatch.setattr(ray, "wait", lambda references, **_: ([], references))
+    monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    _, config, (weights, _) = new_player()
+    games = games_of(config)
+    reporter = SimpleNamespace(say=said.append)
+    run = SimpleNamespace(config=config, games=games, game=games[0][0], reporter=reporter)
+    waiting = ClusterActors(run, None, weights)
+    for second in range(0, 700, 50):
+        now[0] = float(second)
+        assert not waiting._receive()
+    assert [line.partition(";")[0] for line in said] == [
+        "nothing has come from 2 actors for 5 minutes"
+    ] * 2

@@ -120,6 +120,28 @@ def test_weights_are_reckoned_as_they_are_made(name):
     assert 0.7 * made <= memory_of(config, [game])["network"] <= made
 
 
+def test_on_a_cluster_trees_and_workers_are_those_of_others(monkeypatch, machine, game):
+    settings = ["self_play={games: 65536, simulations: 10000, workers: 99}", "backend=eager"]
+    config = config_of("alphazero", *settings)
+    check_resources(config, [game], on_cluster=True)
+    config = apply_settings(config, ["replay.last=1000000000"])
+    with pytest.raises(ValueError, match=r"lower replay\.last$"):
+        check_resources(config, [game], on_cluster=True)
+
+
+@pytest.mark.parametrize(
+    ("limit", "free"), [("2147483648", 2**31 - 2**30 + 2**20), ("1", 0), ("max", None)]
+)
+def test_a_containers_limit_counts(limit, free, tmp_path, monkeypatch):
+    monkeypatch.setattr(resources, "_CONTAINER", tmp_path)
+    monkeypatch.setattr(resources, "_system_memory", lambda: 2**40)
+    assert available_memory() == 2**40
+    files = {"max": limit, "current": f"{2**30}", "stat": f"anon 7\ninactive_file {2**20}"}
+    for name, content in files.items():
+        (tmp_path / f"memory.{name}").write_text(f"{content}\n")
+    assert available_memory() == (2**40 if free is None else free)
+
+
 def test_memory_is_known_here():
     there = resources.available_memory()
     assert there is not None

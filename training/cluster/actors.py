@@ -33,6 +33,7 @@ _LEAST = 16  # positions of a chunk, and games of each variant: fewer make small
 _GAMES_OF_A_CORE = 64
 _GAMES_OF_A_GPU = 1024
 _FOREVER = -1  # as often as needed, to Ray
+_SILENCE = 300.0  # seconds without a word from any actor after which people are told
 _LOOK = 1.0  # seconds that a chunk is waited for before a look at the cluster
 
 
@@ -75,6 +76,7 @@ class ClusterActors(Actors):
         self._lost, self._waited, self._staleness = 0, 0.0, 0.0  # since the last version
         self._taken_at: float | None = None
         self._has_room = True
+        self._heard_at = time.perf_counter()  # when something came, or people were told
         self.load(weights)
         self._staff()
 
@@ -212,6 +214,7 @@ class ClusterActors(Actors):
 
         coming = [*self._ordered] or [actor.starts for actor in self._actors]
         come, _ = ray.wait(coming, timeout=_LOOK)
+        self._mind_silence(bool(come))
         for reference in come:
             try:
                 chunk = ray.get(reference)
@@ -234,6 +237,19 @@ class ClusterActors(Actors):
             self._arrived.append(chunk)
             self._told = chunk.metrics or self._told
         return bool(come)
+
+    def _mind_silence(self, has_come: bool) -> None:
+        """Tell people if nothing has come for long: Ray starts actors that die again and again."""
+        now = time.perf_counter()
+        if not has_come and now - self._heard_at < _SILENCE:
+            return
+        self._heard_at = now
+        if not has_come and self._has_room:
+            self._run.reporter.say(
+                f"nothing has come from {len(self._actors)} actors for {_SILENCE / 60:.0f} "
+                "minutes; they may die whenever they start: see `ray status`, and /tmp/ray on "
+                "their nodes"
+            )
 
     def _take(self, most: float, advance: Advance) -> SelfPlayResult:
         """The first chunks that have come to ``most`` positions, as one result."""

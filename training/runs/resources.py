@@ -23,22 +23,27 @@ from ludarium.training.networks import chosen_architecture
 from ludarium.training.search.tree import EDGE, NODE
 
 _MOST_WORKERS_OF_A_CORE = 8
+_TREES = "self_play.games or self_play.simulations"  # the keys that trees grow with
+_CONTAINER = Path("/sys/fs/cgroup")  # limits of this container, if it is one, on Linux
 _COPIES = 6  # of the weights: network, EMA, gradients, two moments, the network that plays
 
 
-def check_resources(config: TrainingConfig, games: Sequence[Game]) -> None:
+def check_resources(
+    config: TrainingConfig, games: Sequence[Game], on_cluster: bool = False
+) -> None:
     """Refuse a run that this machine cannot do.
 
     Args:
         config: of the run.
         games: that it plays.
+        on_cluster: others play: workers and trees are not of this machine.
 
     Raises:
         ValueError: the device is not there, there are far more workers than cores, or the run
             would take more memory than is free; the message names the keys.
     """
     check_device(config.device)
-    if isinstance(config, AlphaZeroConfig):
+    if isinstance(config, AlphaZeroConfig) and not on_cluster:
         cores, workers = available_cores(), config.self_play.workers or 0
         most = _MOST_WORKERS_OF_A_CORE * cores
         if workers > most:
@@ -46,6 +51,8 @@ def check_resources(config: TrainingConfig, games: Sequence[Game]) -> None:
                 f"self_play.workers is {workers:,}; {most} are the most on {cores} cores"
             )
     there, parts = available_memory(), memory_of(config, games)
+    if on_cluster:
+        parts.pop(_TREES, None)
     needed = sum(parts.values())
     if there is not None and needed > there:
         keys = max(parts, key=lambda name: parts[name])
@@ -75,7 +82,7 @@ def memory_of(config: TrainingConfig, games: Sequence[Game]) -> dict[str, int]:
     batched = _needs_batches(config, largest)
     trees = play.games if batched else play.workers or available_cores()
     return parts | {
-        "self_play.games or self_play.simulations": trees * (play.most_simulations + 2) * node,
+        _TREES: trees * (play.most_simulations + 2) * node,
         "replay.last": max(replay.first, replay.last) * sample,
     }
 
@@ -108,6 +115,26 @@ def check_device(wanted: str) -> str:
 
 
 def available_memory() -> int | None:
+    """Bytes that are free, in the system and in the container that this is, if it is one."""
+    told = [each for each in (_system_memory(), _container_memory()) if each is not None]
+    return min(told, default=None)
+
+
+def _container_memory() -> int | None:
+    """Bytes up to the container's limit, pages of files that would make room among them."""
+    try:
+        most, used = (
+            int((_CONTAINER / f"memory.{name}").read_text(encoding="ascii"))
+            for name in ("max", "current")
+        )
+        lines = (_CONTAINER / "memory.stat").read_text(encoding="ascii").splitlines()
+        files = int(dict(line.split() for line in lines)["inactive_file"])
+    except (OSError, ValueError, KeyError):  # there is no limit, whose text is "max", or no cgroup
+        return None
+    return max(0, most - used + files)
+
+
+def _system_memory() -> int | None:
     """Bytes that the system says are free; the whole memory where it says no more than that."""
     if sys.platform == "win32":
         status = (ctypes.c_uint64 * 8)(64)  # MEMORYSTATUSEX: its size, the memory, what is free

@@ -132,6 +132,7 @@ class Trainer:
         reporter: receives the events of the run.
         algorithm: makes what plays and learns.
         evaluator: plays evaluations; default: in this process, while the run waits.
+        on_cluster: the algorithm plays on other machines, whose memory and cores are not asked for.
 
     Attributes:
         game: the rules.
@@ -156,6 +157,7 @@ class Trainer:
         reporter: Reporter,
         algorithm: MakeAlgorithm,
         evaluator: Evaluator | None = None,
+        on_cluster: bool = False,
     ) -> None:
         self.config = config
         self.folder = folder
@@ -163,8 +165,9 @@ class Trainer:
         self.evaluator = evaluator or LocalEvaluator()
         self.game = make_game(config.game, **config.options)
         self.games = games_of(config)
-        self.variants = [game for game, _ in self.games] if len(self.games) > 1 else []
-        check_resources(config, [game for game, _ in self.games])  # before the folder is made
+        games = [game for game, _ in self.games]
+        self.variants = games if len(games) > 1 else []
+        check_resources(config, games, on_cluster)  # before the folder is made
         self.device = check_device(config.device)
         self.iteration = 0
         self.seconds = 0.0
