@@ -38,6 +38,14 @@ with PageServer(Path.cwd()) as server:
     assert urllib.request.urlopen(server.address).read() == b"the page"
     server.shutdown()
 """
+NO_CLUSTER = """
+from ludarium.training.cluster import joined
+try:
+    with joined("127.0.0.1:1"):
+        raise AssertionError("nobody answers there")
+except ValueError:
+    pass
+"""
 #: What is run, by name: the words of the command line, and what it leaves in the current folder.
 QUICK = {
     "evaluate": ("evaluate corso --against random --games 2 --simulations 2", []),
@@ -79,7 +87,7 @@ class Watched:
         return done.stdout
 
     def hosts(self) -> set[str]:
-        """Where it connected to or listened, and what names it looked up."""
+        """Where it connected to or listened, what names it looked up, and who was not silenced."""
         lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
         return {line.split()[1] for line in lines}
 
@@ -113,6 +121,33 @@ def test_what_a_program_does_is_seen(watched: Watched) -> None:
     )
     assert watched.hosts() == {"192.0.2.1"}
     assert watched.strange_files() == ["home/.id", "tmp/queue"]
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+@pytest.mark.parametrize("library", ["onnxruntime", "ray"])
+def test_who_may_report_its_use_is_seen(library: str, is_told: bool, watched: Watched) -> None:
+    """By the import alone: what a stand-in of the library would send does not matter."""
+    package = watched.here / library
+    package.mkdir()
+    (package / "__init__.py").write_text(f"import {library}.inner\n", encoding="utf-8")
+    (package / "inner.py").touch()
+    told = "import os; os.environ |= {'ORT_DISABLE_TELEMETRY': '1', 'RAY_USAGE_STATS_ENABLED': '0'}"
+    program = f"import importlib; importlib.import_module('{library}')"
+    watched.run(f"{told}\n{program}" if is_told else program)
+    assert {host.partition(".")[0] for host in watched.hosts()} == (set() if is_told else {library})
+
+
+@pytest.mark.parametrize(
+    ("library", "program"),
+    [
+        ("onnxruntime", "from ludarium.models.export import _require_onnx; _require_onnx()"),
+        ("ray", NO_CLUSTER),
+    ],
+)
+def test_who_reports_its_use_is_told_not_to(library: str, program: str, watched: Watched) -> None:
+    pytest.importorskip(library)
+    watched.run(f"{program}\nimport sys; assert '{library}' in sys.modules")
+    _check(watched, [])
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def joined(address: str = "") -> Iterator[None]:
         ValueError: there is no cluster at the address, or one of another version of Ray or
             Python, or the address is one of Ray's client.
     """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
     except ImportError as error:
@@ -40,7 +41,6 @@ def joined(address: str = "") -> Iterator[None]:
             f"--cluster {shortened(address)}: a run must be started on a node of the cluster; "
             "give HOST:PORT, or auto"
         )
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     where: dict[str, Any] = {"address": address}
     if not address:
         where = {
