@@ -47,6 +47,7 @@ from ludarium.training.networks import chosen_architecture, inference_engine, ne
 from ludarium.training.random_positions import random_observations
 from ludarium.training.run import train_in
 from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.reporting import Reporter
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import Search, SearchSettings, join_results
 from ludarium.training.search.settings import GUMBEL, PUCT
@@ -210,6 +211,32 @@ def test_whole_games_are_the_same_for_any_number_of_workers(backend):
         assert 900 <= result.positions == len(result.samples) < 900 + 9
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_is_told_within_a_game_and_ends_at_the_goal(workers, monkeypatch):
+    engine = compiled_engine()
+    self_play, settings = self_play_of(workers, engine)
+    monkeypatch.setattr("ludarium.training.alphazero.self_play._PATIENCE", 0.0)
+    shown: list[int] = []
+    result = self_play.play(settings, engine, SEED, shown.append)
+    assert set(shown) <= {0, 1}, "more than a position at once"
+    assert sum(shown) == 900 <= result.positions
+
+
+@pytest.mark.parametrize("workers", [1, 24])
+def test_perceptrons_play_side_by_side_with_any_number_of_workers(workers):
+    """Also where a worker's share of the games is too small a batch to be faster."""
+    game = make_game("obelisk")
+    engine = inference_engine(game, build_network(network_shape(game), 8, 1), 24)
+    assert engine.backend == "compiled"
+    config, settings = SelfPlayConfig(games=24, positions=48), SearchSettings(simulations=2)
+    self_play = SelfPlay(game, config, settings, workers, engine)
+    assert not self_play.plays_alone
+    result = self_play.play(settings, engine, SEED)
+    assert result.positions == 48
+    begun = {number for group in self_play.groups for number in group.games.numbers}
+    assert len(begun) == 24
+
+
 def test_games_are_the_same_whether_the_network_answers_at_once_or_later():
     engine = compiled_engine()
     settings = SearchSettings(simulations=8, noise=1.0)
@@ -365,6 +392,21 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path, backend):
     np.testing.assert_array_equal(positions(whole), positions(parts))
     lines = (tmp_path / "parts" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["iteration"] for line in lines] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("backends", [("compiled", "eager"), ("eager", "compiled")])
+def test_a_run_goes_on_with_new_games_where_they_are_played_in_another_way(
+    tmp_path, monkeypatch, backends
+):
+    """As with another device, which decides whether games are played in batches."""
+    told: list[str] = []
+    monkeypatch.setattr(Reporter, "say", lambda _, text: told.append(text))
+    for stop, backend in enumerate(backends, 1):
+        monkeypatch.setattr(InferenceEngine, "_usual_backend", lambda *_, name=backend: name)
+        trainer = trained(tmp_path, "backend=auto", iterations=stop)
+        assert trainer.algorithm.actors.self_play.plays_alone == (backend == "compiled")
+        assert trainer.iteration == stop
+        assert len([text for text in told if "new games are begun" in text]) == stop - 1
 
 
 def test_same_seed_same_games_other_seed_other_games(tmp_path):

@@ -96,13 +96,16 @@ def test_what_the_machine_cannot_do_is_refused_before_anything_is_made(
 
 
 @pytest.mark.parametrize(
-    ("backend", "device", "trees"),
-    [("auto", "cpu", 3), ("eager", "cpu", 32), ("auto", "meta", 32)],
+    ("backend", "device", "games", "trees"),
+    [("auto", "cpu", 32, 3), ("eager", "cpu", 32, 32), ("auto", "meta", 32, 32)]
+    + [("eager", "cpu", 2, 3)],  # a game for each worker at least
 )
-def test_trees_are_reckoned_as_they_are_made(game, monkeypatch, backend, device, trees):
+def test_trees_are_reckoned_as_they_are_made(game, monkeypatch, backend, device, games, trees):
     monkeypatch.setattr(resources, "check_device", lambda _: device)
     config = config_of(
-        "alphazero", "self_play={games: 32, simulations: 50, workers: 3}", f"backend={backend}"
+        "alphazero",
+        f"self_play={{games: {games}, simulations: 50, workers: 3}}",
+        f"backend={backend}",
     )
     tree = new_tree(game, trees, search_settings(config, 0.0))
     made = sum(array.nbytes for array in tree)

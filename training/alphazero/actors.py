@@ -93,8 +93,9 @@ class Actors(ABC):
         """The games in progress, for `restore`; none where they do not outlive the iteration."""
         return {}
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:  # noqa: B027 - none to restore
-        """Go on with the games that `state` gave."""
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Go on with the games that `state` gave; whether they fit, or new ones are begun."""
+        return not arrays
 
     def close(self) -> None:  # noqa: B027 - not everyone has something to stop
         """Stop playing."""
@@ -199,9 +200,9 @@ class LocalActors(Actors):
         """See `SelfPlay.state`."""
         return self.self_play.state()
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
         """See `SelfPlay.restore`."""
-        self.self_play.restore(arrays)
+        return self.self_play.restore(arrays)
 
 
 def search_settings(config: AlphaZeroConfig, progress: float) -> SearchSettings:

@@ -195,7 +195,11 @@ class AlphaZero:
         self.learner.ema_network.load_state_dict(unflatten(state.tensors, "ema"))
         restore_optimizer(self.learner.optimizer, unflatten(state.tensors, "optimizer"))
         self.replay.restore(state.replay, self.run.folder.chunk)
-        self.actors.restore(state.arrays)
+        if not self.actors.restore(state.arrays):
+            self.run.reporter.say(
+                "new games are begun: those in progress were played in another way, as on another "
+                "device"
+            )
         self.actors.load(self._weights())
 
     def close(self) -> None:

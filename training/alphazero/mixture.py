@@ -174,10 +174,13 @@ class MixedActors(Actors):
         """The games in progress, ``number/name`` for each array."""
         return flatten(dict(enumerate(actors.state() for actors in self.actors)), "/")
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take over the games."""
-        for number, actors in enumerate(self.actors):
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Go on with the games in progress; whether those of each game fit."""
+        fit = [
             actors.restore(unflatten(arrays, number, "/"))
+            for number, actors in enumerate(self.actors)
+        ]
+        return all(fit)
 
 
 def _share_of(config: AlphaZeroConfig, share: float) -> AlphaZeroConfig:

@@ -1,19 +1,21 @@
 """Self-play on all cores: a thread for each worker.
 
-A compiled network is called by the games themselves (see `ludarium.models.evaluation.in_search`).
+A compiled network of a board is called by the games themselves (see `in_games`).
 Then a worker plays one game after another, each from its beginning to its end, and takes the next
 number when it is free. A game follows from the seed and its number, and the first games by number
 that have enough positions count. So the samples are the same for any number of workers.
 
-Another network needs batches. Then a worker plays many games side by side; one step evaluates the
-leaves that they wait for, and plays on until each waits again. Games that have not ended when there
-are enough positions go on in the next chunk, and are saved with a run. Each worker has its share of
-the games and of the positions, so the samples do not depend on how fast it is.
+Another network needs batches, or is faster in them as a perceptron is. Then a worker plays many
+games side by side; one step evaluates the leaves that they wait for, and plays on until each waits
+again. Games that have not ended when there are enough positions go on in the next chunk, and are
+saved with a run. Each worker has its share of the games and of the positions, so the samples do not
+depend on how fast it is.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +31,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import available_cores, split
 from ludarium.models import Evaluation, Evaluator
-from ludarium.models.evaluation import checked, in_search
+from ludarium.models.evaluation import NetworkInSearch, checked, in_search
 from ludarium.models.inference import torch_threads
 from ludarium.training.runs.state import flatten, unflatten
 from ludarium.training.search.cache import empty, new_cache
@@ -72,6 +74,15 @@ def choose_threads(config: SelfPlayConfig, device: str) -> int:
 def games_of_worker(config: SelfPlayConfig, workers: int) -> int:
     """How many games a worker plays side by side, if the network needs batches."""
     return max(1, config.games // workers)
+
+
+def in_games(evaluate: Evaluator) -> NetworkInSearch | None:
+    """The network for games that call it themselves; None if many games are played side by side.
+
+    That depends on the kind of network and on its backend, and not on how many games there are, so
+    that the games of a configuration are played in one way.
+    """
+    return in_search(evaluate, sys.maxsize)
 
 
 def torch_threads_of_worker(workers: int) -> int:
@@ -204,7 +215,7 @@ class Group:
     def step(self, evaluate: Evaluator) -> None:
         """Play on until the log is full, or each game waits for the network; then ask that."""
         count, actions = len(self.observations), self.game.num_actions
-        inside = in_search(evaluate, count)
+        inside = in_games(evaluate)
         given, net = ({}, None) if inside is None else ({"network": inside.part}, inside.net)
         kernels = specialise(templates, self.game.rules, **given)
         self.is_full = kernels.play_on(
@@ -261,17 +272,18 @@ class Group:
             "pending_games": self.pending_games,
         }
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Load what `state` returned.
-
-        Raises:
-            ValueError: the state is of another game or other settings.
-        """
+    def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Whether these are what `state` returned, of the same game and as many games."""
         own = self.state()
-        for name, array in own.items():
-            fits = array.shape == arrays[name].shape or name in ("pending", "pending_games")
-            if not fits or array.dtype != arrays[name].dtype or array.ndim != arrays[name].ndim:
-                raise ValueError(f"the saved self-play does not fit this run: {name}")
+        return own.keys() == arrays.keys() and all(
+            (array.dtype, array.ndim) == (arrays[name].dtype, arrays[name].ndim)
+            and (array.shape == arrays[name].shape or name in ("pending", "pending_games"))
+            for name, array in own.items()
+        )
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Load what `state` returned, which `fits`."""
+        own = self.state()
         self.pending, self.pending_games = arrays["pending"], arrays["pending_games"]
         for name in ("states", "numbers", "next", "rngs"):
             own[name][...] = arrays[name]
@@ -305,6 +317,7 @@ class _Tally:
         self._played: dict[int, Played] = {}
         self._counted: list[Played] = []
         self._positions = 0
+        self._shown = 0
         self._lock = threading.Lock()
 
     def next_number(self) -> int:
@@ -319,7 +332,15 @@ class _Tally:
             while self._positions < self._goal and len(self._counted) in self._played:
                 self._counted.append(self._played[len(self._counted)])
                 self._positions += self._counted[-1][0].positions
-            self.is_over |= self._positions >= self._goal
+            if self._positions >= self._goal:
+                self.is_over = True  # never False again: a worker that failed sets it too
+
+    def shown(self, positions: int) -> int:
+        """How many of so many new positions to show as progress, which ends at the goal."""
+        with self._lock:
+            shown = min(positions, self._goal - self._shown)
+            self._shown += shown
+            return shown
 
     def counted(self) -> list[Played]:
         """The games that count, once it is over."""
@@ -352,7 +373,7 @@ class SelfPlay:
         dtype: np.dtype | None = None,
     ) -> None:
         batch = games_of_worker(config, workers)
-        self.plays_alone = in_search(evaluate, batch) is not None
+        self.plays_alone = in_games(evaluate) is not None
         share = msgspec.structs.replace(
             config,
             games=1 if self.plays_alone else batch,
@@ -366,7 +387,7 @@ class SelfPlay:
             for number in range(workers)
         ]
         self._positions = config.positions
-        self._some = [game.max_plies] * workers
+        self._some = [1] * workers
         has_exact = dtype is not None and "solved" in (dtype.names or ())
         self._exact = ExactTargets(game, config.solve, config.keep_decided) if has_exact else None
 
@@ -411,11 +432,21 @@ class SelfPlay:
             return {}
         return flatten(dict(enumerate(group.state() for group in self.groups)))
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Load what `state` returned; ``ValueError`` or ``KeyError`` if it is of another run."""
-        if not self.plays_alone:
-            for worker, group in enumerate(self.groups):
-                group.restore(unflatten(arrays, worker))
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Go on with the games that `state` returned.
+
+        Returns:
+            Whether they fit: not if they were played in another way, as on another device. New
+            games are then begun.
+        """
+        if self.plays_alone:
+            return not arrays
+        saved = [unflatten(arrays, worker) for worker in range(self.workers)]
+        if not all(group.fits(each) for group, each in zip(self.groups, saved, strict=True)):
+            return False
+        for group, each in zip(self.groups, saved, strict=True):
+            group.restore(each)
+        return True
 
     def _in_threads(self, work: Callable[[int], None]) -> None:
         """Call ``work(worker)`` in a thread each; they divide torch's threads between them."""
@@ -435,15 +466,20 @@ class SelfPlay:
         try:
             while not tally.is_over:
                 number = tally.next_number()
-                if self._play_game(worker, evaluate, tally, number):
-                    played = self.groups[worker].collect()
-                    tally.add(number, played)
-                    report(played[0].positions)
+                if self._play_game(worker, evaluate, tally, number, report):
+                    tally.add(number, self.groups[worker].collect())
         except BaseException:
             tally.is_over = True  # the other workers need not go on
             raise
 
-    def _play_game(self, worker: int, evaluate: Evaluator, tally: _Tally, number: int) -> bool:
+    def _play_game(
+        self,
+        worker: int,
+        evaluate: Evaluator,
+        tally: _Tally,
+        number: int,
+        report: Callable[[int], None],
+    ) -> bool:
         """Play a game; whether it was played to its end, because it may count.
 
         A long game is played in parts, after which the worker looks whether it may still count.
@@ -455,8 +491,9 @@ class SelfPlay:
             started, before = perf_counter(), group.positions
             counts[LIMIT] = min(before + self._some[worker], len(group.log.states))
             group.step(evaluate)
-            speed = (group.positions - before) / (perf_counter() - started)
-            self._some[worker] = 1 + int(_PATIENCE * speed)
+            positions = group.positions - before
+            self._some[worker] = 1 + int(_PATIENCE * positions / (perf_counter() - started))
+            report(tally.shown(positions))
         return bool(counts[ENDED])
 
     def _play_share(self, worker: int, evaluate: Evaluator, report: Callable[[int], None]) -> None:

@@ -80,7 +80,8 @@ def memory_of(config: TrainingConfig, games: Sequence[Game]) -> dict[str, int]:
     node = NODE.itemsize + state + actions * EDGE.itemsize
     sample = state + actions * np.dtype(np.float16).itemsize
     batched = _needs_batches(config, largest)
-    trees = play.games if batched else play.workers or available_cores()
+    workers = play.workers or available_cores()
+    trees = max(play.games, workers) if batched else workers
     return parts | {
         _TREES: trees * (play.most_simulations + 2) * node,
         "replay.last": max(replay.first, replay.last) * sample,
@@ -88,7 +89,7 @@ def memory_of(config: TrainingConfig, games: Sequence[Game]) -> dict[str, int]:
 
 
 def _needs_batches(config: AlphaZeroConfig, game: Game) -> bool:
-    """Whether many games are played side by side, because the network is faster in batches."""
+    """Whether many games are played side by side; see `ludarium.training.alphazero.self_play`."""
     is_compiled = config.network.module is None and config.backend not in ("eager", "graph-fp16")
     is_board = len(game.observation_shape) == 3
     return not (is_compiled and is_board) or check_device(config.device) != "cpu"
