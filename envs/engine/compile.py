@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -73,7 +74,6 @@ class GivenPart:
     sources: str
 
 
-@cache
 def specialise(
     templates: ModuleType,
     rules: ModuleType,
@@ -95,8 +95,20 @@ def specialise(
     Returns:
         One attribute per template function. Compilation happens at the first call with new
         argument types, or is loaded from the disk cache; a message on standard error says
-        when it takes seconds.
+        when it takes seconds. Threads that ask at once get the same.
     """
+    with _is_specialising:
+        return _specialised(templates, rules, view, **given)
+
+
+_is_specialising = threading.RLock()
+
+
+@cache
+def _specialised(
+    templates: ModuleType, rules: ModuleType, view: ModuleType | None, **given: GivenPart
+) -> SimpleNamespace:
+    """See `specialise`."""
     _announce_compilation()
     modules = _template_modules(templates)
     filled_in = _fill_in(rules, view)

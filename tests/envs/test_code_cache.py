@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 
 import numba
 import numpy as np
@@ -17,8 +19,9 @@ from numba import njit
 
 from ludarium.envs.corso import rules
 from ludarium.envs.engine import code_cache, kernels
+from ludarium.envs.engine import compile as compile_module
 from ludarium.envs.engine.codegen import kernel, part
-from ludarium.envs.engine.compile import sources_of
+from ludarium.envs.engine.compile import sources_of, specialise
 from ludarium.envs.engine.rule import random_bits, seed_rng
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +55,21 @@ def play(folder: Path, **environment: str) -> tuple[str, str]:
 
 def files_in(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.is_file())
+
+
+def test_threads_that_ask_at_once_get_the_same_kernels(monkeypatch):
+    own = ModuleType("own_rules")  # not asked for before
+    vars(own).update({name: value for name, value in vars(rules).items() if name != "__name__"})
+    digest = compile_module.sources_of
+
+    def slowly(*arguments, **given):
+        time.sleep(0.05)
+        return digest(*arguments, **given)
+
+    monkeypatch.setattr(compile_module, "sources_of", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: specialise(kernels, own), range(4)))
+    assert all(each is made[0] for each in made)
 
 
 @pytest.fixture(scope="module")
