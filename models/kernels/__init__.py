@@ -36,7 +36,7 @@ from .packing import PackedNetwork, pack, turned, with_memory_of_its_own
 
 _SMALLER = 4  # by which weights in eight bits are smaller
 
-__all__ = ["CompiledNetwork", "digest_of", "network_part", "ranges_of"]
+__all__ = ["CompiledNetwork", "digest_of", "network_part", "ranges_of", "source_digest"]
 
 
 class CompiledNetwork:
@@ -52,9 +52,9 @@ class CompiledNetwork:
         turn: of the game, for searches, which know the board's own frame only.
 
     Attributes:
-        batch: from how many observations on it evaluates them faster together than each alone, by
-            more than a search saves that calls it. That is so of perceptrons, whose weights do not
-            fit the fast caches.
+        batch: from how many observations on one call for all of them is faster than compiled
+            searches that call it for each. Infinite, but for perceptrons: their weights do not fit
+            the fast caches, and a call for many observations reads them once.
     """
 
     def __init__(
@@ -158,9 +158,14 @@ def _kernel(kind: str) -> Callable:
 @cache
 def digest_of(compiled_for: target.Target) -> str:
     """Digest of all that the kernels are made of, but for the processor, which the cache adds."""
+    return hashlib.sha256(f"{source_digest()}{compiled_for!r}".encode()).hexdigest()[:12]
+
+
+@cache
+def source_digest() -> str:
+    """Digest of the sources of the kernels, the same on all machines."""
     digest = hashlib.sha256()
     modules = (block, evaluate, packing, parts, target, vector, code_cache, codegen, numba_private)
     for module in modules:
         digest.update(Path(str(module.__file__)).read_bytes())
-    digest.update(repr(compiled_for).encode())
     return digest.hexdigest()[:12]

@@ -12,6 +12,8 @@ import pytest
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Cluster as ClusterConfig
 from ludarium.envs.engine.progress import UNWATCHED
+from ludarium.models import kernels
+from ludarium.models.kernels import block, parts, target
 from ludarium.training.alphazero.actors import Weights, search_settings
 from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.cluster import actors, joined
@@ -73,11 +75,26 @@ def test_an_actor_plays_other_games_of_the_bootstrap_each_time():
 
 def test_a_node_with_another_version_or_other_rules_is_refused_by_name():
     player, _, (weights, _) = new_player(identity="ludarium 9.9.9, corso version 0 (abc)")
-    here = r"^node \S+ has ludarium 0\.\S+, corso version \d+ \(\w+\)"
+    here = r"^node \S+ has ludarium 0\.\S+, corso version \d+ \(\w+\), compiled networks \(\w+\)"
     with pytest.raises(
         ValueError, match=here + r", this run has ludarium 9\.9\.9, .* \(abc\): inst"
     ):
         player.play(weights, None)
+
+
+def test_nodes_must_have_the_same_networks_and_not_the_same_processors(monkeypatch):
+    (game, _) = games_of(load_config("corso/demo"))[0]
+    before = identity_of(game)
+    with monkeypatch.context() as patched:
+        patched.setattr(target, "current", target.WASM)
+        assert identity_of(game) == before
+    kernels.source_digest.cache_clear()
+    monkeypatch.setattr(parts, "__file__", block.__file__)
+    try:
+        assert identity_of(game) != before
+    finally:
+        monkeypatch.undo()
+        kernels.source_digest.cache_clear()
 
 
 @pytest.mark.parametrize(

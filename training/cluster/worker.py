@@ -17,6 +17,7 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.threads import one_core
+from ludarium.models.kernels import source_digest
 from ludarium.training.alphazero.actors import Weights
 from ludarium.training.alphazero.kernels import self_play as kernels
 from ludarium.training.alphazero.mixture import MixedActors, Mixture
@@ -45,10 +46,14 @@ class Chunk:
 def identity_of(game: Game) -> str:
     """What must be the same on all nodes: versions of this package and of the game's rules.
 
-    The rules have a version and a digest of their sources, with those of search and self-play.
+    The rules have a version and a digest of their sources, with those of search and self-play. The
+    compiled networks have a digest of theirs; the nodes' processors may differ.
     """
-    digest = sources_of(kernels, game.rules)
-    return f"ludarium {version('ludarium')}, {game.name} version {game.version} ({digest})"
+    rules, networks = sources_of(kernels, game.rules), source_digest()
+    return (
+        f"ludarium {version('ludarium')}, {game.name} version {game.version} ({rules}), compiled "
+        f"networks ({networks})"
+    )
 
 
 class SelfPlayer:
