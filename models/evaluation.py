@@ -82,6 +82,16 @@ def in_search(evaluate: Evaluator, searches: int) -> NetworkInSearch | None:
     return None if made is None else made(searches)
 
 
+def version_of(evaluate: Evaluator) -> int | None:
+    """A number that is another one after the weights of an evaluator have changed.
+
+    Answers that were kept before are then void. None if the evaluator has none: it is always the
+    same network.
+    """
+    version: int | None = getattr(evaluate, "version", None)
+    return version
+
+
 def checked(
     answer: Any, count: int, num_actions: int, evaluator: object, needs_score: bool = False
 ) -> Evaluation:

@@ -25,7 +25,7 @@ from ludarium.envs.engine.threads import available_cores, split
 
 from .evaluation import Evaluation, Evaluator, NetworkInSearch
 from .kernels import CompiledNetwork, ranges_of
-from .layers import BoardLayers, Layers, VectorLayers
+from .layers import BoardLayers, Layers, VectorLayers, arrays_of
 from .turn import Turn
 
 if TYPE_CHECKING:
@@ -102,9 +102,12 @@ class InferenceEngine:
     a large batch among the cores that are free; the others run in the calling thread, and as torch
     is set.
 
+    Attributes:
+        version: how often weights were loaded; see `evaluation.version_of`.
+
     Raises:
-        ValueError: an unknown backend, or one that does not work here; or the network's answers
-            are not finite.
+        ValueError: an unknown backend, or one that does not work here; or the network's weights or
+            answers are not finite.
     """
 
     def __init__(
@@ -122,6 +125,7 @@ class InferenceEngine:
         self.batch = batch
         self.device = device
         self.backend = backend
+        self.version = 0
         self._cores = available_cores()
         self._observation_shape = observation_shape
         self._examples = examples
@@ -150,10 +154,12 @@ class InferenceEngine:
             examples: see the class.
 
         Raises:
-            ValueError: the network's answers are not finite.
+            ValueError: the network's weights or answers are not finite.
         """
+        _check_weights(network)
         if examples is not None:
             self._examples = examples
+        self.version += 1
         self._network = copy.deepcopy(network)
         self._evaluators: dict[tuple[Backend, int], Evaluator] = {}
         self._compiled: dict[Backend, CompiledNetwork] = {}
@@ -318,6 +324,29 @@ def _log_probabilities(logits: np.ndarray) -> np.ndarray:
     logits = logits.astype(np.float64)
     logits = logits - logits.max(1, keepdims=True)
     return logits - np.log(np.exp(logits).sum(1, keepdims=True))
+
+
+def _check_weights(network: Network) -> None:
+    """Raise ``ValueError`` unless all weights are finite: a ReLU hides in the answers what is not.
+
+    That is so of the compiled backends, whose ReLU of NaN is 0.
+    """
+    for name, is_finite in _are_finite(network):
+        if not is_finite:
+            raise ValueError(
+                f"the network's weights are not finite numbers ({name}): they are damaged, or its "
+                "training has diverged"
+            )
+
+
+def _are_finite(network: Network) -> Iterator[tuple[str, bool]]:
+    """The names of a network's weights, and whether their numbers are finite."""
+    if isinstance(network, BoardLayers | VectorLayers):
+        for name, array in arrays_of(network):
+            yield name, bool(np.isfinite(array).all())
+    else:
+        for name, tensor in network.state_dict().items():
+            yield name, bool(tensor.isfinite().all())
 
 
 def _check_finite(evaluation: Evaluation, backend: Backend) -> None:

@@ -7,8 +7,8 @@ as ONNX.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -134,6 +134,16 @@ def layers(weights: Weights, shape: NetworkShape) -> Layers:
         shape: of the game.
     """
     return _board(weights, shape) if len(shape.observation) == 3 else _vector(weights, shape)
+
+
+def arrays_of(part: tuple[Any, ...], name: str = "") -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of layers, each with its name, such as ``blocks.0.first.weight``."""
+    fields = getattr(part, "_fields", range(len(part)))
+    for field, value in zip(fields, part, strict=True):
+        if isinstance(value, np.ndarray):
+            yield f"{name}{field}", value
+        elif isinstance(value, tuple):
+            yield from arrays_of(value, f"{name}{field}.")
 
 
 def member_weights(

@@ -124,6 +124,30 @@ def test_a_network_without_finite_answers_is_refused_by_name(backend):
         InferenceEngine(network, observations.shape[1:], 16, backend, examples=observations)
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["corso", "obelisk"])
+def test_layers_with_weights_that_are_not_finite_are_refused_by_name(name, wrong):
+    """A compiled ReLU takes NaN for 0, so the answers do not tell."""
+    network, observations = network_and_observations(name)
+    layers = layers_of(network)
+    engine = InferenceEngine(layers, observations.shape[1:], 16)
+    before = engine(observations)
+    layers.blocks[0].first.weight.flat[5] = wrong
+    with pytest.raises(ValueError, match=r"not finite numbers \(blocks\.0\.first\.weight\)"):
+        engine.update(layers)
+    for array, expected in zip(engine(observations), before, strict=True):
+        np.testing.assert_array_equal(array, expected)
+
+
+@pytest.mark.parametrize("backend", ["eager", "compiled"])
+def test_torch_weights_that_are_not_finite_are_refused_by_name(backend):
+    network, observations = network_and_observations("corso")
+    with torch.no_grad():
+        network.blocks[1].first[0].weight[3, 2, 1, 1] = torch.nan
+    with pytest.raises(ValueError, match=r"not finite numbers \(blocks\.1\.first\.0\.weight\)"):
+        InferenceEngine(network, observations.shape[1:], 16, backend)
+
+
 def test_the_callers_network_stays_where_it_is_and_as_it_is():
     """``meta`` stands for another device: what is moved there has no weights any more."""
     network, observations = network_and_observations("corso")

@@ -68,13 +68,12 @@ def test_transpositions_are_evaluated_once():
     assert len(evaluator.asked) == len(set(evaluator.asked)) < 390
 
 
-def test_after_forgetting_another_network_is_asked_about_everything():
+def test_another_network_is_asked_about_everything():
     game = make_game("corso", size=3)
     states = states_of(random_positions(game, 2, 5))
     settings = SearchSettings(simulations=30)
     search = Search(game, settings, 5, seed=0, cache=8)
     search.run(states, OneByOne(1, 9))
-    search.forget()
     other = OneByOne(2, 9)
     found = search.run(states, other)
     expected = Search(game, settings, 5, seed=0).run(states, OneByOne(2, 9))

@@ -13,14 +13,18 @@ import torch
 from ludarium.envs import make_game
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.engine.threads import one_core
 from ludarium.models import Evaluation, InferenceEngine, build_network
 from ludarium.models.evaluation import in_search
 from ludarium.models.kernels import network_part
 from ludarium.training.agents.network import network_agent
+from ludarium.training.agents.trees import Trees
 from ludarium.training.networks import inference_engine, network_shape
 from ludarium.training.random_positions import random_observations
-from ludarium.training.search import Finding, Search, SearchSettings, simulate
+from ludarium.training.search import Budget, Finding, Search, SearchSettings, simulate
 from ludarium.training.search.settings import PUCT
+from ludarium.training.search.tree_search import SETTINGS
 from tests.games import slow_but
 
 from .test_search import random_positions, states_of
@@ -166,6 +170,46 @@ def test_answers_that_are_no_numbers_are_refused_by_name():
     with pytest.raises(ValueError, match="InferenceEngine answered logits that are not finite"):
         search.run(states, engine)
     assert_same(search.run(states, engine_of(game)), expected)
+
+
+def test_answers_of_earlier_weights_are_forgotten():
+    game = make_game("corso", size=4)
+    engine = engine_of(game)
+    states = states_of(random_positions(game, 3, 5))
+    agent = network_agent(game, engine, 30)
+    before = agent.search(states)
+    torch.manual_seed(2)
+    engine.update(build_network(network_shape(game), 16, 2))
+    found = agent.search(states)
+    assert (found.policies != before.policies).any()
+    assert_same(found, network_agent(game, engine, 30).search(states))
+
+
+def test_another_network_is_asked_about_everything():
+    game = make_game("corso", size=4)
+    states = states_of(random_positions(game, 3, 5))
+    search = Search(game, SearchSettings(simulations=30), 5, seed=0, cache=1.0)
+    first, other = engine_of(game), engine_of(game, blocks=1)
+    before = search.run(states, first)
+    fresh = Search(game, SearchSettings(simulations=30), 5, seed=0, cache=1.0)
+    assert_same(search.run(states, other), fresh.run(states, other))
+    assert_same(search.run(states, first), before)
+
+
+def test_trees_of_earlier_weights_are_not_gone_on_with():
+    game = make_game("corso", size=4)
+    engine = engine_of(game)
+    states = game.start().states
+    budget = Budget(simulations=40)
+    with one_core():
+        kept, fresh = Trees(game, engine, SETTINGS), Trees(game, engine, SETTINGS)
+        playing = [GameInPlay(game, 0, 0, 0, states, [])]
+        before = kept.find_in(playing, states, budget)
+        torch.manual_seed(2)
+        engine.update(build_network(network_shape(game), 16, 2))
+        found = kept.find_in(playing, states, budget)
+        assert (found.policies != before.policies).any()
+        assert_same(found, fresh.find(states, budget))
 
 
 def test_kernels_with_a_network_are_kept_apart_from_those_without():

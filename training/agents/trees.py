@@ -14,7 +14,9 @@ from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.engine.rule import ONGOING
 from ludarium.envs.engine.threads import available_cores, take_turns
 from ludarium.models import Evaluator
+from ludarium.models.evaluation import version_of
 from ludarium.training.search import Budget, Finding, SearchSettings, TreeSearch
+from ludarium.training.search.cache import empty
 from ludarium.training.search.tree_search import Batch, new_batches
 
 _MEMORY = 2**30  # bytes of the trees of all games in play
@@ -27,10 +29,12 @@ class _Thought:
     Attributes:
         search: with the tree of the last decision.
         plies: actions of the game that the tree's root has behind it.
+        version: of the network that the tree is of, see `version_of`.
     """
 
     search: TreeSearch
     plies: int
+    version: int | None
 
     def __reduce__(self) -> tuple:
         return type(None), ()  # a copy of the game begins its tree anew
@@ -65,6 +69,7 @@ class Trees:
         self._memory = memory
         self._in_play = 0
         self._desks = _new_desks(game)
+        self._version = version_of(evaluate)
         self._compile()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -77,6 +82,7 @@ class Trees:
 
     def find(self, states: np.ndarray, budget: Budget) -> Finding:
         """Search positions, structured array [N], from scratch."""
+        self._look_at_network()
         places = np.flatnonzero(states["outcome"] == ONGOING)
 
         def search_in(number: int, desk: list[Batch]) -> TreeSearch:
@@ -88,14 +94,15 @@ class Trees:
 
     def find_in(self, games: Sequence[GameInPlay], states: np.ndarray, budget: Budget) -> Finding:
         """Search the positions of games; each game's tree is kept for its next position."""
+        self._look_at_network()
 
         def search_in(number: int, desk: list[Batch]) -> TreeSearch:
             each = games[number]
             actions, thought = each.actions, each.memory
-            if thought is None:
+            if thought is None or thought.version != self._version:
                 in_play = max(self._in_play, len(games))
                 search = self._fresh(states[number : number + 1], desk, in_play)
-                each.memory = _Thought(search, len(actions))
+                each.memory = _Thought(search, len(actions), self._version)
                 return search
             thought.search.batches = desk
             for action in actions[thought.plies :]:
@@ -115,6 +122,15 @@ class Trees:
         self._in_play -= len(games)
         for each in games:
             each.memory = None
+
+    def _look_at_network(self) -> None:
+        """Forget the network's answers if its weights have changed."""
+        version = version_of(self._evaluate)
+        if version != self._version:
+            self._version = version
+            for desk in self._desks:
+                for batch in desk:
+                    empty(batch.cache)
 
     def _compile(self) -> None:
         """Have all compiled before the first search, whose time it would take."""

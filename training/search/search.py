@@ -18,7 +18,7 @@ from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import ONGOING, seed_rng
 from ludarium.envs.engine.threads import available_cores, take_turns
-from ludarium.models.evaluation import Evaluation, Evaluator, checked, in_search
+from ludarium.models.evaluation import Evaluation, Evaluator, checked, in_search, version_of
 
 from . import simulate
 from .cache import Cache, empty, new_cache
@@ -40,7 +40,7 @@ class Search:
         batch: most positions that are searched in parallel; more are split into batches.
         seed: of the root noise.
         cache: megabytes of each core for answers of the network, which are kept from one `run` to
-            the next; call `forget` before one with another network. 0 keeps none.
+            the next with the same network. 0 keeps none.
 
     Raises:
         ValueError: a setting is of a wrong type, or there is nothing to search.
@@ -70,6 +70,7 @@ class Search:
             new_cache(self.observations, game.num_actions, cache)
             for _ in range(min(available_cores(), batch))
         ]
+        self._asked: tuple[Evaluator | None, int | None] = None, None
         self._limits = [1] * len(self._caches)
         self._planes = self.observations.reshape(batch, *game.planes_shape)
         self._rngs = seed_rng(seed, batch)
@@ -120,6 +121,10 @@ class Search:
         """
         if (states["outcome"] != ONGOING).any():
             raise ValueError("there is nothing to search in a finished game")
+        version = version_of(evaluate)
+        if self._asked[0] is not evaluate or self._asked[1] != version:
+            self.forget()
+            self._asked = evaluate, version
         portions = [
             self._run(states[portion], evaluate, None if noise is None else noise[portion])
             for portion in (
