@@ -194,7 +194,7 @@ class Search:
             network = in_search(evaluate, count)
             assert network is not None
             kernels = specialise(simulate, self.game.rules, network=network.part)
-            _, first, last = parts[number]
+            first, last = parts[number][1:]
             evaluations = self.tree.roots["evaluations"][first:last]
             waiting, asked = last - first, 0
             while waiting and not must_end.is_set():
