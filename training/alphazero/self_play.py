@@ -216,7 +216,8 @@ class Group:
         """Play on until the log is full, or each game waits for the network; then ask that."""
         count, actions = len(self.observations), self.game.num_actions
         inside = in_games(evaluate)
-        given, net = ({}, None) if inside is None else ({"network": inside.part}, inside.net)
+        net = None if inside is None else inside.net
+        given: dict[str, Any] = {} if inside is None else {"network": inside.part}
         kernels = specialise(templates, self.game.rules, **given)
         self.is_full = kernels.play_on(
             *(self.game.tables, self.games, self.settings),
