@@ -196,14 +196,27 @@ def _remedy(message: str, kind: type[msgspec.Struct]) -> str:
     unknown = re.search(r"(?:: (\w+))?: contains unknown field `(.*)`", message)
     if unknown is None:
         return ""
-    kinds = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
-    section = kinds.get(unknown[1], kind)
-    is_section = isinstance(section, type) and issubclass(section, msgspec.Struct)
-    return (
-        did_you_mean(unknown[2], [field.encode_name for field in msgspec.structs.fields(section)])
-        if is_section
-        else ""
-    )
+    return did_you_mean(unknown[2], _KEYS[kind].get(unknown[1] or "", ()))
+
+
+def _keys_of(kind: type[msgspec.Struct]) -> dict[str, list[str]]:
+    """The keys of each section of a configuration by its name; those of none by an empty one."""
+    fields = msgspec.structs.fields(kind)
+    sections = {
+        field.encode_name: field.type
+        for field in fields
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
+    }
+    return {
+        "": [field.encode_name for field in fields],
+        **{
+            name: [field.encode_name for field in msgspec.structs.fields(section)]
+            for name, section in sections.items()
+        },
+    }
+
+
+_KEYS = {kind: _keys_of(kind) for kind in ALGORITHMS.values()}
 
 
 def _completed(network: dict[Any, Any]) -> dict[Any, Any]:

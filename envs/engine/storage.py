@@ -34,7 +34,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OSError(f"cannot write {os.fspath(path)} ({error.strerror or error})") from error
+        reason = error.strerror or error
+        raise type(error)(f"cannot write {os.fspath(path)} ({reason})") from error
 
 
 def take_place(source: Path, target: Path) -> None:

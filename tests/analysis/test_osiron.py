@@ -459,7 +459,7 @@ def test_the_seed_decides_among_the_best_actions(cache: Path) -> None:
 def test_the_perfect_agent_needs_a_solved_game(cache: Path) -> None:
     with pytest.raises(ValueError, match=r"onyx is not solved; games that are: .*osiron"):
         make_agent("perfect", make_game("onyx"))
-    with pytest.raises(ValueError, match="perfect takes no number"):
+    with pytest.raises(ValueError, match="'perfect:3': it takes no number"):
         make_agent("perfect:3", make_game("osiron"))
 
 
