@@ -201,9 +201,13 @@ def digests_of_searches(
     digests: list[str] = []
     search = Search(game, settings, batch=1, seed=seed, cache=Limits().cache)
     draws = Draws(seed)
+
+    def evaluate(observations: np.ndarray) -> Evaluation:
+        return answer(observations, game.num_actions)
+
     while len(digests) < positions:
         states = wander(game, seed + len(digests), draws)
-        found = search.run(states, lambda observations: answer(observations, game.num_actions))
+        found = search.run(states, evaluate)
         digest = hashlib.sha256()
         for array in (found.policies, found.visits, found.action_values, found.values):
             digest.update(array.tobytes())
