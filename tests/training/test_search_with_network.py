@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import _thread
-import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -145,17 +145,29 @@ def test_an_error_in_one_part_ends_the_others(monkeypatch):
     assert_same(search.run(states, engine), expected)
 
 
-def test_ctrl_c_ends_a_search_that_is_under_way():
+def test_ctrl_c_ends_a_search_that_is_under_way(monkeypatch):
     game = make_game("corso", size=4)
-    engine = engine_of(game, blocks=6)
-    states = states_of(random_positions(game, 3, 64))
-    search = Search(game, SearchSettings(simulations=2000), 64, seed=0)
-    search.run(states[:1], engine)  # compiles
-    timer = threading.Timer(0.1, _thread.interrupt_main)
-    timer.start()
+    engine = engine_of(game)
+    states = states_of(random_positions(game, 3, 8))
+    monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda: 2)
+    monkeypatch.setattr("ludarium.training.search.search._PATIENCE", 0.0)
+    search = Search(game, SearchSettings(simulations=400), 8, seed=0)
+    expected = search.run(states, engine)
+    advance = search._advance
+    calls = []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 5:
+            _thread.interrupt_main()
+        if len(calls) >= 5:
+            time.sleep(0.01)  # the main thread looks ten times a second
+        return advance(*arguments)
+
+    monkeypatch.setattr(search, "_advance", interrupted)
     with pytest.raises(KeyboardInterrupt):
         search.run(states, engine)
-    assert (search.tree.roots["waiting"] >= 0).any()
+    assert len(calls) < expected.evaluations / 4
 
 
 def test_answers_that_are_no_numbers_are_refused_by_name():
