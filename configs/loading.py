@@ -191,7 +191,7 @@ def _validate(data: dict[Any, Any], source: str) -> TrainingConfig:
     return config
 
 
-def _remedy(message: str, kind: type[msgspec.Struct]) -> str:
+def _remedy(message: str, kind: type[TrainingConfig]) -> str:
     """The key that was meant by one that is not there, as a question; empty if none is near."""
     unknown = re.search(r"(?:: (\w+))?: contains unknown field `(.*)`", message)
     if unknown is None:

@@ -179,9 +179,11 @@ def test_the_page_is_served_until_ctrl_c(monkeypatch, capsys, tmp_path):
 
     monkeypatch.setattr("ludarium.play.server.PageServer.serve_forever", serve)
     assert main(["play", "corso", "--seat", "0"]) == 0
-    address, *rest = capsys.readouterr().out.splitlines()
+    told = capsys.readouterr()
+    address, *rest = told.out.splitlines()
     assert address.startswith("http://127.0.0.1:")
     assert address.endswith("/#g=corso&o=corso&seat=0&opponent=network:64")
-    assert rest == ["Ctrl-C ends it", "", "the page has ended"]
+    assert rest == ["Ctrl-C ends it"]
+    assert told.err.endswith("\nthe page has ended\n")
     assert opened == [address]
     assert served == [(tmp_path, False)]  # a browser would keep an older page

@@ -41,7 +41,10 @@ def test_a_turn_undoes_itself(table: list[int]) -> None:
     [
         (None, "go together"),
         (CanonicalTurn("to move", np.arange(4), np.arange(7)), "4 cells and 7 actions"),
-        (CanonicalTurn("is red", np.arange(5), np.arange(7)), "told by 'is red', which is not obs"),
+        (
+            CanonicalTurn("is red", np.arange(5)[::-1], np.arange(7)[::-1]),
+            "told by 'is red', which is",
+        ),
     ],
 )
 def test_a_game_whose_turn_does_not_fit_is_refused(
