@@ -545,7 +545,7 @@ def test_a_part_of_a_batch_leaves_the_rest_alone(default_game: Game) -> None:
     many, kernels = Batch(default_game, count=6, seed=0), default_game.kernels
     kernels.batch_start(many.batch, 0, many.count)
     arrays = [many.masks, many.planes, many.rewards, many.terminated, many.rngs, many.actions]
-    arrays += [many.shown, many.movers, many.chosen]
+    arrays += [many.shown, many.movers]
     for is_random in (True, False):
         actions = many.masks.argmax(axis=1)
         states, before = many.states.copy(), [array.copy() for array in arrays]
