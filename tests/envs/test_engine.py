@@ -82,7 +82,8 @@ def test_options_of_a_game_are_completed_with_defaults() -> None:
     checked = check_options("made-up", (SIZE, START), {"start": "corners"})
     assert checked == {"size": 9, "start": "corners"}
     with pytest.raises(
-        ValueError, match=r"made-up has no option 'sise' \(given 5\); did you mean size\?; options: si"
+        ValueError,
+        match=r"made-up has no option 'sise' \(given 5\); did you mean size\?; options: si",
     ):
         check_options("made-up", (SIZE, START), {"sise": 5})
     with pytest.raises(ValueError, match="options: none"):

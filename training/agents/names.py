@@ -57,7 +57,7 @@ AGENT_ENTRY_POINTS = "ludarium.agents"
 #: What `as_agent` makes an agent of.
 Player = Any
 
-_LONGEST_MESSAGE = 420
+_LONGEST_MESSAGE = 400
 
 
 @dataclass(frozen=True)
@@ -187,14 +187,14 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     except PluginError:
         raise
     except ValueError as error:
-        about, forms = f"agent {quoted(spec, 40)}: ", f"; {accepted()}"
-        reason = shortened(str(error), max(80, _LONGEST_MESSAGE - len(about) - len(forms)))
-        raise ValueError(f"{about}{reason}{forms}") from None
+        about, where = f"agent {quoted(spec, 40)}: ", "; see `ludarium agents`"
+        reason = shortened(str(error), _LONGEST_MESSAGE - len(about) - len(where))
+        raise ValueError(f"{about}{reason}{where}") from None
     if factory is None:
         raise ValueError(
-            f"no agent is called {quoted(spec)}, and no game, file or folder either"
-            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; a game of your own is "
-            f"taken in by ludarium --game-module MODULE; {accepted()}"
+            f"no agent is called {quoted(spec, 40)}"
+            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; --game-module takes in "
+            f"a game of yours; {accepted()}"
         )
     if not isinstance(factory, CheckpointFactory):
         _warn_of_hidden_files(spec, word)
@@ -237,7 +237,7 @@ def accepted() -> str:
     """The accepted names, as the end of an error message."""
     usages = [kind.usage for kind in _KINDS.values()] + list(_installed_kinds())
     forms = ", ".join([*usages, *(usage for usage, _ in FORMS_WITHOUT_KIND)])
-    return f"accepted: {forms} (`ludarium agents` explains them)"
+    return f"accepted: {forms} (see `ludarium agents`)"
 
 
 def _split(spec: str) -> tuple[str, dict[str, str]]:
