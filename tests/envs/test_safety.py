@@ -164,19 +164,26 @@ def test_no_write_into_what_an_environment_gave_changes_its_game(
     assert env.rewards == twin.rewards
 
 
-class Scribbler:
-    """Plays the first legal action, and spoils all that it is given."""
+class FirstLegal:
+    """Plays the first legal action."""
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Nothing to prepare."""
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> list[int]:
-        chosen = [int(game.position.legal_actions[0]) for game in games]
-        scribble([states, [game.position.states for game in games]])
-        return chosen
+        return [int(game.position.legal_actions[0]) for game in games]
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
         """Nothing to note."""
+
+
+class Scribbler(FirstLegal):
+    """The same, and spoils all that it is given."""
+
+    def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> list[int]:
+        chosen = super().play(games, states)
+        scribble([states, [game.position.states for game in games]])
+        return chosen
 
 
 def spoils_its_position(position: Position) -> int:
@@ -190,8 +197,12 @@ def first_legal(position: Position) -> int:
     return int(position.legal_actions[0])
 
 
-@pytest.mark.parametrize("opponent", [Scribbler(), spoils_its_position])
-def test_no_write_by_an_opponent_changes_the_game(default_game: Game, opponent: Any) -> None:
+@pytest.mark.parametrize(
+    ("opponent", "first_legal"), [(Scribbler(), FirstLegal()), (spoils_its_position, first_legal)]
+)
+def test_no_write_by_an_opponent_changes_the_game(
+    default_game: Game, opponent: Any, first_legal: Any
+) -> None:
     env = SingleAgentEnv(default_game, opponent=opponent, seat=1)
     twin = SingleAgentEnv(default_game, opponent=first_legal, seat=1)
     many = VectorBoardGameEnv(default_game, 2, opponent=opponent, seat=1)
