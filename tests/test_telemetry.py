@@ -183,7 +183,8 @@ def test_runs(watched: Watched, words: list[str]) -> None:
 
 @pytest.mark.slow
 def test_a_picture_of_a_game(watched: Watched) -> None:
-    record = watched.run(COMMAND, ["play", "corso", "--terminal", "--json"])
+    words = ["play", "corso", "--terminal", "--json", "--seat", "1"]  # so that a move is played
+    record = watched.run(COMMAND, words)
     (watched.here / "game.json").write_text(record, encoding="utf-8")
     watched.run(COMMAND, ["analyse", "corso", "--record", "game.json", "--picture", "game.svg"])
     _check(watched, ["game.json", "game.svg"])
