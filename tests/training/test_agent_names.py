@@ -121,11 +121,9 @@ def test_a_wrong_name_is_refused_with_what_is_accepted(game: Game, spec: str, re
     with pytest.raises(ValueError, match=reason) as refusal:
         make_agent(spec, game)
     message = str(refusal.value)
-    assert "`ludarium agents`" in message
-    if "no agent is called" in message:
-        for form in ("random", "uct[:PLAYOUTS]", "GAME[:SIMULATIONS]", "PATH[:SIMULATIONS]"):
-            assert form in message
-    assert len(message) <= 450
+    for form in ("random", "uct[:PLAYOUTS]", "GAME[:SIMULATIONS]", "PATH[:SIMULATIONS]"):
+        assert form in message
+    assert len(message) < 500
 
 
 @pytest.mark.parametrize(

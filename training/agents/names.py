@@ -187,12 +187,12 @@ def read_agent(spec: str, from_file: bool = False) -> AgentFactory:
     except PluginError:
         raise
     except ValueError as error:
-        about, where = f"agent {quoted(spec, 40)}: ", "; see `ludarium agents`"
-        reason = shortened(str(error), _LONGEST_MESSAGE - len(about) - len(where))
-        raise ValueError(f"{about}{reason}{where}") from None
+        about, forms = f"agent {quoted(spec, 40)}: ", f"; {accepted()}"
+        reason = shortened(str(error), max(80, _LONGEST_MESSAGE - len(about) - len(forms)))
+        raise ValueError(f"{about}{reason}{forms}") from None
     if factory is None:
         raise ValueError(
-            f"no agent is called {quoted(spec, 40)}"
+            f"no agent is called {quoted(spec, 40)}, nor a game or file"
             f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; --game-module takes in "
             f"a game of yours; {accepted()}"
         )
@@ -237,7 +237,7 @@ def accepted() -> str:
     """The accepted names, as the end of an error message."""
     usages = [kind.usage for kind in _KINDS.values()] + list(_installed_kinds())
     forms = ", ".join([*usages, *(usage for usage, _ in FORMS_WITHOUT_KIND)])
-    return f"accepted: {forms} (see `ludarium agents`)"
+    return f"accepted: {forms}"
 
 
 def _split(spec: str) -> tuple[str, dict[str, str]]:
