@@ -178,9 +178,9 @@ class EndgameFactory(AgentFactory):
         """Read ``AGENT``, whose are all settings but these two; see `AgentFactory.read`."""
         if not argument:
             raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
-        if argument.partition(":")[0] == _KIND:
-            raise ValueError("endgame: once is enough")
         word = argument.partition(":")[0]
+        if word == _KIND:
+            raise ValueError("endgame: once is enough")
         kind = find_kind(word)
         if kind is not None and kind.risk:
             raise ValueError(f"{word}: {kind.risk}, so it does not play within endgame")

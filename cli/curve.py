@@ -10,7 +10,7 @@ from ludarium.arena.curve_plot import HORIZONTAL, plot_curves
 from ludarium.arena.plot import SUFFIXES
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
-from ludarium.training.agents.checkpoints import DEFAULT_SIMULATIONS
+from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 
 from .common import AGENTS_HELP, add_json

@@ -19,13 +19,12 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ludarium.envs import GAMES, Game
-from ludarium.envs.engine.console import say
+from ludarium.envs.engine.console import output, say
 from ludarium.envs.engine.draw.scene import describe_scene
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import make_game
@@ -88,14 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _build(folder: Path, game: Game, limits: Limits) -> None:
     began = time.monotonic()
-    say = partial(print, flush=True)
-    content = module_part(game, limits).content(say)
+    content = module_part(game, limits).content(output)
     path = write_module(folder, game, parse_module(content, module_name(game)))
     network = network_part(Variant.of(game))
     if network is not None:
-        write_file(path.with_suffix(".network"), network.content(say))
+        write_file(path.with_suffix(".network"), network.content(output))
     plain, packed = (f"{size / 1e3:.0f} KB" for size in (len(content), len(gzip.compress(content))))
-    print(f"{path}: {plain}, {packed} with gzip, in {time.monotonic() - began:.0f} s")
+    output(f"{path}: {plain}, {packed} with gzip, in {time.monotonic() - began:.0f} s")
 
 
 def _parser() -> argparse.ArgumentParser:

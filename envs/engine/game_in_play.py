@@ -71,3 +71,11 @@ class GameInPlay:
             return -1 if self.forfeited_by == self.seat else 1
         outcome = int(self._states["outcome"][self._row])
         return None if outcome == ONGOING else reward(outcome, self.seat)
+
+
+def games_from(game: Game, states: np.ndarray) -> list[GameInPlay]:
+    """Games that begin at positions, structured array [N], as the players to move see them."""
+    return [
+        GameInPlay(game, number, int(state["mover"]), 0, states, [])
+        for number, state in enumerate(states)
+    ]

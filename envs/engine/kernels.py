@@ -355,9 +355,8 @@ def batch_step(batch, actions, begin, end):
     for i in range(begin, end):
         choice = choices[i]
         action = actions[i]
-        if is_refused(
-            choice.mask, action
-        ):  # another thread of the caller's has changed it just now
+        # Another thread of the caller's may have changed it just now.
+        if is_refused(choice.mask, action):
             return i
         played[i] = action
         state = states[i]

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import numba
 import numpy as np
 
+from .console import say
 from .game import Game, Symmetries
 from .hooks import HOOKS
 from .messages import shortened
@@ -89,7 +90,7 @@ class _Lines(Task):
         self._done += count
         if time.monotonic() - self._told >= _SILENCE:
             self._told = time.monotonic()
-            print(f"ludarium: {self._title} {self._done} of {self._total}", file=sys.stderr)
+            say(f"ludarium: {self._title} {self._done} of {self._total}")
 
 
 class _FaultError(Exception):

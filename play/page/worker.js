@@ -1,7 +1,8 @@
 /**
  * The thread that thinks: rules, search and network of one game.
  *
- * Serves (see serving.js) "open" (module, network) and "search" (what `search` below takes); a search tells `{id, found}` and an open `{id, loading}` on the way.
+ * Serves (see serving.js) "open" (module, network) and "search" (what `search` below takes); a search
+ * tells `{id, found}` and an open `{id, loading}` on the way.
  */
 
 import { Engine } from "./engine.js";

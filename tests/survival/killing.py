@@ -58,7 +58,12 @@ def _fork(algorithm: str, path: Path, limit: float) -> int | None:
             path.with_name(f"{path.name}.error").write_text(traceback.format_exc())
         finally:
             os._exit(status)
-    end = time.monotonic() + limit
+    return ended_within(child, limit)
+
+
+def ended_within(child: int, seconds: float) -> int | None:
+    """The exit status of a child process; None if it had not ended by then, and was killed."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:

@@ -16,6 +16,8 @@ from ludarium.training.runs import folder
 from ludarium.training.runs.evaluation import LocalEvaluator
 from ludarium.training.runs.folder import RunFolder
 
+from .killing import ended_within
+
 _SOON = 0.01  # seconds between two signals
 _PATIENCE = 300.0  # seconds for a command that nobody ends
 
@@ -80,15 +82,10 @@ def command(arguments: list[str], kind: Kind | None, said: Path, delay: float = 
             time.sleep(_SOON)
         time.sleep(_SOON + delay)
         _send(child, kind)
-    end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.001)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    raise TimeoutError(f"no end within {_PATIENCE:g} s")
+    status = ended_within(child, _PATIENCE)
+    if status is None:
+        raise TimeoutError(f"no end within {_PATIENCE:g} s")
+    return status
 
 
 def _be_command(arguments: list[str], kind: Kind | None, said: Path) -> NoReturn:

@@ -120,13 +120,19 @@ def test_long_searches_are_run_in_short_parts_and_find_the_same(monkeypatch):
     assert calls[1] >= found[1].evaluations > 50 > calls[0]
 
 
-def test_an_error_in_one_part_ends_the_others(monkeypatch):
+def search_in_two_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[Search, np.ndarray, InferenceEngine]:
+    """A search by two cores that leaves compiled code after each answer, positions, a network."""
     game = make_game("corso", size=4)
-    engine = engine_of(game)
-    states = states_of(random_positions(game, 3, 8))
     monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda: 2)
     monkeypatch.setattr("ludarium.training.search.search._PATIENCE", 0.0)
     search = Search(game, SearchSettings(simulations=400), 8, seed=0)
+    return search, states_of(random_positions(game, 3, 8)), engine_of(game)
+
+
+def test_an_error_in_one_part_ends_the_others(monkeypatch):
+    search, states, engine = search_in_two_parts(monkeypatch)
     expected = search.run(states, engine)
     advance = search._advance
     calls = []
@@ -146,12 +152,7 @@ def test_an_error_in_one_part_ends_the_others(monkeypatch):
 
 
 def test_ctrl_c_ends_a_search_that_is_under_way(monkeypatch):
-    game = make_game("corso", size=4)
-    engine = engine_of(game)
-    states = states_of(random_positions(game, 3, 8))
-    monkeypatch.setattr("ludarium.training.search.search.available_cores", lambda: 2)
-    monkeypatch.setattr("ludarium.training.search.search._PATIENCE", 0.0)
-    search = Search(game, SearchSettings(simulations=400), 8, seed=0)
+    search, states, engine = search_in_two_parts(monkeypatch)
     expected = search.run(states, engine)
     advance = search._advance
     calls = []

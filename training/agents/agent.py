@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.engine.game_in_play import GameInPlay, games_from
 from ludarium.envs.engine.messages import did_you_mean, quoted
 from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import ONGOING
@@ -102,10 +102,7 @@ class Agent:
         places = np.flatnonzero(states["outcome"] == ONGOING)
         playing = np.ascontiguousarray(states[places])
         if type(self).play is not Agent.play:
-            games = [
-                GameInPlay(self.game, number, int(state["mover"]), 0, playing, [])
-                for number, state in enumerate(playing)
-            ]
+            games = games_from(self.game, playing)
             self.begin(games)
             chosen[places] = self.play(games, playing)
         elif self.searcher is None:

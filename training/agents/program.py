@@ -29,7 +29,7 @@ import numpy as np
 from ludarium.envs.engine.console import say
 from ludarium.envs.engine.files import MEGABYTE, load_json
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.game_in_play import GameInPlay
+from ludarium.envs.engine.game_in_play import GameInPlay, games_from
 from ludarium.envs.engine.messages import quoted, shortened
 from ludarium.envs.engine.position import Position
 from ludarium.training.search.finding import Budget, Finding
@@ -280,11 +280,7 @@ class ProgramSearcher(Searcher):
     def find(self, states: np.ndarray, budget: Budget, rng: np.random.Generator) -> Finding:
         """The moves of starts of games: of no other position does it know the game."""
         states = as_positions(self.game, states)
-        games = [
-            GameInPlay(self.game, number, int(state["mover"]), 0, states, [])
-            for number, state in enumerate(states)
-        ]
-        return self.find_in(games, states, budget, rng)
+        return self.find_in(games_from(self.game, states), states, budget, rng)
 
     def find_in(
         self,

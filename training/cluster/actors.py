@@ -19,13 +19,13 @@ import msgspec
 
 from ludarium.configs import AlphaZeroConfig
 from ludarium.configs.schema import Cluster as ClusterConfig
-from ludarium.envs.engine.messages import shortened
 from ludarium.training.alphazero.actors import Actors, Advance, Weights
 from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.alphazero.self_play import SelfPlayResult
 from ludarium.training.runs.trainer import Trainer
 from ludarium.training.search import SearchSettings, join_results
 
+from .connection import received
 from .worker import Chunk, SelfPlayer, identity_of
 
 _CHUNKS = 2  # that an actor plays in an iteration
@@ -216,13 +216,7 @@ class ClusterActors(Actors):
         come, _ = ray.wait(coming, timeout=_LOOK)
         self._mind_silence(bool(come))
         for reference in come:
-            try:
-                chunk = ray.get(reference)
-            except ray.exceptions.RayTaskError as error:
-                raise error.cause from None
-            except ray.exceptions.RayError as error:
-                reason = shortened(str(error), 1000)
-                raise ValueError(f"self-play on the cluster has ended: {reason}") from None
+            chunk = received(reference, "self-play")
             actor = self._ordered.pop(reference, None)
             if actor is None:  # it has started, no more than that
                 continue

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.progress import Task
 from ludarium.envs.engine.threads import one_core
 from ludarium.training.runs.evaluation import Evaluation, Evaluator
+
+from .connection import received
 
 _OF_A_GPU = ("graph-fp16",)  # backends of actors that have a GPU, which an evaluation has not
 
@@ -55,13 +56,7 @@ class ClusterEvaluator(Evaluator):
 
         count, timeout = len(self._submitted), None if wait else 0
         done, self._submitted = ray.wait(self._submitted, num_returns=count, timeout=timeout)
-        try:
-            *earlier, latest = ray.get(done) or [{}]
-        except ray.exceptions.RayTaskError as error:
-            raise error.cause from None
-        except ray.exceptions.RayError as error:
-            reason = shortened(str(error), 1000)
-            raise ValueError(f"an evaluation on the cluster has ended: {reason}") from None
+        *earlier, latest = received(done, "an evaluation") or [{}]
         return latest | ({"earlier_evaluations": earlier} if earlier else {})
 
     def close(self) -> None:
