@@ -210,8 +210,10 @@ def test_any_name_and_any_encoding_will_do(settings: dict[str, str], tmp_path: P
 
 
 _WAITS = """
-import sys, tempfile, time
+import signal, sys, tempfile, time
 from ludarium import cli
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup, which ignores it
 
 def wait(arguments):
     with tempfile.TemporaryDirectory(prefix="ludarium-") as folder:
@@ -237,3 +239,25 @@ def test_a_command_that_is_ended_leaves_no_temporary_folder(number: signal.Signa
         assert process.stderr is not None
         assert process.stderr.read() == "\nludarium: stopped\n"
     assert not folder.exists()
+
+
+_NOHUP = """
+import os, signal, sys
+from ludarium import cli
+
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+def hear(arguments):
+    os.kill(os.getpid(), signal.SIGHUP)
+    print("goes on")
+    return 0
+
+cli._run = hear
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_command_under_nohup_goes_on_when_its_terminal_is_closed() -> None:
+    done = subprocess.run([sys.executable, "-c", _NOHUP], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "goes on\n", "")

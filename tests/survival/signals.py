@@ -91,6 +91,7 @@ def command(arguments: list[str], kind: Kind | None, said: Path, delay: float = 
 def _be_command(arguments: list[str], kind: Kind | None, said: Path) -> NoReturn:
     """Be the process of a command."""
     status = 1
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
     sys.argv = ["ludarium", *arguments]
     sys.stdout = sys.stderr = said.open("w", encoding="utf-8", buffering=1)
     try:
