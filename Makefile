@@ -2,7 +2,7 @@
 #
 #   make demo         train a Corso agent from nothing, measure it, and say how to play it
 #   make test         the quick tests: a few minutes the first time, while games are compiled
-#   make test-all     all tests
+#   make test-all     all tests: the quick ones, then the slow ones
 #   make test-lowest  the environments' tests at the lowest versions that pyproject.toml allows
 #   make test-page    builds the page, and tests it in a browser (Chromium or Chrome must be there)
 #   make test-cluster the tests that need Ray, which it installs
@@ -46,8 +46,8 @@ demo: $(VENV)/.train
 test: $(VENV)/.dev
 	$(BIN)/python $(PYTEST) -m "not slow"
 
-test-all: $(VENV)/.dev
-	$(BIN)/python $(PYTEST)
+test-all: test
+	$(BIN)/python $(PYTEST) -m slow
 
 test-lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/python $(PYTEST) -m "not slow" tests/envs
