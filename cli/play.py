@@ -209,7 +209,7 @@ def _own_variant(agent: CheckpointFactory, game: Game) -> Variant:
 
 
 def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant) -> str:
-    """An opponent as the page reads it: ``level:3``, ``network:64``, ``random``."""
+    """An opponent as the page reads it: ``level:3``, ``level:auto``, ``network:64``, ``random``."""
     if isinstance(factory, TrainedFactory) and not factory.temperature and factory.time is None:
         if isinstance(factory, ShippedFactory) and factory.name != variant.game.name:
             raise ValueError(
@@ -226,7 +226,9 @@ def _opponent(given: argparse.Namespace, factory: AgentFactory, variant: Variant
             return ""
         raise _NoPageError(f"the page has no trained agent for {variant.game}")
     if isinstance(factory, LevelFactory) and factory == LevelFactory(level=factory.level):
-        if factory.level != AUTO and variant.ladder is not None:
+        if factory.level == AUTO and variant.ladder is not None:
+            return f"level:{AUTO}"
+        if variant.ladder is not None:
             from ludarium.arena.ladder import load_ladder
 
             return f"level:{load_ladder(variant.ladder).number(factory.level)}"

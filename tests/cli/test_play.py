@@ -60,6 +60,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Variant]]:
         (["corso"], "g=corso&o=corso&seat=1&opponent=network:64"),
         (["corso", "--opponent", "level:3"], "g=corso&o=corso&seat=1&opponent=level:3"),
         (["corso", "--opponent", "level:beginner"], "g=corso&o=corso&seat=1&opponent=level:1"),
+        (["corso", "--opponent", "level:auto"], "g=corso&o=corso&seat=1&opponent=level:auto"),
         (["corso", "--opponent", "corso:16"], "g=corso&o=corso&seat=1&opponent=network:16"),
         (["corso", "--simulations", "4"], "g=corso&o=corso&seat=1&opponent=network:4"),
         (["corso:4"], "g=corso&o=corso&seat=1&opponent=network:4"),
@@ -109,7 +110,10 @@ def test_a_random_seat_is_drawn(served):
     [
         (["tictactoe", "--opponent", "uct:10"], "the page has no opponent 'uct:10'"),
         (["onyx", "--option", "size=8"], "the page has no trained agent for Onyx(size=8"),
-        (["corso", "--opponent", "level:auto"], "the page has no opponent 'level:auto'"),
+        (
+            ["corso", "--opponent", "level:auto?elo=9"],
+            "the page has no opponent 'level:auto?elo=9'",
+        ),
         (["corso", "--simulations", "5000"], "not 5000; you play in the terminal"),
         (["corso", "--opponent", "corso?time=1s"], "the page has no opponent 'corso?time=1s'"),
     ],

@@ -21,6 +21,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _OPPONENTS = {
     "random": "A random mover",
     "level": "A level of the agent",
+    "auto": "A level that adapts to me",
     "person": "A person beside me",
 }
 
@@ -134,7 +135,7 @@ class PageDriver:
 
         Args:
             side: label of the side.
-            opponent: ``random``, ``level`` or ``person``.
+            opponent: ``random``, ``level``, ``auto`` or ``person``.
             level: of the agent.
             game: title of a game; None leaves the one that is proposed.
             board: title of its board; None leaves the one that is proposed.

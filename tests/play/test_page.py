@@ -7,6 +7,7 @@ its end.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -345,3 +346,16 @@ def test_a_host_that_forbids_keeping_gets_no_worker(keeping: PageDriver) -> None
     )
     assert not [address for address in asked if address.endswith("sw.js")]
     assert told == []
+
+
+def test_an_adapting_level_learns_from_a_game(driver: PageDriver) -> None:
+    driver.open("#g=corso&o=corso&opponent=level:auto&seat=0")
+    first = driver.page.locator("#player1").inner_text()
+    assert re.search(r"Level \d+, adapting", first)
+    driver.play()
+    driver.wait_for("document.querySelectorAll('.move').length === 2")
+    driver.page.get_by_role("button", name="Resign").click()
+    driver.page.get_by_role("dialog").get_by_role("button", name="Resign").click()
+    driver.new_game(opponent="auto")
+    second = driver.page.locator("#player1").inner_text()
+    assert int(re.findall(r"Level (\d+)", second)[0]) < int(re.findall(r"Level (\d+)", first)[0])

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from ludarium.arena.adaptive import OpponentEstimate
 from ludarium.arena.knobs import Knobs, knobs_at
 from ludarium.arena.ladder import load_ladder
 from ludarium.arena.level import choice_probabilities, choose
@@ -255,6 +256,22 @@ def test_levels_choose_as_in_python() -> None:
             assert answer["chances"] == pytest.approx(chances, abs=1e-6)
     assert answers[-1]["chances"][0] == 1
     assert 0.5 < answers[-2]["chances"][0] < 1
+
+
+def test_an_adapting_opponent_on_the_page_learns_as_in_python() -> None:
+    rng = np.random.default_rng(5)
+    cases, expected = [], []
+    for games in (0, 1, 3, 20, 100):
+        top, start = rng.uniform(500, 3000), rng.uniform(0, 1500)
+        results = [
+            {"elo": rng.uniform(0, top), "points": rng.choice([0, 0.5, 1])} for _ in range(games)
+        ]
+        estimate = OpponentEstimate(0.0, top, start)
+        for result in results:
+            estimate.learn(result["elo"], result["points"])
+        cases.append({"results": results, "top": top, "start": start})
+        expected.append(estimate.elo)
+    assert in_node("adapting.mjs", cases) == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize("file", LADDERS, ids=lambda file: file.name)

@@ -1,5 +1,6 @@
 /** The page: brings its parts together. */
 
+import { learnResult, suitingLevel } from "./adapting.js";
 import { Analyst } from "./analyst.js";
 import { AnalysisView, showBar } from "./analysis-view.js";
 import { BoardView } from "./board.js";
@@ -42,6 +43,7 @@ const session = new Session(thinker, {
   changed: showAll,
   thinking: showPlayers,
   played: sayMove,
+  ended: learn,
   failed: complain,
 });
 const exact = new ExactValues();
@@ -128,6 +130,15 @@ function sayMove(node) {
   const isLate = node.action === session.table.scene.clock?.action;
   const what = isLate ? `time is up, ${node.text}` : node.text;
   say(`${node.ply}. ${mover}: ${what}. ${node === session.view ? standing() : ""}`);
+}
+
+/** An opponent that adapts learns from the result. */
+function learn() {
+  const { id, board, seats, person, winner } = session;
+  const level = person === null ? null : seats[1 - person];
+  if (!level?.adapts) return;
+  const points = winner === null ? 0.5 : Number(winner === person);
+  learnResult(board.variant, id, board.levels[level.level - 1].elo, points);
 }
 
 function play(action) {
@@ -434,7 +445,8 @@ function askedSeats({ opponent, seat }, board) {
       `The link asks for level ${opponent.level}; there are ${board.levels.length} here.`,
     );
   }
-  return [0, 1].map((player) => (player === seat ? PERSON : opponent));
+  const level = opponent.adapts ? { level: suitingLevel(board.variant, board.levels) } : {};
+  return [0, 1].map((player) => (player === seat ? PERSON : { ...opponent, ...level }));
 }
 
 /** Go to what an address asks for; a malformed one changes nothing but gives a message. */

@@ -1,6 +1,6 @@
 /**
- * Who sits at a seat: `{kind: "person"}`, `{kind: "level", level: 3}` (1 is the weakest),
- * `{kind: "network", simulations: 128}` or `{kind: "network", seconds: 2}`, `{kind: "random"}`.
+ * Who sits at a seat: `{kind: "person"}`, `{kind: "level", level: 3}` (1 is the weakest; with `adapts`
+ * the next game's may be another one, see adapting.js), `{kind: "network", simulations: 128}` or `{kind: "network", seconds: 2}`, `{kind: "random"}`.
  */
 
 export const MOST_SIMULATIONS = 1600;
@@ -30,11 +30,12 @@ export function fits(seat, { variant, levels }) {
 }
 
 /**
- * The seat that a link names: `level:3`, `network:64`, `random`.
+ * The seat that a link names: `level:3`, `level:auto`, `network:64`, `random`.
  * @throws {Error} there is no such opponent in this variant.
  */
 export function readSeat(text, variant) {
   if (text === "random") return { kind: "random" };
+  if (text === "level:auto" && variant.levels) return { kind: "level", level: 1, adapts: true };
   const [, kind, digits] = /^(level|network):(\d{1,5})$/.exec(text) ?? [];
   const number = Number(digits);
   if (kind === "level" && variant.levels && number >= 1) return { kind, level: number };
@@ -43,7 +44,7 @@ export function readSeat(text, variant) {
   }
   throw new Error(
     `The link asks for the opponent “${text}”, who does not play here; there are random` +
-      `${variant.levels ? ", level:3" : ""}${variant.network ? ", network:64" : ""}.`,
+      `${variant.levels ? ", level:3, level:auto" : ""}${variant.network ? ", network:64" : ""}.`,
   );
 }
 
@@ -53,6 +54,7 @@ export function seatName(seat, levels) {
   if (seat.kind === "random") return "Random mover";
   if (seat.kind === "level") {
     const word = levels[seat.level - 1]?.name;
+    if (seat.adapts) return `Level ${seat.level}, adapting`;
     return `Level ${seat.level}${word ? ` (${word})` : ""}`;
   }
   if (seat.seconds !== undefined) return `Network, ${seat.seconds} s a move`;

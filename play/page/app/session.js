@@ -23,6 +23,7 @@ export class Session {
    * @param {() => void} tell.changed
    * @param {() => void} tell.thinking an agent has got on with its move.
    * @param {(node: object) => void} tell.played after a move.
+   * @param {() => void} tell.ended the game that is played here is over.
    * @param {(text: string) => void} tell.failed an agent could not move.
    */
   constructor(thinker, tell) {
@@ -115,9 +116,9 @@ export class Session {
     this.isKept = true;
     this.#taken = [];
     const child = this.table.play(this.view, action);
-    if (!inStudy) this.live = child;
     this.view = child;
-    this.#tell.played(child);
+    if (inStudy) this.#tell.played(child);
+    else this.#goOn(child);
     this.#change();
   }
 
@@ -126,8 +127,7 @@ export class Session {
     this.#taken = [];
     const child = this.table.play(this.live, action);
     if (this.view === this.live) this.view = child;
-    this.live = child;
-    this.#tell.played(child);
+    this.#goOn(child);
     this.#change();
   }
 
@@ -170,6 +170,12 @@ export class Session {
     this.#change();
   }
 
+  /** The winner of the game, or null: it is drawn, or goes on. */
+  get winner() {
+    if (this.resigned !== null) return 1 - this.resigned;
+    return [1, 2].includes(this.live.outcome) ? this.live.outcome - 1 : null;
+  }
+
   get mayResign() {
     return !this.isStudy && this.live.ply > 0 && this.seats.some((seat) => seat.kind === "person");
   }
@@ -177,12 +183,20 @@ export class Session {
   resign() {
     this.resigned = this.person ?? this.live.mover;
     this.view = this.live;
+    this.#tell.ended();
     this.#change();
   }
 
   setPaused(paused) {
     this.paused = paused;
     this.#change();
+  }
+
+  /** The game goes on at a node. */
+  #goOn(node) {
+    this.live = node;
+    this.#tell.played(node);
+    if (node.isOver) this.#tell.ended();
   }
 
   #change() {
@@ -222,9 +236,8 @@ export class Session {
     this.#agent = null;
     this.#taken = [];
     const child = this.table.play(node, action);
-    this.live = child;
     if (this.view === node) this.view = child;
-    this.#tell.played(child);
+    this.#goOn(child);
     this.#change();
   }
 

@@ -1,5 +1,6 @@
 /** The dialog in which a game, a board and the players are chosen. */
 
+import { suitingLevel } from "./adapting.js";
 import { whyNoDiagram } from "./catalog.js";
 import { diagramField } from "./diagram.js";
 import { button, el } from "./dom.js";
@@ -9,6 +10,7 @@ import { MOST_SECONDS, MOST_SIMULATIONS, PERSON } from "./seats.js";
 
 const KINDS = {
   level: "A level of the agent",
+  auto: "A level that adapts to me",
   network: "The agent's network, by time or simulations",
   random: "A random mover",
   person: "A person beside me",
@@ -176,10 +178,14 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
 
   /** The kinds of opponents that there are on a board. */
   function kinds(variant) {
-    const isThere = { level: levels.length > 0, network: variant.network !== null };
-    return Object.entries(KINDS).filter(
-      ([kind]) => (isThere[kind] ?? true) && !(kind === "person" && chosen.side === "watch"),
-    );
+    const isThere = {
+      level: levels.length > 0,
+      auto: levels.length > 0 && chosen.side !== "watch",
+      network: variant.network !== null,
+      random: true,
+      person: chosen.side !== "watch",
+    };
+    return Object.entries(KINDS).filter(([kind]) => isThere[kind]);
   }
 
   function opponent(seat, variant) {
@@ -191,18 +197,25 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
       choice.kind = value;
       draw(`seat${seat}`);
     };
-    const more = { level: levelField, network: networkField }[kind];
+    const more = { level: levelField, auto: () => suitingField(variant), network: networkField }[kind];
     return el("div", {}, select(label, there, kind, onKind), more?.(choice) ?? "");
+  }
+
+  /** A level in words. */
+  function words(level) {
+    const { name, elo } = levels[level - 1];
+    const points = Math.round(elo).toLocaleString("en");
+    const named = name ? `, ${name}` : "";
+    return `${level} of ${levels.length}${named}: ${points} Elo above random play`;
+  }
+
+  function suitingField(variant) {
+    const now = words(suitingLevel(variant, levels));
+    return el("p", { class: "faint" }, `It learns from each game, and plays the next at level ${now}.`);
   }
 
   function levelField(choice) {
     const level = Math.min(choice.level, levels.length);
-    const words = (value) => {
-      const { name, elo } = levels[value - 1];
-      const points = Math.round(elo).toLocaleString("en");
-      const named = name ? `, ${name}` : "";
-      return `${value} of ${levels.length}${named}: ${points} Elo above random play`;
-    };
     const output = el("output", {}, words(level));
     const range = el("input", {
       type: "range",
@@ -260,6 +273,7 @@ export function setupDialog(catalog, chosen, { goOn }, start) {
     const there = kinds(variant).map(([kind]) => kind);
     const kind = there.includes(choice.kind) ? choice.kind : there[0];
     if (kind === "level") return { kind, level: Math.min(choice.level, levels.length) };
+    if (kind === "auto") return { kind: "level", level: suitingLevel(variant, levels), adapts: true };
     if (kind === "network") {
       const most = choice.unit === "seconds" ? MOST_SECONDS : MOST_SIMULATIONS;
       if (!Number.isInteger(choice.amount) || choice.amount < 1 || choice.amount > most) {
