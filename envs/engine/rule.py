@@ -32,6 +32,9 @@ DRAW = 3  # a draw by the rules: a termination
 TRUNCATED = 4  # the ply cap was reached: a draw, reported as a truncation
 
 _LOW_32 = 0xFFFFFFFF
+_ONE = np.uint64(1)
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIXERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def state_dtype(*fields: tuple) -> np.dtype:
@@ -130,13 +133,45 @@ def random_below(rng, bound):
     return random_bits(rng) * bound >> 32
 
 
+@rule
+def scrambled(seed, number):
+    """Output ``number``, from 1, of SplitMix64 begun at ``seed``: 64 random bits, 0 made 1.
+
+    Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014. Seed, number and
+    answer are ``uint64``, or in plain Python arrays of them.
+    """
+    bits = seed + _STEP * number
+    bits = (bits ^ (bits >> np.uint64(30))) * _MIXERS[0]
+    bits = (bits ^ (bits >> np.uint64(27))) * _MIXERS[1]
+    bits = bits ^ (bits >> np.uint64(31))
+    return bits | np.uint64(bits == np.uint64(0))
+
+
+@rule
+def seed_stream(rng, seed):
+    """Write what ``seed_rng(seed)`` returns into ``rng``; ``seed`` is an ``int``, 0 or more."""
+    bits = scrambled(np.uint64(seed), _ONE)
+    rng[0] = bits & np.uint64(_LOW_32)
+    rng[1] = bits >> np.uint64(32)
+
+
 def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.ndarray:
-    """Generator states for ``count`` independent streams, int64[count, 2]."""
-    if not isinstance(seed, np.random.SeedSequence):
-        seed = np.random.SeedSequence(seed)
-    words = seed.generate_state(2 * count, np.uint32).astype(np.int64).reshape(count, 2)
-    words[(words == 0).all(axis=1), 0] = 1
-    return words
+    """Generator states for ``count`` independent streams, int64[count, 2].
+
+    Args:
+        seed: from 0 to 2**64 - 1; anything else that numpy's ``SeedSequence`` takes becomes such a
+            number by it.
+        count: number of streams.
+
+    Raises:
+        ValueError: ``seed`` is below 0.
+    """
+    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        if not isinstance(seed, np.random.SeedSequence):
+            seed = np.random.SeedSequence(seed)
+        seed = seed.generate_state(1, np.uint64)[0]
+    bits = plain(scrambled)(np.uint64(seed), np.arange(1, count + 1, dtype=np.uint64))
+    return np.stack([bits & np.uint64(_LOW_32), bits >> np.uint64(32)], axis=1).astype(np.int64)
 
 
 @rule

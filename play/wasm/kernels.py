@@ -14,7 +14,7 @@ from ludarium.envs.engine import foresight, views
 from ludarium.envs.engine import kernels as engine
 from ludarium.envs.engine.compile import kernel, part
 from ludarium.envs.engine.kernels import random_action, random_playout, show
-from ludarium.envs.engine.rule import ONGOING
+from ludarium.envs.engine.rule import ONGOING, seed_stream
 from ludarium.training.search import simulate
 from ludarium.training.search.cache import CLOCK, EMPTIED
 from ludarium.training.search.gumbel import write_schedule
@@ -40,56 +40,14 @@ begin = simulate.begin
 advance = simulate.advance
 results = simulate.results
 
-_LOW_32 = 0xFFFFFFFF
-
 
 # The game.
-
-
-@part
-def seed_words(pool, words, seed):
-    """Write what ``rule.seed_rng(seed)`` returns into ``words`` [2]; ``seed`` is below 2**53.
-
-    numpy's ``SeedSequence`` (O'Neill's seed_seq, https://www.pcg-random.org/posts/
-    developing-a-seed_seq-alternative.html): a pool of four words, mixed with each other.
-    """
-    pool[0] = seed & _LOW_32
-    pool[1] = seed >> 32
-    pool[2] = 0
-    pool[3] = 0
-    constant = 0x43B0D7E5
-    for word in range(4):
-        constant = hash_word(pool, word, word, constant)
-    for source in range(4):
-        for target in range(4):
-            if source != target:
-                constant = hash_word(pool, source, 4, constant)
-                mixed = (0xCA01F9DD * int(pool[target]) - 0x4973F715 * int(pool[4])) & _LOW_32
-                pool[target] = mixed ^ mixed >> 16
-    constant = 0x8B51F9DD
-    for word in range(2):
-        bits = int(pool[word]) ^ constant
-        constant = (constant * 0x58F38DED) & _LOW_32
-        bits = (bits * constant) & _LOW_32
-        words[word] = bits ^ bits >> 16
-    if words[0] == 0 and words[1] == 0:
-        words[0] = 1
-
-
-@part
-def hash_word(pool, source, target, constant):
-    """Write the hash of one word of the pool into another; return the next hash constant."""
-    bits = int(pool[source]) ^ constant
-    constant = (constant * 0x931E8875) & _LOW_32
-    bits = (bits * constant) & _LOW_32
-    pool[target] = bits ^ bits >> 16
-    return constant
 
 
 @kernel
 def game_seed(game, seed):
     """Seed the random numbers, as ``rule.seed_rng(seed)`` does; ``seed`` is below 2**53."""
-    seed_words(game.pool, game.rngs[0], seed)
+    seed_stream(game.rngs[0], seed)
 
 
 @kernel
@@ -215,7 +173,7 @@ def game_threats(game):
 @kernel
 def game_ownership(game, seed, playouts):
     """Write who has each cell at the ends of random games, added up, into ``owner_sums``."""
-    seed_words(game.pool, game.lots[0], seed)
+    seed_stream(game.lots[0], seed)
     sum_owners(
         *(game.tables, game.states, game.line, game.lots[0]),
         *(game.mask.shape[0], playouts, game.owner_sums),
@@ -250,7 +208,7 @@ def settings_of(search):
 @kernel
 def search_seed(game, search, seed):
     """Seed the root noise, as the ``seed`` of a ``Search`` of one position does."""
-    seed_words(game.pool, search.rngs[0], seed)
+    seed_stream(search.rngs[0], seed)
 
 
 @kernel

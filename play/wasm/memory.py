@@ -41,7 +41,6 @@ class GameMemory(NamedTuple):
         facts: int32 [5], see `ludarium.envs.engine.views`.
         counts: int64 [5], outcomes of random games.
         line, next_action: what perft works with.
-        pool: int64 [5], what seeding works with.
         threat_actions, threat_cells: int32 [2, A] and [2, cells], see
             ``ludarium.envs.engine.foresight``.
         owner_sums: int32 [cells], and ``lots``, int64 [1, 2], of who will have each cell.
@@ -60,7 +59,6 @@ class GameMemory(NamedTuple):
     counts: np.ndarray
     line: np.ndarray
     next_action: np.ndarray
-    pool: np.ndarray
     threat_actions: np.ndarray
     threat_cells: np.ndarray
     owner_sums: np.ndarray
@@ -114,7 +112,6 @@ def game_memory(game: Game) -> GameMemory:
         counts=np.zeros(_OUTCOMES, np.int64),
         line=game.new_states(DEEPEST_PERFT + 1),
         next_action=np.zeros(DEEPEST_PERFT + 1, np.int64),
-        pool=np.zeros(5, np.int64),
         threat_actions=np.zeros((2, game.num_actions), np.int32),
         threat_cells=np.zeros((2, game.planes_shape[1]), np.int32),
         owner_sums=np.zeros(game.planes_shape[1], np.int32),

@@ -19,6 +19,7 @@ from ludarium.envs.engine.rule import (
     random_below,
     random_bits,
     seed_rng,
+    seed_stream,
     state_dtype,
     table_record,
 )
@@ -188,6 +189,28 @@ def test_seeds_give_independent_and_repeatable_streams() -> None:
     assert (streams != seed_rng(6, 1000)).any()
     assert (streams >= 0).all()
     assert (streams < 2**32).all()
+
+
+@pytest.mark.parametrize("seed", [0, 1234567, 2**53 - 1])
+def test_compiled_code_seeds_as_python_does(seed: int) -> None:
+    rng = np.zeros(2, np.int64)
+    seed_stream(rng, seed)
+    assert rng.tolist() == seed_rng(seed)[0].tolist()
+
+
+def test_seeds_go_through_the_published_generator() -> None:
+    """SplitMix64, by the first numbers that its authors' code gives for this seed."""
+    low, high = seed_rng(1234567, 3).T.tolist()
+    numbers = [one + (other << 32) for one, other in zip(low, high, strict=True)]
+    assert numbers == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+def test_any_seed_of_numpy_is_one() -> None:
+    assert len({tuple(seed_rng(seed)[0]) for seed in (2**64 - 1, 2**64, 2**128 - 1)}) == 3
+    sequence = np.random.SeedSequence(5)
+    assert (seed_rng(sequence) == seed_rng(np.random.SeedSequence(5))).all()
+    with pytest.raises(ValueError, match="non-negative"):
+        seed_rng(-1)
 
 
 def test_choose_takes_the_legal_action_that_the_random_bits_say() -> None:
