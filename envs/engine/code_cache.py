@@ -30,8 +30,10 @@ from uuid import uuid4
 
 import llvmlite
 import numba
+from numba.core import config
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
-from .numba_private import CompileResult, config, dumps
 from .storage import cache_folder, take_place
 
 _INSTALLED = {"site-packages", "dist-packages"}  # where packages are

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from ludarium.envs.engine.numba_private import cpu_target
+from numba.core.registry import cpu_target
 
 
 @dataclass(frozen=True)
