@@ -155,6 +155,7 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
         ImportError: the command line needs packages that are not installed; it says
             which. The help of all commands needs none.
     """
+    from .arguments import add_command
     from .modules import describe_modules
 
     parser = _Parser(
@@ -174,7 +175,7 @@ def command_line(names: Sequence[str] = ()) -> argparse.ArgumentParser:
                 raise _needs_more(error) from error
             commands.add_parser(name, help=f"needs more packages: {_INSTALL}")
         else:
-            command.add_parser(commands)
+            add_command(commands, name, command)
     return parser
 
 

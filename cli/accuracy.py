@@ -31,14 +31,15 @@ from ludarium.training.agents.network import NetworkSearcher
 from ludarium.training.search import Budget
 from ludarium.training.table import percent, text_table
 
-from .common import add_game, add_json, add_options, game_and_agent, read_options
+from .arguments import add_game, add_json, add_options, add_seed, output_file, read_positive
+from .common import game_and_agent, read_options
 from .progress import progress
-from .resources import add_seed, output_file, read_positive
 from .result import Result
 
 _FEW = percent(FEW)
 
-_DESCRIPTION = f"""\
+HELP = "compare an agent's moves and values with exact ones"
+DESCRIPTION = f"""\
 Let an agent choose a move in positions whose exact values are known. Count the moves that keep the
 value: a won position stays won, a drawn one drawn. For a network, also measure how far its values
 are from the exact ones, without search and with it.
@@ -60,14 +61,8 @@ of JSON, which --test reads again."""
 _MAKING = ("positions", "by", "only_choices", "only_hard", "leads", "limit", "seed")
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "accuracy",
-        help="compare an agent's moves and values with exact ones",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument(
         "agent", metavar="AGENT", help="whose moves are compared; values need a trained one"
     )
@@ -125,7 +120,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add_game(parser)
     add_options(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def _read_simulations(text: str) -> tuple[int, ...]:

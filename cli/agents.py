@@ -16,12 +16,14 @@ from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.networks import learnt_values
 from ludarium.training.table import text_table
 
-from .common import add_json, options_as_text
+from .arguments import add_json
+from .common import options_as_text
 from .games import play_command
 from .modules import program
 from .result import Result
 
-_DESCRIPTION = """\
+HELP = "list the agents and how to name them"
+DESCRIPTION = """\
 List the names that every AGENT argument accepts, and the shipped agents with their levels.
 
   ludarium agents                                     all of them
@@ -31,17 +33,10 @@ List the names that every AGENT argument accepts, and the shipped agents with th
 Write ./ before a file or folder that has the name of another agent."""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "agents",
-        help="list the agents and how to name them",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("game", nargs="?", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

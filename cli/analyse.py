@@ -22,10 +22,10 @@ from ludarium.training.runs.files import write_file
 from ludarium.training.search import Budget
 from ludarium.training.table import text_table
 
-from .common import AGENTS_HELP, add_json, add_options, game_and_agent, read_options, read_record
+from .arguments import add_json, add_options, output_file, read_count
+from .common import AGENTS_HELP, game_and_agent, read_options, read_record
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .progress import progress
-from .resources import output_file, read_count
 from .result import Result, warn
 from .terminal import why_untrained
 from .thoughts import effort, headline, moves_table
@@ -36,7 +36,8 @@ _SIMULATIONS_OF_A_MOVE = 1_000  # of each position of a game
 _MOST_SECONDS = 7 * 24 * 3600.0
 _REFRESH = 0.25  # seconds
 
-_DESCRIPTION = f"""\
+HELP = "tell what an agent thinks of a position or a game"
+DESCRIPTION = f"""\
 Tell what an agent thinks of a position: every legal move with its value, the chances of a win, a
 draw and a loss, the visits of the search, the network's first guess (prior), and the best play
 after it. Values are those of the player to move, from 1, a win, to -1, a loss. All cores search;
@@ -59,14 +60,8 @@ thinking and prints what was found. For exact values, see `ludarium probe`; for 
 {AGENTS_HELP}"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "analyse",
-        help="tell what an agent thinks of a position or a game",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
     parser.add_argument(
         "--moves",
@@ -93,7 +88,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     add_options(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

@@ -17,7 +17,8 @@ from ludarium.envs.registry import GAMES, make_stored_game
 from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.table import text_table
 
-from .common import add_json, add_options, read_options
+from .arguments import add_json, add_options
+from .common import read_options
 from .result import Result
 from .train import choose_config
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 _SHARE_ALONE = 0.2  # of the time of self-play for which the network is timed alone
 
-_DESCRIPTION = """\
+HELP = "measure the speed of this machine"
+DESCRIPTION = """\
 Measure this machine, one game at a time:
   random plies/s   bare compiled random games on one core
   network/s        positions that the network of the configuration evaluates on all cores
@@ -44,14 +46,8 @@ examples:
   ludarium bench corso --agent corso --set self_play.cache=0"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "bench",
-        help="measure the speed of this machine",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument(
         "game", nargs="?", metavar="GAME", help=f"one of {', '.join(GAMES)}; default: all"
     )
@@ -68,7 +64,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     add_options(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

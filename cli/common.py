@@ -1,8 +1,7 @@
-"""What several commands share: game options, agents by name, JSON output, warnings."""
+"""What several commands share: options of games, agents by name, records."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Sequence
@@ -19,15 +18,6 @@ _INTEGER = re.compile(r"[-+]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,18}\.\d{0,18}", re.ASCII)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json``."""
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="results as JSON on standard output; progress goes to standard error",
-    )
-
-
 #: The opponent of a game where there is no trained agent.
 FALLBACK = "uct:1000"
 
@@ -40,33 +30,6 @@ thinks so long about each move, uct:time=1s too. level:1 and up, level:hard and 
 chosen strength. endgame:AGENT also searches late positions to the end of the game. onnx:FILE is an
 exported network, python:MODULE:OBJECT your own function or torch module, engine:COMMAND your own
 program; see `ludarium agents`."""
-
-
-def add_folder(parser: argparse.ArgumentParser, about: str) -> None:
-    """Add ``--folder``, whose name is not empty: that would be the current folder."""
-    parser.add_argument("--folder", type=_folder, metavar="DIR", help=about)
-
-
-def _folder(name: str) -> str:
-    if not name:
-        raise argparse.ArgumentTypeError("the name of the folder is empty")
-    return name
-
-
-def add_game(parser: argparse.ArgumentParser) -> None:
-    """Add ``--game``, for commands that take agents."""
-    parser.add_argument("--game", help="the game, for agents that are not trained")
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--option``, for the options of the game."""
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the game, such as size=6 (may be repeated; see `ludarium games`)",
-    )
 
 
 def read_options(texts: list[str]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import argparse
 from ludarium.arena.contest import Comparison
 from ludarium.arena.sprt import MOST_REPEATS
 
+from .arguments import read_games
 from .common import AGENTS_HELP
 from .contests import add_contest, held, result_of
-from .matches import read_games
 from .result import Result
 
 _RATES = {
@@ -19,7 +19,8 @@ _RATES = {
     "beta": "how often H0 may be accepted although H1 is true",
 }
 
-_DESCRIPTION = f"""\
+HELP = "is A stronger than B? by a sequential test (SPRT)"
+DESCRIPTION = f"""\
 Play two agents against each other until a sequential test (SPRT) can say whether A is stronger than
 B, with stated rates of error. H0: A is --elo0 Elo points stronger; H1: A is --elo1 points stronger.
 The test ends when the logarithm of the likelihood ratio (LLR) reaches one of its bounds.
@@ -38,14 +39,8 @@ The interval of the Elo difference is as of a number of games that was fixed bef
 {AGENTS_HELP}"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "compare",
-        help="is A stronger than B? by a sequential test (SPRT)",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("agents", metavar="AGENT", nargs="*", help="A and B")
     for name, text in _RATES.items():
         default = getattr(Comparison, name)
@@ -58,7 +53,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         f"{Comparison.games_limit:,})",
     )
     add_contest(parser)
-    parser.set_defaults(run=run, command="compare")
 
 
 def run(given: argparse.Namespace) -> Result:

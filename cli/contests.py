@@ -9,11 +9,18 @@ from typing import Any
 from ludarium.arena.contest import Contest, Plan, play_contest, read_contest
 from ludarium.envs.engine.progress import UNWATCHED
 
-from .common import add_folder, add_game, add_json, add_options, game_of, read_options
+from .arguments import (
+    add_folder,
+    add_game,
+    add_json,
+    add_opening_plies,
+    add_options,
+    add_seed,
+    read_positive,
+)
+from .common import game_of, read_options
 from .interrupt import STOPPED
-from .matches import add_opening_plies
 from .progress import progress
-from .resources import add_seed, read_threads
 from .result import Result, warn
 
 
@@ -25,7 +32,7 @@ def add_contest(parser: argparse.ArgumentParser) -> None:
     add_seed(parser, "of openings and agents (default 1)", None)
     add_opening_plies(parser)
     parser.add_argument(
-        "--workers", type=read_threads, metavar="N", help="cores to play on; default: all"
+        "--workers", type=read_positive, metavar="N", help="cores to play on; default: all"
     )
     add_options(parser)
     add_json(parser)

@@ -13,17 +13,17 @@ from ludarium.envs.engine.messages import shortened
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.table import text_table
 
-from .common import AGENTS_HELP, add_json
+from .arguments import add_games, add_json, add_seed, output_file, read_count
+from .common import AGENTS_HELP
 from .interrupt import STOPPED
-from .matches import add_games
 from .progress import progress
-from .resources import add_seed, output_file, read_count
 from .result import Result, warn
 
 _USUAL_OPPONENT = "uct:200"
 _WIDEST = 80  # characters of a line above the picture
 
-_DESCRIPTION = f"""\
+HELP = "measure the agents of a run's past: learning curves"
+DESCRIPTION = f"""\
 Measure the agents that a run has kept, by the time at which they were saved: their strength in
 games, and how many of their moves keep the exact value of a position. Each measurement has a 95 %
 interval.
@@ -42,14 +42,8 @@ each time. `ludarium accuracy --save` makes a test.
 {AGENTS_HELP}"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "curve",
-        help="measure the agents of a run's past: learning curves",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="the folder of a run")
     parser.add_argument(
         "--against",
@@ -85,7 +79,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help=f"draw the curves: {', '.join(SUFFIXES)}",
     )
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

@@ -11,12 +11,13 @@ from ludarium.envs.engine.console import output, say
 from ludarium.envs.registry import GAMES
 
 from .analyse import choose_game_and_agent
-from .common import AGENTS_HELP, add_options, read_options
-from .resources import read_count
+from .arguments import add_options, read_count
+from .common import AGENTS_HELP, read_options
 
 _SIMULATIONS = 1_000
 
-_DESCRIPTION = f"""\
+HELP = "analyse positions for other programs: JSON lines in and out"
+DESCRIPTION = f"""\
 Analyse positions for another program, such as a front end or a bot: requests come as lines of JSON
 on standard input, answers go as lines of JSON to standard output. The protocol is in the manner of
 KataGo's analysis engine; docs/guide/engine.md documents it.
@@ -36,14 +37,8 @@ error.
 {AGENTS_HELP}"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "engine",
-        help="analyse positions for other programs: JSON lines in and out",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
     parser.add_argument(
         "--agent", metavar="AGENT", help="whose thoughts (default: the shipped agent's, or uct)"
@@ -57,7 +52,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         f"{_SIMULATIONS:,})",
     )
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:

@@ -10,16 +10,24 @@ from ludarium.training.agents import make_agent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import play_match, table
 
-from .common import AGENTS_HELP, add_game, add_json, add_options, game_and_agent, read_options
-from .matches import add_games, add_opening_plies
+from .arguments import (
+    add_game,
+    add_games,
+    add_json,
+    add_opening_plies,
+    add_options,
+    add_seed,
+    read_count,
+)
+from .common import AGENTS_HELP, game_and_agent, read_options
 from .progress import progress
-from .resources import add_seed, read_count
 from .result import Result
 
 _WITHOUT_SCORE = ["random", "uct:1000"]
 _DEFAULT_OPPONENTS = ["random", "greedy", "uct:1000", "alphabeta:4"]
 
-_DESCRIPTION = f"""\
+HELP = "measure an agent against baselines"
+DESCRIPTION = f"""\
 Play matches between an agent and fixed opponents. Games start from varied openings, and each
 opening is played from both seats. Scores have 95 % confidence intervals.
 
@@ -32,14 +40,8 @@ opening is played from both seats. Scores have 95 % confidence intervals.
 {AGENTS_HELP}"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "evaluate",
-        help="measure an agent against baselines",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("agent", metavar="AGENT", help="whom to measure")
     parser.add_argument(
         "--against",
@@ -61,7 +63,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add_game(parser)
     add_options(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

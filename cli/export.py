@@ -11,12 +11,13 @@ from ludarium.training.agents.names import read_trained_agent
 from ludarium.training.random_positions import random_observations
 from ludarium.training.table import text_table
 
-from .common import add_json, add_options, read_options
+from .arguments import add_json, add_options, add_seed, output_file, read_positive
+from .common import read_options
 from .progress import progress
-from .resources import add_seed, output_file, read_positive
 from .result import Result
 
-_DESCRIPTION = """\
+HELP = "write a network for other programs (ONNX)"
+DESCRIPTION = """\
 Write a checkpoint's network for programs that have neither this package nor PyTorch. The
 exported network takes batches of any size. The file also describes its inputs and outputs, see
 docs/guide/export.md. The file is compared with the network on positions of random games before it
@@ -27,14 +28,8 @@ is put in place.
   ludarium export a.safetensors --output b.onnx"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "export",
-        help="write a network for other programs (ONNX)",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument(
         "agent", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
     )
@@ -54,7 +49,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add_seed(parser, "of these positions (default 1)")
     add_options(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

@@ -9,10 +9,12 @@ from typing import Any
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents.checkpoints import agents_of_many, telling_options
 
-from .common import add_json, options_as_text
+from .arguments import add_json
+from .common import options_as_text
 from .result import Result
 
-_DESCRIPTION = """\
+HELP = "list the games and their options"
+DESCRIPTION = """\
 List the games with their options, and the commands that play against the trained agents.
 
   ludarium games
@@ -20,16 +22,9 @@ List the games with their options, and the commands that play against the traine
   ludarium agents                         the agents to play against"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "games",
-        help="list the games and their options",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

@@ -25,13 +25,13 @@ from ludarium.training.evaluation.statistics import elo_difference
 from ludarium.training.networks import stored_network
 from ludarium.training.table import percent, text_table
 
-from .common import add_json, add_options, read_options
-from .matches import add_games
+from .arguments import add_games, add_json, add_options, add_seed, output_file, read_count
+from .common import read_options
 from .progress import progress
-from .resources import add_seed, output_file, read_count
 from .result import Result, warn
 
-_DESCRIPTION = f"""\
+HELP = "opponents of a chosen strength"
+DESCRIPTION = f"""\
 Measure a ladder of opponents from a trained agent, each of which scores about 65 % against the one
 below, and write it as a small JSON file. Against the first, random play gets two of five
 points; the strongest is the agent with all its simulations. Between them, moves are drawn by how
@@ -57,14 +57,8 @@ _SIMULATIONS = 256
 _MEETING = ("level", "against", "score", "95 %", "games")
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "levels",
-        help="opponents of a chosen strength",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     parser.add_argument(
         "--show", action="store_true", help="print the ladder that is there; measure nothing"
@@ -111,7 +105,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     add_options(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

@@ -12,7 +12,8 @@ from ludarium.envs.registry import GAMES
 if TYPE_CHECKING:
     from ludarium.play.variants import Variant
 
-_DESCRIPTION = """\
+HELP = "write the page to play in a browser, for any web host"
+DESCRIPTION = """\
 Write the page on which people play the games in their browser: a folder of static files.
 
   ludarium page site                     all games, each with its trained agents
@@ -29,14 +30,8 @@ module for each game and its options (ziglang: pip install "ludarium[wasm]"). To
 write a new folder beside it. To look at the page here: ludarium play corso."""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "page",
-        help="write the page to play in a browser, for any web host",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument(
         "folder",
         metavar="FOLDER",
@@ -49,7 +44,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="GAME[?OPTION=VALUE&...]",
         help=f"default: all ({', '.join(GAMES)})",
     )
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:

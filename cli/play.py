@@ -28,14 +28,16 @@ from ludarium.training.agents.checkpoints import (
 )
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 
-from .common import AGENTS_HELP, FALLBACK, add_options, game_of, read_options
+from .arguments import add_options
+from .common import AGENTS_HELP, FALLBACK, game_of, read_options
 
 if TYPE_CHECKING:
     from ludarium.envs.engine.game import Game
     from ludarium.play.site import Site
     from ludarium.play.variants import Variant
 
-_DESCRIPTION = f"""\
+HELP = "play against an agent, in the browser or in the terminal"
+DESCRIPTION = f"""\
 Play in the browser, on a page that this machine serves to itself alone, or in the terminal.
 
   ludarium play corso                          play against the shipped agent
@@ -61,14 +63,8 @@ _TEXT_BROWSERS = ("www-browser", "elinks", "links", "lynx", "w3m")
 _MOST_SIMULATIONS = 1600  # of a search on the page
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "play",
-        help="play against an agent, in the browser or in the terminal",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument(
         "opponent_or_game",
         metavar="GAME|CHECKPOINT",
@@ -100,7 +96,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     terminal.add_argument(
         "--json", action="store_true", help="the record of the game as JSON on standard output"
     )
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:

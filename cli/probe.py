@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
+from ludarium.analysis import Answer
 from ludarium.analysis.probing import Prober, prober_of
 from ludarium.envs.engine.console import say
 from ludarium.envs.engine.game import Game
+from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, make_game
+from ludarium.training.table import text_table
 
-from .answers import answers_as_json, answers_as_text
-from .common import add_json, add_options, read_options, read_record
+from .arguments import add_json, add_options, add_threads, read_bytes, read_count
+from .common import read_options, read_record
 from .interrupt import STOPPED
 from .progress import progress
-from .resources import add_threads, read_bytes, read_count
 from .result import Result
 
-_DESCRIPTION = """\
+HELP = "say what a position is worth, exactly"
+DESCRIPTION = """\
 Print the exact value of a position, and of each legal action, the best first: what it is worth to
 the player to move with best play. The source depends on the game. Osiron has tables of all
 positions in which all pieces are placed, with the plies to the end. Corso up to 5 x 5 has its own
@@ -36,14 +40,8 @@ Ctrl-C ends a search and prints what it has found. The exit status is 1 if somet
 undecided."""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "probe",
-        help="say what a position is worth, exactly",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
     parser.add_argument(
         "--moves",
@@ -80,7 +78,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add_options(parser)
     add_threads(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:
@@ -106,13 +103,13 @@ def run(given: argparse.Namespace) -> Result:
         "seed": seed,
         "moves": moves,
         "source": prober.source,
-        **answers_as_json(position, answers),
+        **_as_json(position, answers),
         "undecided": undecided,
         "stopped": task.stopped,
         "seconds": round(seconds, 3),
     }
     effort = f", {nodes:,} positions in {seconds:.1f} s" if prober.searches else ""
-    text = f"{answers_as_text(position, answers)}\nsource: {prober.source}{effort}"
+    text = f"{_as_text(position, answers)}\nsource: {prober.source}{effort}"
     if undecided:
         say(
             f"ludarium: {undecided} of {len(answers)} actions not decided within {nodes:,} "
@@ -120,6 +117,31 @@ def run(given: argparse.Namespace) -> Result:
             f"To decide more: {_advice(prober, given, task.stopped)}."
         )
     return Result(data, text, STOPPED if task.stopped else int(undecided > 0))
+
+
+def _as_json(position: Position, answers: dict[int, Answer]) -> dict[str, Any]:
+    """A position, its exact value for the mover, and those of its actions, best first."""
+    return {
+        "board": position.board_text().splitlines(),
+        "mover": f"player_{position.mover}",
+        **Answer.best(answers.values()).as_json(),
+        "actions": [
+            {"action": action, "text": position.action_to_text(action), **answer.as_json()}
+            for action, answer in answers.items()
+        ],
+    }
+
+
+def _as_text(position: Position, answers: dict[int, Answer]) -> str:
+    """The same for people."""
+    rows = [[position.action_to_text(action), str(each)] for action, each in answers.items()]
+    return "\n".join(
+        [
+            position.board_text(),
+            f"for player_{position.mover}, to move: {Answer.best(answers.values())}",
+            text_table(None, rows, left=(0, 1)),
+        ]
+    )
 
 
 def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:

@@ -13,9 +13,11 @@ from ludarium.models import CheckpointHeader, load_header
 from ludarium.training.agents import hub
 from ludarium.training.agents.names import read_trained_agent
 
-from .common import add_options, read_options
+from .arguments import add_options
+from .common import read_options
 
-_DESCRIPTION = """\
+HELP = "put an agent on the Hugging Face Hub"
+DESCRIPTION = """\
 Put an agent on the Hugging Face Hub, with a card that says what it is. Others then name it
 hf:OWNER/NAME wherever an agent is named.
 
@@ -29,14 +31,8 @@ you are: `hf auth login`, once. The client library comes with pip install "ludar
 _LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)")
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "push",
-        help="put an agent on the Hugging Face Hub",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument(
         "agent", nargs="?", metavar="AGENT", help="a checkpoint, a run's folder, or a game's name"
     )
@@ -47,7 +43,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--card", type=Path, metavar="FILE", help="Markdown, instead of one made here"
     )
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:

@@ -16,9 +16,9 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.progress import Task
 from ludarium.training.runs.files import write_file
 
-from .common import AGENTS_HELP, add_options, game_and_agent, read_options, read_record
+from .arguments import add_options, output_file
+from .common import AGENTS_HELP, game_and_agent, read_options, read_record
 from .progress import progress
-from .resources import output_file
 
 _SUFFIXES = (".svg", ".png", ".gif")
 _SEARCHED = ("policy", "visits", "values")
@@ -27,7 +27,8 @@ _MOST_PICTURES = 400
 _MOST_PIXELS_IN_ALL = 400_000_000
 _LAST_SECONDS = 3.0
 
-_DESCRIPTION = f"""\
+HELP = "draw a recorded game: a picture, a contact sheet, an animation"
+DESCRIPTION = f"""\
 Draw a recorded game.
 
   ludarium render game.json --output game.png             how it ended
@@ -44,14 +45,8 @@ docs/guide/records.md.
 {AGENTS_HELP}"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "render",
-        help="draw a recorded game: a picture, a contact sheet, an animation",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument(
         "record", metavar="RECORD", help="the file of a game record, or of a plain list of moves"
     )
@@ -88,7 +83,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--simulations", type=int, default=64, help="of a trained agent, for each position"
     )
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:

@@ -10,13 +10,13 @@ from ludarium.arena.report import Report, ReportSettings, compare_options, make_
 from ludarium.envs.engine.messages import quoted
 from ludarium.envs.registry import GAMES, make_game
 
-from .common import add_json, add_options, read_options
-from .matches import read_games
+from .arguments import add_json, add_options, add_seed, output_file, read_games
+from .common import read_options
 from .progress import progress
-from .resources import add_seed, output_file
 from .result import Result
 
-_DESCRIPTION = """\
+HELP = "write a page about a game: balance, drama, skill, first moves"
+DESCRIPTION = """\
 Play many games and write one HTML page about the game, for its inventor to read and to post, and
 the same figures as JSON beside it: who wins at each strength of play, how fair each first move is
 and what a swap rule does, length, branching, when the winner is clear, lead changes and comebacks,
@@ -37,14 +37,8 @@ search otherwise. The same --seed gives the same report. `docs/guide/report.md` 
 figure."""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "report",
-        help="write a page about a game: balance, drama, skill, first moves",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     add_options(parser)
     parser.add_argument(
@@ -71,7 +65,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="the page (default: GAME.html in this folder)",
     )
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 
 from . import solve_corso, solve_osiron
+from .arguments import add_command
 
-_DESCRIPTION = """\
+HELP = "compute what positions of a game are worth"
+DESCRIPTION = """\
 Compute what positions of a game are worth with best play: all of Osiron's, kept in a table from
 which `ludarium probe` answers at once and the agent `perfect` plays; the first actions of Corso.
 Late positions of the other games: `ludarium probe`, and `ludarium accuracy` for many at once.
@@ -16,14 +18,8 @@ Late positions of the other games: `ludarium probe`, and `ludarium accuracy` for
   ludarium solve osiron --help                 what exactly is solved, and its options"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "solve",
-        help="compute what positions of a game are worth",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     games = parser.add_subparsers(metavar="GAME", required=True)
-    solve_osiron.add_solve(games)
-    solve_corso.add_solve(games)
+    add_command(games, "osiron", solve_osiron)
+    add_command(games, "corso", solve_corso)

@@ -15,17 +15,18 @@ from ludarium.analysis.solver import after
 from ludarium.envs.registry import make_game
 from ludarium.training.table import percent, text_table
 
-from .common import add_json, add_options, read_options
+from .arguments import add_json, add_options, add_resources
+from .common import read_options
 from .interrupt import STOPPED
 from .progress import progress
-from .resources import add_resources
 from .result import Result
 
 #: Of the file with what took most work: the plies before which all is answered, and its entries.
 KNOWN_PLIES = 2
 KNOWN_ENTRIES = 4096
 
-_DESCRIPTION = """\
+HELP = "each first action, in minutes"
+DESCRIPTION = """\
 Compute what each first action of Corso is worth with best play: alpha-beta search with a
 table of exact keys, so the result is a proof as far as the program is right. First actions
 that symmetry makes equal are searched once. Ctrl-C prints what is known by then.
@@ -44,14 +45,8 @@ that symmetry makes equal are searched once. Ctrl-C prints what is known by then
 """
 
 
-def add_solve(games: argparse._SubParsersAction) -> None:
-    """Describe ``ludarium solve corso``."""
-    parser = games.add_parser(
-        "corso",
-        help="each first action, in minutes",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_options(parser)
     parser.add_argument(
         "--first-move",
@@ -97,10 +92,9 @@ def add_solve(games: argparse._SubParsersAction) -> None:
     )
     add_resources(parser, memory="4GiB")
     add_json(parser)
-    parser.set_defaults(run=solve)
 
 
-def solve(given: argparse.Namespace) -> Result:
+def run(given: argparse.Namespace) -> Result:
     """Search the first actions and print what they are worth, or make an opening book."""
     if given.opening_book:
         return make_opening_book(given)

@@ -19,12 +19,13 @@ from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_game
 from ludarium.training.table import text_table
 
-from .common import add_json, add_options, read_options
+from .arguments import add_json, add_options, add_threads
+from .common import read_options
 from .progress import progress
-from .resources import add_threads
 from .result import Result
 
-_DESCRIPTION = """\
+HELP = "every position, in seconds"
+DESCRIPTION = """\
 Compute what every position of Osiron is worth to its mover - won, lost or drawn, and in how
 many plies if the winner hurries and the loser delays - by retrograde analysis: from the
 finished games backwards, on all cores, in seconds. A position is a colouring of the 24
@@ -49,14 +50,8 @@ the player who begins the rounds: 12-67 in the beginner's start, 0-0 where all c
 _COUNTED = ("won", "lost", "drawn", "longest win")
 
 
-def add_solve(games: argparse._SubParsersAction) -> None:
-    """Describe ``ludarium solve osiron``."""
-    parser = games.add_parser(
-        "osiron",
-        help="every position, in seconds",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_options(parser)
     parser.add_argument(
         "--all", action="store_true", help="all tables of the movement, whatever the setup"
@@ -69,10 +64,9 @@ def add_solve(games: argparse._SubParsersAction) -> None:
     )
     add_threads(parser)
     add_json(parser)
-    parser.set_defaults(run=solve)
 
 
-def solve(given: argparse.Namespace) -> Result:
+def run(given: argparse.Namespace) -> Result:
     """Solve, keep the tables, print how many positions have which value."""
     game = make_game("osiron", **read_options(given.option))
     return _solve_all(game, given) if given.all else _solve_one(game, given)

@@ -9,13 +9,13 @@ from ludarium.arena.plot import SUFFIXES, plot_ratings
 from ludarium.arena.standings import Standings
 from ludarium.envs.engine.messages import quoted
 
+from .arguments import add_games, output_file
 from .common import AGENTS_HELP
 from .contests import add_contest, held, result_of
-from .matches import add_games
-from .resources import output_file
 from .result import Result, warn
 
-_DESCRIPTION = f"""\
+HELP = "rate any list of agents by a round robin or a gauntlet"
+DESCRIPTION = f"""\
 Play a tournament on all cores: a round robin, or a gauntlet of some agents against the others.
 Prints ratings with 95 % intervals, the cross-table, what moving first is worth, and draws.
 
@@ -35,14 +35,8 @@ stops the tournament; once it is repaired, the same command goes on.
 {AGENTS_HELP}"""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "tournament",
-        help="rate any list of agents by a round robin or a gauntlet",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("agents", metavar="AGENT", nargs="*", help="who plays, two or more")
     add_games(parser, f"of each pairing (default {Tournament.games})", None)
     parser.add_argument(
@@ -67,7 +61,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help=f"draw the ratings with their intervals: {', '.join(SUFFIXES)}",
     )
     add_contest(parser)
-    parser.set_defaults(run=run, command="tournament")
 
 
 def run(given: argparse.Namespace) -> Result:

@@ -16,7 +16,8 @@ from ludarium.configs import (
 )
 from ludarium.envs.registry import GAMES, find_game
 
-from .common import add_folder, add_json, read_options
+from .arguments import add_folder, add_json
+from .common import read_options
 from .interrupt import stop_on_ctrl_c
 from .modules import program
 from .result import Result, warn
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.trainer import RunResult
 
-_DESCRIPTION = """\
+HELP = "train an agent from scratch, or resume a run"
+DESCRIPTION = """\
 Train an agent by self-play. The run is stored in a folder: its latest agent
 (agent.safetensors), TensorBoard curves, and everything needed to resume it. Ctrl-C stops the
 run after the current iteration. The same command resumes the run, also after a crash.
@@ -57,14 +59,8 @@ _USUAL_SETTINGS = {
 _STOPPING = "stopping after this iteration, in the bootstrap now (Ctrl-C again: at once, losing it)"
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "train",
-        help="train an agent from scratch, or resume a run",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument(
         "game",
         metavar="GAME",
@@ -87,7 +83,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="delete the run that the folder holds, and start again",
     )
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:

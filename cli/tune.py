@@ -12,7 +12,8 @@ from ludarium.envs.engine.console import say
 from ludarium.envs.registry import GAMES
 from ludarium.training.table import text_table
 
-from .common import add_folder, add_json, read_options
+from .arguments import add_folder, add_json
+from .common import read_options
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
 from .result import Result, warn
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 _STOPPING = "stopping after this iteration (Ctrl-C again: at once, losing it)"
 _TRIALS = 20
 
-_DESCRIPTION = """\
+HELP = "search over keys of a configuration, or compare settings with several seeds"
+DESCRIPTION = """\
 Find good values for keys of a configuration: train one trial after the other, choose the values of
 each from what the others came to (Optuna's TPE), and stop those that fall behind. Or compare
 settings, each trained with several seeds. A trial is a run as `ludarium train` makes it, in a
@@ -49,14 +51,8 @@ Evaluations of few games are noisy: take --set evaluation.games=200 or more wher
 small, and train the best settings again with --seeds. docs/guide/tuning.md has more."""
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "tune",
-        help="search over keys of a configuration, or compare settings with several seeds",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
     add_configuration(parser)
     parser.add_argument(
@@ -87,7 +83,6 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     add_folder(parser, "folder of the search; default: runs/tune-NAME_OF_CONFIG")
     parser.add_argument("--show", action="store_true", help="train nothing, show what there is")
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> Result:

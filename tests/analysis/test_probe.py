@@ -15,8 +15,8 @@ import pytest
 from ludarium.analysis.probing import prober_of
 from ludarium.cli import main
 from ludarium.cli import progress as cli_progress
+from ludarium.cli.arguments import read_bytes, read_count, read_positive
 from ludarium.cli.progress import ShownTask, progress
-from ludarium.cli.resources import read_bytes, read_count, read_threads
 from ludarium.envs import Position, make_game
 from tests.analysis.corso_positions import minimax
 from tests.games import random_game
@@ -219,9 +219,9 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
         (read_bytes, "1.5g", 3 << 29),
         (read_bytes, "64", 64),
         (read_bytes, "8 KB", None),
-        (read_threads, "3", 3),
-        (read_threads, "0", None),
-        (read_threads, "-1", None),
+        (read_positive, "3", 3),
+        (read_positive, "0", None),
+        (read_positive, "-1", None),
     ],
 )
 def test_numbers(read: Callable[[str], int], text: str, number: int | None) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ludarium.cli import main
-from ludarium.cli.resources import output_file
+from ludarium.cli.arguments import output_file
 from ludarium.envs.engine.console import plain_column, plain_console, say
 from ludarium.envs.engine.storage import writing
 from ludarium.training.runs.files import StorageError, write_file

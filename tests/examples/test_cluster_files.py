@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from ludarium.cli import bench, train
+from ludarium.cli.arguments import add_command
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "examples" / "cluster"
@@ -46,7 +47,7 @@ def accepts(command: str) -> bool:
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
     for each in (train, bench):
-        each.add_parser(commands)
+        add_command(commands, each.__name__.rpartition(".")[2], each)
     program, *arguments = shlex.split(command)
     assert program == "ludarium"
     try:

@@ -1,4 +1,4 @@
-"""Arguments that several commands share: numbers, and files to be written."""
+"""Arguments that several commands share: numbers, files to be written, games and their options."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
+from ludarium.arena.chunks import MOST_SEED
+from ludarium.arena.contest import MOST_GAMES
 from ludarium.envs.engine.threads import available_cores
-
-MOST_SEED = 2**64 - 1
+from ludarium.training.evaluation.openings import MOST_PLIES
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def add_command(commands: argparse._SubParsersAction, name: str, module: ModuleType) -> None:
+    """Add a command: a module with HELP, DESCRIPTION, add_arguments and, but for `solve`, run."""
+    parser = commands.add_parser(
+        name,
+        help=module.HELP,
+        description=module.DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=name, run=getattr(module, "run", None))
+    module.add_arguments(parser)
 
 
 def read_bytes(text: str) -> int:
@@ -40,13 +54,6 @@ def read_positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
     return number
-
-
-def read_threads(text: str) -> int:
-    """A number of threads, 1 or more."""
-    if not (text.isascii() and text.isdecimal() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of threads: write 1 or more")
-    return int(text)
 
 
 def read_number(text: str, low: int, high: int, what: str) -> int:
@@ -108,8 +115,71 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     """Add ``--threads``."""
     parser.add_argument(
         "--threads",
-        type=read_threads,
+        type=read_positive,
         default=available_cores(),
         metavar="N",
         help="default: as many as there are cores",
+    )
+
+
+def add_games(parser: argparse.ArgumentParser, about: str, default: int | None) -> None:
+    """Add ``--games``."""
+    parser.add_argument("--games", type=read_games, default=default, metavar="N", help=about)
+
+
+def add_opening_plies(parser: argparse.ArgumentParser) -> None:
+    """Add ``--opening-plies``."""
+    parser.add_argument(
+        "--opening-plies",
+        type=_read_opening_plies,
+        metavar="N",
+        help="random plies at the start of each game; default: 0 to 3, varied",
+    )
+
+
+def read_games(text: str) -> int:
+    """A number of games, two for each opening."""
+    games = read_number(text, 2, MOST_GAMES, "a number of games")
+    if games % 2:
+        raise argparse.ArgumentTypeError(f"{games} is odd, and each opening has two games")
+    return games
+
+
+def _read_opening_plies(text: str) -> int:
+    return read_number(text, 0, MOST_PLIES, "a number of random plies")
+
+
+def add_folder(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add ``--folder``, whose name is not empty: that would be the current folder."""
+    parser.add_argument("--folder", type=_folder, metavar="DIR", help=about)
+
+
+def _folder(name: str) -> str:
+    if not name:
+        raise argparse.ArgumentTypeError("the name of the folder is empty")
+    return name
+
+
+def add_game(parser: argparse.ArgumentParser) -> None:
+    """Add ``--game``, for commands that take agents."""
+    parser.add_argument("--game", help="the game, for agents that are not trained")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--option``, for the options of the game."""
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the game, such as size=6 (may be repeated; see `ludarium games`)",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="results as JSON on standard output; progress goes to standard error",
     )
