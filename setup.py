@@ -70,7 +70,7 @@ setup(
     package_dir={f"ludarium.{room}": room for room in ROOMS},
     include_package_data=False,  # all of it is listed here
     package_data={
-        "": ["*.json", "*.table", "README.md", "py.typed"],
+        "": ["*.json", "*.safetensors", "README.md", "py.typed"],
         "ludarium.analysis": ["exact_tests/hard/*.jsonl"],
         "ludarium.arena.report": ["templates/*"],
         "ludarium.configs": ["*/*.yaml"],

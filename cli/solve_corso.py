@@ -38,9 +38,9 @@ that symmetry makes equal are searched once. Ctrl-C prints what is known by then
   ludarium solve corso --seed 1 --eager 4 --score --threads 1
                                                again, with other places in the table, another
                                                order of actions, and by way of the exact leads
-  ludarium solve corso --opening-book 5x5.table
+  ludarium solve corso --opening-book 5x5.safetensors
                                                make and check the file that `perfect` plays from
-  ludarium solve corso --known 5x5.known.table
+  ludarium solve corso --known 5x5.known.safetensors
                                                make the file that makes `probe` and the page quick
 """
 

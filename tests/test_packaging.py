@@ -122,7 +122,6 @@ def test_the_wheel_holds_the_data_files(wheel_names):
             "page/**/*.*",
             "templates/*",
             "*.safetensors",
-            "*.table",
             "*.jsonl",
             "README.md",
             "py.typed",

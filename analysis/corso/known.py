@@ -27,7 +27,7 @@ from .board import board_record, cells_of, check_game, new_workers
 
 _FORMAT = 1
 _MUCH = 24  # bits of the number of positions searched
-_SUFFIX = ".known.table"
+_SUFFIX = ".known.safetensors"
 
 
 def hardest_known(

@@ -229,7 +229,7 @@ def shipped_opening_book(game: Game) -> OpeningBook | None:
         ValueError: it is damaged.
     """
     size = check_game(game).size
-    file = files(__package__) / f"{size}x{size}.table"
+    file = files(__package__) / f"{size}x{size}.safetensors"
     if not file.is_file():
         return None
     with as_file(file) as path:

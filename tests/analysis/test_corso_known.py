@@ -73,7 +73,7 @@ def test_first_positions_are_one_of_each_kind() -> None:
 
 
 def test_a_file_is_written_and_a_wrong_one_refused(tmp_path: Path) -> None:
-    path = tmp_path / "3x3.known.table"
+    path = tmp_path / "3x3.known.safetensors"
     command = ["solve", "corso", "--option", "size=3", "--memory", "1MiB", "--known", str(path)]
     assert main([*command, "--plies", "1", "--entries", "50", "--threads", "1"]) == 0
     game = make_game("corso", size=3)

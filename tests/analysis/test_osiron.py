@@ -470,7 +470,7 @@ def test_a_damaged_table_in_the_cache_is_not_played_from(
     path = table_path("basic-12-67")
     path.parent.mkdir()
     path.write_bytes(b"something else entirely" * 50)
-    with pytest.raises(ValueError, match="is no table of a solved game"):
+    with pytest.raises(ValueError, match="is not a readable safetensors file"):
         make_agent("perfect", make_osiron("basic", "beginner"))
 
 
@@ -559,7 +559,7 @@ def test_solve_says_what_has_no_table(tmp_path: Path, capsys: pytest.CaptureFixt
             ["--moves", "b1-c1", "--table", "nowhere"],
             "there is no file 'nowhere' to read a table of a solved game from",
         ),
-        (["--table", __file__], "test_osiron.py' is no table of a solved game"),
+        (["--table", __file__], "test_osiron.py' is not a readable safetensors file"),
     ],
 )
 def test_probe_says_what_is_wrong(
