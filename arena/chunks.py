@@ -94,12 +94,16 @@ class Schedule:
             for pairing in self._pairings:
                 yield self._chunk(*pairing, begin)
 
-    def find(self, row: np.ndarray) -> Chunk | None:
-        """The chunk that has a game, one row of `ROW`; ``None`` if there is no such game."""
+    def find(self, row: np.ndarray) -> Chunk:
+        """The chunk that has a game, one row of `ROW`.
+
+        Raises:
+            ValueError: there is no such game.
+        """
         first, second = self.agents[row["first"][0]], self.agents[row["second"][0]]
         number = int(row["number"][0])
         if (first, second) not in self._pairings or not 0 <= number < 2 * self._openings:
-            return None
+            raise ValueError(f"{first} and {second} have no game {number}")
         return self._chunk(first, second, number // (2 * CHUNK) * CHUNK)
 
     def _chunk(self, first: str, second: str, begin: int) -> Chunk:

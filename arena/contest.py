@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import combinations, product
@@ -217,14 +217,12 @@ class Contest:
         plan: what is played.
         results: so far.
         outcome: what they say; ``None`` if nothing yet.
-        fault: what was wrong with the file of games, in a line.
     """
 
     game: Game
     plan: Plan
     results: Results
     outcome: Standings | SPRTResult | None
-    fault: str | None = None
 
     @property
     def is_over(self) -> bool:
@@ -278,7 +276,6 @@ def play_contest(
     workers: int | None = None,
     folder: str | os.PathLike[str] | None = None,
     task: Task = UNWATCHED,
-    warn: Callable[[str], None] = lambda fault: None,
     from_file: bool = False,
 ) -> Contest:
     """Play a contest, or what is missing of it in a folder.
@@ -295,7 +292,6 @@ def play_contest(
         workers: chunks of games that are played at once; default: one for each core.
         folder: where games and results are kept, and from where they go on; default: nowhere.
         task: advanced by each game that is over.
-        warn: called with a line about what was wrong with the folder and has been mended.
         from_file: the names come out of a file: those that would run code are refused.
 
     Raises:
@@ -314,10 +310,7 @@ def play_contest(
     with nullcontext() if store is None else store.opened(settings):
         played: dict[Chunk, np.ndarray] = {}
         if store is not None:
-            played, fault = store.read_games(schedule, repair=True)
-            if fault is not None:
-                warn(fault)
-
+            played = store.read_games(schedule, repair=True)
         looked = len(played)
 
         def standing() -> Contest:
@@ -378,9 +371,9 @@ def read_contest(
         raise FileNotFoundError(f"there is no {kind.kind} in {os.fspath(folder)}")
     game, plan = read_plan(settings, store.path, kind)
     _check_anchors(plan, anchors or {})
-    played, fault = store.read_games(plan.schedule)
+    played = store.read_games(plan.schedule)
     results = Results.of(plan.schedule.agents, played.values())
-    return Contest(game, plan, results, plan.outcome(results, anchors or {}), fault)
+    return Contest(game, plan, results, plan.outcome(results, anchors or {}))
 
 
 def _check_anchors(plan: Plan, anchors: Mapping[str, float]) -> None:

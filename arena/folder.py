@@ -2,7 +2,7 @@
 
     arena.json     what is played: game, options, agents, seed and so on; written once
     games.jsonl    one game record in each line, with the number of the game in its pairing, the
-                   players' names, seconds for each move, and a checksum
+                   players' names, and seconds for each move
     results.json   standings or verdict, for programs
     table.txt      the same for people
 
@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,8 +42,7 @@ from .chunks import Chunk, Schedule
 from .results import ROW
 
 SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
-_SUM = re.compile(rb'(?:, )?"crc32": "([0-9a-f]{8})"\}$')
-_DAMAGED, _LOCK = "games.damaged.jsonl", "lock"
+_LOCK = "lock"
 
 FORMAT = 1
 
@@ -130,42 +127,40 @@ class ArenaFolder:
         finally:
             self._lock.release()
 
-    def read_games(
-        self, schedule: Schedule, repair: bool = False
-    ) -> tuple[dict[Chunk, np.ndarray], str | None]:
-        """The games of the chunks that were played completely.
+    def read_games(self, schedule: Schedule, repair: bool = False) -> dict[Chunk, np.ndarray]:
+        """The games of the chunks that were played completely: rows of `ROW` in order, by chunk.
 
         Args:
             schedule: what may be played.
-            repair: remove everything else from the file; for those who hold the folder.
-
-        Returns:
-            Rows of `ROW` in order, by chunk; and what was wrong with the file, in a line, or
-            ``None``. An end that a kill left is nothing wrong.
+            repair: remove what a kill left of another chunk; for those who hold the folder.
 
         Raises:
-            ValueError: it is no file that this module wrote.
+            ValueError: a line is no game that may be played, or one that is there twice.
             StorageError: the file cannot be repaired.
         """
         file = self.path / RECORDS
         found: dict[Chunk, dict[int, np.ndarray]] = {}
         lines: list[tuple[Chunk, int, int]] = []  # where each game is in the file
-        damaged: list[int] = []
         total = 0
         try:
             stream = open_regular_file(file, _LARGEST_GAMES, "the games of a tournament")
         except FileNotFoundError:
-            return {}, None
+            return {}
         with stream:
             for count, line in enumerate(iter(lambda: stream.readline(_LARGEST_LINE), b""), 1):
                 begin, total = total, total + len(line)
                 if not line.endswith(b"\n") and len(line) < _LARGEST_LINE:
                     break  # what a kill left
-                row = _read_line(line, schedule.agents)
-                chunk = None if row is None else schedule.find(row)
-                if row is None or chunk is None or row["number"][0] in found.setdefault(chunk, {}):
-                    damaged.append(count)
-                    continue
+                try:
+                    row = row_of(load_json(line, "the game"), schedule.agents)
+                    chunk = schedule.find(row)
+                    if int(row["number"][0]) in found.setdefault(chunk, {}):
+                        raise ValueError("the game is there twice")
+                except ValueError as error:
+                    raise ValueError(
+                        f"{file} is damaged in line {count}: {shortened(str(error))}; delete the "
+                        "line, and its game is played again"
+                    ) from None
                 found[chunk][int(row["number"][0])] = row
                 lines.append((chunk, begin, total))
         whole = {
@@ -173,15 +168,11 @@ class ArenaFolder:
             for chunk, games in found.items()
             if len(games) == chunk.games
         }
-        fault = self._describe(file, damaged)
         kept = [(begin, end) for chunk, begin, end in lines if chunk in whole]
         if repair and sum(end - begin for begin, end in kept) != total:
             content = read_regular_file(file, _LARGEST_GAMES, "the games of a tournament")
-            if fault is not None:
-                write_file(self.path / _DAMAGED, content)
-                fault += f"; those games are played again, and the file is kept as {_DAMAGED}"
             write_file(file, b"".join(content[begin:end] for begin, end in kept))
-        return whole, fault
+        return whole
 
     def append(self, records: Sequence[dict[str, Any]]) -> None:
         """Append the games of a chunk and flush them to the disk.
@@ -189,7 +180,7 @@ class ArenaFolder:
         Raises:
             StorageError: they cannot be written.
         """
-        append(self.path / RECORDS, "".join(f"{encode_line(each)}\n" for each in records).encode())
+        append(self.path / RECORDS, "".join(f"{json.dumps(each)}\n" for each in records).encode())
 
     def write_results(self, results: dict[str, Any], table: str) -> None:
         """Write the results for programs and for people.
@@ -223,12 +214,6 @@ class ArenaFolder:
             raise ValueError(
                 f"{self.path} holds no tournament, but other things; give another --folder"
             )
-
-    def _describe(self, file: Path, damaged: list[int]) -> str | None:
-        if not damaged:
-            return None
-        shown = ", ".join(map(str, damaged[:5])) + (", ..." if len(damaged) > 5 else "")
-        return f"{file} is damaged in line {shown}"
 
 
 def describe(kind: str, game: Game, networks: Mapping[str, str]) -> dict[str, Any]:
@@ -290,30 +275,3 @@ def _check_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> No
         f"{path} holds something else: its {key} is {quoted(found.get(key))}, not "
         f"{quoted(wanted[key])}; give another --folder"
     )
-
-
-def encode_line(record: dict[str, Any]) -> str:
-    """A line of the games, without the line end; its last key is the checksum of what is before."""
-    body = json.dumps(record)
-    comma = ", " if record else ""
-    return f'{body[:-1]}{comma}"crc32": "{zlib.crc32(body.encode()):08x}"}}'
-
-
-def verified(line: bytes) -> bytes | None:
-    """A line that `encode_line` made, without its checksum; None if it is damaged."""
-    found = _SUM.search(line)
-    if found is None:
-        return None
-    body = line[: found.start()] + b"}"
-    return body if zlib.crc32(body) == int(found[1], 16) else None
-
-
-def _read_line(line: bytes, agents: Sequence[str]) -> np.ndarray | None:
-    """The row of a line, ``None`` if it is damaged."""
-    body = verified(line.rstrip(b"\n"))
-    if body is None:
-        return None
-    try:
-        return row_of(load_json(body, "a game"), agents)
-    except ValueError:
-        return None

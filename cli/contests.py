@@ -71,8 +71,6 @@ def held(
                     f"--{name.replace('_', '-')} goes with agents: the folder says what is played"
                 )
         contest = read_contest(given.folder, kind, anchors)
-        if contest.fault is not None:
-            warn(contest.fault)
         if given.show or contest.is_over:
             return contest
         game, plan = contest.game, contest.plan
@@ -90,7 +88,6 @@ def held(
                 workers=given.workers,
                 folder=given.folder,
                 task=task,
-                warn=warn,
                 from_file=not given.agents,
             )
     except KeyboardInterrupt:
