@@ -23,7 +23,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, ClassVar
@@ -50,19 +50,23 @@ MOST_GAMES = 10_000_000  # of a contest
 _LOOK_AGAIN = 1.01
 
 
+@dataclass(frozen=True)
 class Plan(ABC):
     """What is played, and when it is enough. Its fields are the settings of a folder.
 
     Attributes:
         kind: what folders call it.
         stops_early: whether its games may be enough before all are played.
+        agents: their names (see `make_agent`).
+        seed: of openings and agents.
+        opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
     """
 
     kind: ClassVar[str]
     stops_early: ClassVar[bool] = False
     agents: tuple[str, ...]
-    seed: int
-    opening_plies: int | None
+    seed: int = field(default=1, kw_only=True)
+    opening_plies: int | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
@@ -80,10 +84,6 @@ class Plan(ABC):
             anchors: Elo points of agents that are taken as known.
         """
 
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """The settings as JSON values."""
-
     def _check(self) -> None:
         check_names(self.agents)
         check_seed(self.seed, self.opening_plies)
@@ -97,12 +97,9 @@ class Tournament(Plan):
     """Everyone against everyone, or some against the others.
 
     Attributes:
-        agents: their names (see `make_agent`).
         games: of each pairing, an even number: the two games of a pair share an opening.
         gauntlet: agents that meet the others, but not each other; with none, everyone meets
             everyone.
-        seed: of openings and agents.
-        opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
 
     Raises:
         ValueError: fewer than two agents, one named twice, one in the gauntlet that is not among
@@ -110,11 +107,8 @@ class Tournament(Plan):
     """
 
     kind: ClassVar = "tournament"
-    agents: tuple[str, ...]
     games: int = 100
     gauntlet: tuple[str, ...] = ()
-    seed: int = 1
-    opening_plies: int | None = None
 
     def __post_init__(self) -> None:
         stray = [name for name in self.gauntlet if name not in self.agents]
@@ -130,10 +124,6 @@ class Tournament(Plan):
         self._check()
         if len(set(self.gauntlet)) == len(self.agents):
             raise ValueError("a gauntlet needs opponents: all agents run it")
-
-    def to_dict(self) -> dict[str, Any]:
-        """See `Plan.to_dict`."""
-        return asdict(self)
 
     @property
     def schedule(self) -> Schedule:
@@ -162,8 +152,6 @@ class Comparison(Plan):
         agents: two names.
         elo0, elo1, alpha, beta: hypotheses and error rates, see `SPRT`.
         games_limit: games after which the test ends without a verdict, an even number.
-        seed: of openings and agents.
-        opening_plies: random plies at the start of each game; ``None`` draws 0 to 3.
 
     Raises:
         ValueError: there are not two different agents, or a number is out of range.
@@ -177,8 +165,6 @@ class Comparison(Plan):
     alpha: float = SPRT.alpha
     beta: float = SPRT.beta
     games_limit: int = 20_000
-    seed: int = 1
-    opening_plies: int | None = None
 
     def __post_init__(self) -> None:
         if self.games_limit < 2 or self.games_limit % 2:
@@ -188,10 +174,6 @@ class Comparison(Plan):
             )
         self._check()
         _ = self.test  # refuses hypotheses and rates that make no sense
-
-    def to_dict(self) -> dict[str, Any]:
-        """See `Plan.to_dict`."""
-        return asdict(self)
 
     @property
     def test(self) -> SPRT:
@@ -235,7 +217,7 @@ class Contest:
         return {
             "game": self.game.name,
             "options": dict(self.game.options),
-            **self.plan.to_dict(),
+            **asdict(self.plan),
             "finished": self.is_over,
             **(self.outcome.to_dict() if self.outcome else {"agents": []}),
         }
@@ -248,10 +230,7 @@ class Contest:
     @property
     def caveats(self) -> list[str]:
         """Why the outcome rests on less than it seems to."""
-        if isinstance(self.outcome, Standings):
-            caveat = self.results.caveat
-        else:
-            caveat = None if self.outcome is None else self.outcome.caveat
+        caveat = None if self.outcome is None else self.outcome.caveat
         return [] if caveat is None else [caveat]
 
     def text(self, terminal: bool | None = None) -> str:
@@ -304,7 +283,7 @@ def play_contest(
     _check_anchors(plan, anchors)
     named = {name: (players or {}).get(name, name) for name in plan.agents}
     entrants = enter(game, named, from_file)
-    settings = {**describe(plan.kind, game, entrants.networks), **plan.to_dict()}
+    settings = {**describe(plan.kind, game, entrants.networks), **asdict(plan)}
     schedule = plan.schedule
     store = None if folder is None else ArenaFolder(Path(folder))
     with nullcontext() if store is None else store.opened(settings):

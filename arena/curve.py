@@ -188,7 +188,7 @@ def _curve(
     guess: float | None = None  # each agent is about as strong as the one before
     for number, path in enumerate(paths, 1):
         try:
-            header, digest = load_header(path), hashlib.sha256(path.read_bytes()).hexdigest()
+            header, digest = load_header(path), digest_of(path)
             agent = CheckpointFactory(path=path, simulations=plan.simulations).make(game)
         except FileNotFoundError:
             continue  # the run goes on, and keeps others

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from ludarium.training.agents.checkpoints import TrainedFactory
 from ludarium.training.agents.outside import ExportedFactory, ObjectFactory
 
 from .chunks import on_one_core
+from .ladder import digest_of
 
 MOST_AGENTS = 200
 _MOST_NAME = 1000  # characters
@@ -33,20 +33,19 @@ class Entrants:
     networks: dict[str, str]
 
 
-def enter(game: Game, agents: Sequence[str] | Mapping[str, Any], from_file: bool) -> Entrants:
+def enter(game: Game, players: Mapping[str, Any], from_file: bool) -> Entrants:
     """Take agents in, and make each of them once to see whether it can play.
 
     Args:
         game: the rules.
-        agents: names, or players by name: names, factories, or what `as_agent` takes and no
-            `Agent`, which is one and cannot play on several cores.
+        players: by name: names, factories, or what `as_agent` takes and no `Agent`, which is one
+            and cannot play on several cores.
         from_file: the names come out of a file, so those that would run code are refused.
 
     Raises:
         ValueError: a name means nothing, or an agent cannot play the game.
         FileNotFoundError: an agent's file is missing.
     """
-    players = agents if isinstance(agents, Mapping) else {name: name for name in agents}
     factories: dict[str, AgentFactory] = {}
     networks: dict[str, str] = {}
     with on_one_core():
@@ -54,7 +53,7 @@ def enter(game: Game, agents: Sequence[str] | Mapping[str, Any], from_file: bool
             factory = _factory(name, player, from_file)
             file = network_file(factory, game)
             if file is not None:
-                networks[name] = _sha256(file)
+                networks[name] = digest_of(file)
                 factory = _Unchanged(factory, name, file, networks[name])
             factory.make(game)
             factories[name] = factory
@@ -99,7 +98,7 @@ class _Unchanged(AgentFactory):
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
         agent = self.factory.make(game, seed)
-        if _sha256(self.file) != self.sha256:
+        if digest_of(self.file) != self.sha256:
             raise ValueError(
                 f"agent {self.name} has changed since the games began: copy {self.file}, and let "
                 "the copy play"
@@ -112,11 +111,3 @@ def network_file(factory: AgentFactory, game: Game) -> Path | None:
     if isinstance(factory, TrainedFactory):
         return factory.checkpoint_path(game.options)
     return factory.path if isinstance(factory, ExportedFactory) else None
-
-
-def _sha256(file: Path) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

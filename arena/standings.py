@@ -82,6 +82,11 @@ class Standings:
         """What moving first is worth, in Elo points."""
         return self._model.advantage()
 
+    @property
+    def caveat(self) -> str | None:
+        """See `Results.caveat`."""
+        return self.results.caveat
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
         names, results = [each.name for each in self.agents], self.results
@@ -123,7 +128,7 @@ class Standings:
                 for other in names[place + 1 :]
                 if (tally := results.between(one, other)).games
             ],
-            "caveat": results.caveat,
+            "caveat": self.caveat,
         }
 
     def text(self, terminal: bool | None = None) -> str:
@@ -164,8 +169,8 @@ class Standings:
             f"{first.games} games, {first.draws} drawn ({percent(first.draws / first.games, 1)}), "
             f"{self.results.mean_plies:.1f} plies on average",
         ]
-        if self.results.caveat is not None:
-            lines.append(f"warning: {self.results.caveat}")
+        if self.caveat is not None:
+            lines.append(f"warning: {self.caveat}")
         return lines
 
 
