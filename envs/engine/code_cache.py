@@ -20,11 +20,9 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 from uuid import uuid4
 
@@ -36,7 +34,6 @@ from numba.core.serialize import dumps
 
 from .storage import cache_folder, take_place
 
-_INSTALLED = {"site-packages", "dist-packages"}  # where packages are
 _MAGIC = b"ludarium kernel 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
@@ -44,21 +41,16 @@ _DAYS_UNUSED = 3  # after which the code of other sources, or a torn file, is re
 _SECONDS_PER_DAY = 86_400
 
 
-def cache_folders(module_file: str) -> Iterator[Path]:
-    """Where kernels are looked for; the first folder that can be written gets new ones.
+def kernel_folder() -> Path | None:
+    """Where kernels are kept: in ``NUMBA_CACHE_DIR`` if that is set, else with the user's caches.
 
-    Only ``NUMBA_CACHE_DIR`` where that is set, as for all that numba keeps. Else the user's folder
-    for such files and ``__pycache__`` beside the module; of sources the other way round, for what
-    lies within an installed package stays there when somebody uninstalls it.
+    None: the user has no home.
     """
     if config.CACHE_DIR:
-        yield Path(config.CACHE_DIR) / "ludarium"
-        return
-    beside = Path(module_file).resolve().parent / "__pycache__"
-    folders = [beside]
-    with suppress(RuntimeError):  # nobody's home
-        folders.append(cache_folder())
-    yield from reversed(folders) if _INSTALLED.intersection(beside.parts) else folders
+        return Path(config.CACHE_DIR) / "ludarium"
+    with suppress(RuntimeError):
+        return cache_folder()
+    return None
 
 
 @cache
@@ -85,37 +77,35 @@ class KernelCache:
     """The compiled forms of one kernel, by the types of its arguments; stands in for numba's cache.
 
     Args:
-        function: the kernel.
         name: what it is called whatever its sources are, the beginning of its files' names.
         sources: a digest of all that it is made of.
     """
 
-    def __init__(self, function: FunctionType, name: str, sources: str) -> None:
-        self._folders = list(cache_folders(function.__code__.co_filename))
+    def __init__(self, name: str, sources: str) -> None:
+        self._folder = kernel_folder()
         self._name = name
         self._sources = sources
 
     @property
     def cache_path(self) -> str | None:
         """The folder that new files go to, or None."""
-        folder = self._folder()
-        return str(folder) if folder else None
+        return str(self._folder) if self._folder else None
 
     def load_overload(self, sig: tuple, target_context: Any) -> Any:
         """The compiled kernel for argument types ``sig``, or None."""
         target_context.refresh()
-        name = self._file_name(sig, target_context.codegen())
-        for folder in self._folders:
-            content = _read(folder / name)
-            if content is not None:
-                return CompileResult._rebuild(target_context, *pickle.loads(content))
-        return None
+        if self._folder is None:
+            return None
+        content = _read(self._folder / self._file_name(sig, target_context.codegen()))
+        if content is None:
+            return None
+        return CompileResult._rebuild(target_context, *pickle.loads(content))
 
     def save_overload(self, sig: tuple, compiled: Any) -> None:
         """Keep a compiled kernel, if there is a folder that can be written."""
-        folder = self._folder()
-        if folder is None:
-            _warn_once("no folder for them can be written")
+        folder = self._folder
+        if folder is None or not _is_writable(folder):
+            _warn_once(f"{folder or 'the home folder'} cannot be written")
             return
         if compiled.library.has_dynamic_globals:
             _warn_once(f"{self._name} uses a large array that is not among the game's tables")
@@ -132,13 +122,10 @@ class KernelCache:
 
     def disable(self) -> None:
         """Stop loading and saving compiled kernels."""
-        self._folders = []
+        self._folder = None
 
     def flush(self) -> None:
         """Do nothing: a file name always stands for the same code."""
-
-    def _folder(self) -> Path | None:
-        return next(filter(_is_writable, self._folders), None)
 
     def _file_name(self, sig: tuple, codegen: Any) -> str:
         conditions = (

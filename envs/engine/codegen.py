@@ -46,7 +46,7 @@ def kernel(function: Any, name: str, sources: str) -> Callable:
     dispatcher = CPUDispatcher(
         function, targetoptions=dict(_OPTIONS), pipeline_class=_KernelCompiler
     )
-    dispatcher._cache = KernelCache(function, name, sources)
+    dispatcher._cache = KernelCache(name, sources)
     return dispatcher
 
 

@@ -148,39 +148,12 @@ def test_processes_that_compile_at_once_leave_one_file_for_each_kernel(
 def test_no_folder_to_write_is_a_warning_and_the_code_is_compiled_in_memory(
     filled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_cache, "cache_folders", lambda file: [Path(__file__) / "no folder"])
+    monkeypatch.setattr(code_cache, "kernel_folder", lambda: Path(__file__) / "no folder")
     function = kernel(lambda number: number + 1, "no-folder", "sources")
     code_cache._warn_once.cache_clear()
-    with pytest.warns(RuntimeWarning, match=r"no folder .*NUMBA_CACHE_DIR") as warned:
+    with pytest.warns(RuntimeWarning, match=r"no folder cannot .*NUMBA_CACHE_DIR") as warned:
         assert (function(1), function(2.5)) == (2, 3.5)
     assert len(warned) == 1
-
-
-def test_the_first_folder_that_can_be_written_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        code_cache, "cache_folders", lambda file: [Path(__file__) / "no folder", tmp_path / "yes"]
-    )
-    assert kernel(lambda number: number + 1, "second-folder", "sources")(1) == 2
-    (file,) = files_in(tmp_path / "yes")
-    again = kernel(lambda number: number + 1, "second-folder", "sources")
-    assert again(1) == 2
-    assert sum(again.stats.cache_hits.values()) == 1  # type: ignore[attr-defined]
-    assert file.name.startswith("second-folder-sources-")
-
-
-def test_beside_sources_but_not_within_an_installed_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What lies within a package stays there when somebody uninstalls it."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    monkeypatch.setattr(code_cache, "cache_folder", lambda: tmp_path / "user")
-    clone, installed = tmp_path / "clone", tmp_path / "lib/site-packages/ludarium/envs"
-    beside = [folder.resolve() / "__pycache__" for folder in (clone, installed)]
-    assert list(code_cache.cache_folders(str(clone / "a.py"))) == [beside[0], tmp_path / "user"]
-    found = list(code_cache.cache_folders(str(installed / "a.py")))
-    assert found == [tmp_path / "user", beside[1]]
 
 
 def test_a_home_that_nobody_has_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,15 +163,14 @@ def test_a_home_that_nobody_has_is_no_folder(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", no_home)
-    folders = list(code_cache.cache_folders(__file__))
-    assert folders[-1] == Path(__file__).parent / "__pycache__"
+    assert code_cache.kernel_folder() is None
 
 
 def test_a_full_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(file: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(code_cache, "cache_folders", lambda file: [tmp_path])
+    monkeypatch.setattr(code_cache, "kernel_folder", lambda: tmp_path)
     monkeypatch.setattr(code_cache, "_write", full)
     code_cache._warn_once.cache_clear()
     with pytest.warns(RuntimeWarning, match="No space left on device"):
@@ -258,7 +230,7 @@ def test_a_part_that_python_called_first_still_goes_into_kernels() -> None:
 def test_integers_of_any_width_make_one_copy_of_a_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_cache, "cache_folders", lambda file: [tmp_path])
+    monkeypatch.setattr(code_cache, "kernel_folder", lambda: tmp_path)
 
     @part
     def shifted(number):
