@@ -10,8 +10,7 @@ again.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from time import perf_counter
@@ -61,7 +60,6 @@ _SURVEY_SPREAD = 60.0
 _LEAST_SLOPE = 5.0  # Elo points per unit of strength, so that every rating has one strength
 _NATURAL = math.log(10) / 400
 _TOO_WEAK = "the agent is hardly stronger than random play: there is no room for levels between"
-_LOW_ALREADY = "the levels begin as near to random play as they should already"
 
 
 @dataclass
@@ -136,8 +134,8 @@ def calibrate(
     if survey.elo_at(top) < _FIRST_ELO + elo_difference(TARGET_SCORE):  # no second level
         raise ValueError(_TOO_WEAK)
     step = _step(survey, levels)
-    strengths, meetings = _place(bench, survey, top, step, levels, _TOO_WEAK)
-    meetings += _other_meetings(bench, strengths, meetings)
+    strengths, meetings = _place(bench, survey, top, step, levels)
+    meetings += _other_meetings(bench, strengths)
     rated = _rated(strengths, meetings, simulations)
     return Ladder(
         game=game.name,
@@ -149,52 +147,6 @@ def calibrate(
         seconds=round(perf_counter() - started, 1),
         simulations=simulations,
         levels=rated,
-        meetings=tuple(meetings),
-    )
-
-
-def add_first_levels(
-    game: Game,
-    network: Network,
-    ladder: Ladder,
-    games: int = 200,
-    seed: int = 1,
-    task: Task = UNWATCHED,
-) -> Ladder:
-    """Measure easier levels below those of a ladder, down to one that random play can beat.
-
-    The levels that were there keep their strengths and their matches; numbers and ratings change.
-
-    Args:
-        game, network: that the ladder is of.
-        ladder: to which levels are added.
-        games: of each match that measures a step, a multiple of 4; others have half as many.
-        seed: of all new games.
-        task: is told of each match.
-
-    Raises:
-        ValueError: ``games`` is out of range, or the ladder begins as low already.
-    """
-    _check_games(games)
-    started = perf_counter()
-    bench = _bench(game, network, ladder.simulations, games, seed, task)
-    lowest = ladder.levels[0].strength
-    survey = _survey(bench, lowest)
-    strengths, meetings = _place(
-        bench, survey, lowest, elo_difference(TARGET_SCORE), None, _LOW_ALREADY
-    )
-    count = len(strengths) - 1  # of new levels
-    strengths += [level.strength for level in ladder.levels[1:]]
-    meetings += [
-        Meeting(each.upper + count, each.lower + count if each.lower else 0, each.tally)
-        for each in ladder.meetings
-    ]
-    meetings += _other_meetings(bench, strengths[: count + 2], meetings)
-    return replace(
-        ladder,
-        date=datetime.now(UTC).date().isoformat(),
-        seconds=round(ladder.seconds + perf_counter() - started, 1),
-        levels=_rated(strengths, meetings, ladder.simulations),
         meetings=tuple(meetings),
     )
 
@@ -301,12 +253,11 @@ def _step(survey: _Survey, levels: int | None) -> float:
 
 
 def _place(
-    bench: _Bench, survey: _Survey, top: float, step: float, levels: int | None, no_room: str
+    bench: _Bench, survey: _Survey, top: float, step: float, levels: int | None
 ) -> tuple[list[float], list[Meeting]]:
     """Place levels from the first one, by random play, up to the one of strength ``top``.
 
-    The first is placed by matches against random play, the others from ``top`` down. ``no_room``
-    is the message where the first is not below ``top``.
+    The first is placed by matches against random play, the others from ``top`` down.
 
     Returns:
         Their strengths, ascending, and the matches that measured them.
@@ -321,7 +272,7 @@ def _place(
         tolerance=_FIRST_TOLERANCE,
     )
     if first >= top:
-        raise ValueError(no_room)
+        raise ValueError(_TOO_WEAK)
     strengths, tallies = [top], list[Tally]()
     while True:
         gap = survey.elo_at(strengths[-1]) - survey.elo_at(first)
@@ -335,7 +286,7 @@ def _place(
         strengths.append(strength)
         tallies.append(tally)
     if levels is None and left < 1 and len(strengths) == 1:
-        raise ValueError(no_room)
+        raise ValueError(_TOO_WEAK)
     tallies.append(bench.play(strengths[-1], first, bench.games, "level 2 against 1"))
     if levels is None:
         _even_out(bench, survey, first, strengths, tallies)
@@ -419,15 +370,9 @@ def _estimate(
     return round(apart, 3)
 
 
-def _other_meetings(
-    bench: _Bench, strengths: list[float], known: Sequence[Meeting]
-) -> list[Meeting]:
-    """Matches of each level against the second one below, random play (0) included.
-
-    Those that are ``known`` are not played.
-    """
+def _other_meetings(bench: _Bench, strengths: list[float]) -> list[Meeting]:
+    """Matches of each level against the second one below, random play (0) included."""
     ladder = [RANDOM_STRENGTH, *strengths]
-    played = {(each.upper, each.lower) for each in known}
     return [
         Meeting(
             upper,
@@ -440,7 +385,6 @@ def _other_meetings(
             ),
         )
         for upper in range(2, len(ladder))
-        if (upper, upper - 2) not in played
     ]
 
 

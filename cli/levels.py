@@ -64,15 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--show", action="store_true", help="print the ladder that is there; measure nothing"
     )
     parser.add_argument(
-        "--below",
-        action="store_true",
-        help="keep the levels that are there, and measure easier ones below, down to the first",
-    )
-    parser.add_argument(
         "--ladder",
         metavar="FILE",
         type=Path,
-        help="with --show and --below: the one in FILE (default: shipped)",
+        help="with --show: the one in FILE (default: shipped)",
     )
     parser.add_argument(
         "--agent", metavar="AGENT", help="a trained agent; default: the game's shipped one"
@@ -87,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--simulations",
         type=read_count,
+        default=_SIMULATIONS,
         metavar="N",
         help=f"of the strongest level (default {_SIMULATIONS})",
     )
@@ -117,24 +113,15 @@ def run(given: argparse.Namespace) -> Result:
     if game.name != name:
         raise ValueError(f"agent {given.agent!r} plays {game.name}, not {name}")
     path = factory.checkpoint_path(options)
-    not_below = {
-        "--show": given.show,
-        "--levels": given.levels is not None,
-        "--simulations": given.simulations is not None,
-    }
-    for option, is_given in not_below.items():
-        if given.below and is_given:
-            raise ValueError(f"{option} is not for --below, which measures the first levels")
-    ladder = None
-    if given.show or given.below:
+    if given.show:
         ladder = find_ladder(game) if given.ladder is None else load_ladder(given.ladder)
         ladder.check_fits(game, str(given.ladder))
         if digest_of(path) != ladder.agent:
             raise ValueError(
                 f"the levels were measured with another agent than {path}: give --agent"
             )
-    if ladder is None or not given.show:
-        ladder = _measure(game, path, given, ladder)
+    else:
+        ladder = _measure(game, path, given)
     checked = _check(game, path, ladder, given) if given.check else None
     text = ladder_text(ladder)
     if checked is not None:
@@ -143,26 +130,23 @@ def run(given: argparse.Namespace) -> Result:
     return Result(ladder_as_json(ladder, checked), text)
 
 
-def _measure(game: Game, path: Path, given: argparse.Namespace, upper: Ladder | None) -> Ladder:
-    """Measure a ladder, or the levels below those of ``upper``, and write it."""
-    from ludarium.arena.calibration import add_first_levels, calibrate
+def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
+    """Measure a ladder, and write it."""
+    from ludarium.arena.calibration import calibrate
 
     output = given.output or Path(ladder_beside(path).name)
     network = stored_network(path, game, str(path))
     with progress() as task:
-        if upper is None:
-            ladder = calibrate(
-                game,
-                network,
-                digest_of(path),
-                _SIMULATIONS if given.simulations is None else given.simulations,
-                given.games,
-                given.levels,
-                given.seed,
-                task,
-            )
-        else:
-            ladder = add_first_levels(game, network, upper, given.games, given.seed, task)
+        ladder = calibrate(
+            game,
+            network,
+            digest_of(path),
+            given.simulations,
+            given.games,
+            given.levels,
+            given.seed,
+            task,
+        )
     save_ladder(ladder, output)
     for meeting in ladder.steps:
         if given.levels is None and not 0.6 <= meeting.score <= 0.7:

@@ -12,7 +12,7 @@ import pytest
 
 from ludarium.arena import calibration
 from ludarium.arena.adaptive import AdaptiveAgent, OpponentEstimate
-from ludarium.arena.calibration import TARGET_SCORE, add_first_levels, calibrate
+from ludarium.arena.calibration import TARGET_SCORE, calibrate
 from ludarium.arena.knobs import Knobs, knobs_at, strongest
 from ludarium.arena.ladder import (
     RANDOM_STRENGTH,
@@ -355,9 +355,7 @@ class Scale:
 def test_levels_are_placed_at_even_steps() -> None:
     bench: Any = Scale()
     survey = calibration._survey(bench, 9.0)
-    strengths, steps = calibration._place(
-        bench, survey, 9.0, elo_difference(TARGET_SCORE), None, ""
-    )
+    strengths, steps = calibration._place(bench, survey, 9.0, elo_difference(TARGET_SCORE), None)
     assert strengths == sorted(strengths)
     assert len(strengths) >= 8
     for meeting in steps[1:]:
@@ -372,7 +370,7 @@ def test_levels_are_placed_at_even_steps() -> None:
 def test_as_many_levels_as_asked_for_fill_the_range() -> None:
     bench: Any = Scale()
     survey = calibration._survey(bench, 9.0)
-    strengths, _ = calibration._place(bench, survey, 9.0, calibration._step(survey, 5), 5, "")
+    strengths, _ = calibration._place(bench, survey, 9.0, calibration._step(survey, 5), 5)
     elo = np.array([bench.elo(each) for each in strengths])
     assert len(elo) == 5
     assert np.diff(elo).max() < 1.4 * np.diff(elo).min()  # 4 % of the score are 55 points here
@@ -431,31 +429,6 @@ def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoin
     assert first.levels[-1].strength == strongest(16)
     assert [(each.upper, each.lower) for each in first.steps] == [(2, 1), (3, 2)]
     assert len({title for title, _ in told.begun}) > 5
-
-
-def test_easier_levels_are_added_below_those_that_are_there(
-    game: Game, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Steep(Scale):
-        def elo(self, strength: float) -> float:
-            return 1200 / (1 + np.exp(-(strength - 1)))  # 453 at the lowest level of the ladder
-
-    monkeypatch.setattr(calibration, "_bench", lambda *_: Steep())
-    upper = a_ladder(game)
-    upper = replace(upper, meetings=(Meeting(1, 0, Tally(186, 0, 14)), *upper.meetings[1:]))
-    ladder = add_first_levels(game, checkpoint.network, upper)
-    count = len(ladder.levels) - len(upper.levels)
-    assert count >= 3
-    assert [each.strength for each in ladder.levels[count:]] == [
-        each.strength for each in upper.levels
-    ]
-    found = {(each.upper, each.lower): each.tally for each in ladder.meetings}
-    assert 0.57 <= found[1, 0].score <= 0.63
-    assert found[count + 1, 0] == upper.meetings[0].tally
-    assert found[count + 2, count + 1] == upper.meetings[1].tally
-    assert all(0.58 <= step.score <= 0.72 for step in ladder.steps)
-    with pytest.raises(ValueError, match="already"):
-        add_first_levels(game, checkpoint.network, ladder)
 
 
 def test_bad_arguments_of_a_calibration_are_refused(game: Game, checkpoint: Checkpoint) -> None:
@@ -561,12 +534,6 @@ def test_levels_of_the_shipped_agent_play_by_name() -> None:
     assert set(load_ladder(SHIPPED[0]).words) == set(WORDS)
     weak = make_agent("level:beginner", game, 1)
     assert weak.choose(game.start()) in game.start().legal_actions
-
-
-def test_what_is_of_no_use_below_a_ladder_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for option in ("--show", "--levels=3", "--simulations=64"):
-        assert main(["levels", "corso", "--below", option]) == 2
-        assert f"{option.partition('=')[0]} is not for --below" in capsys.readouterr().err
 
 
 def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
