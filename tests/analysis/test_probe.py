@@ -226,7 +226,7 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
 )
 def test_numbers(read: Callable[[str], int], text: str, number: int | None) -> None:
     if number is None:
-        with pytest.raises(argparse.ArgumentTypeError, match="is no "):
+        with pytest.raises(argparse.ArgumentTypeError, match="is no"):
             read(text)
     else:
         assert read(text) == number
