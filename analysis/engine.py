@@ -14,6 +14,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Annotated, Any, BinaryIO, Literal
@@ -55,67 +56,66 @@ class RequestError(ValueError):
         return {name: value for name, value in answer.items() if value is not None}
 
 
+_TurnNumber = Annotated[int, Meta(ge=0, le=2**31)]
+_Priority = Annotated[int, Meta(ge=-(2**31), le=2**31)]
+
+
+class Action(msgspec.Struct, rename="camel"):
+    """A request that is no query; ``terminate_id`` and ``turn_numbers`` say what to terminate."""
+
+    id: str
+    action: Literal["query_version", "terminate", "terminate_all"]
+    terminate_id: str | None = None
+    turn_numbers: list[_TurnNumber] | None = None
+
+
+class Query(msgspec.Struct, rename="camel"):
+    """A request to analyse positions of one game, see ``docs/guide/engine.md``."""
+
+    id: str
+    moves: list[str]
+    seed: Annotated[int, Meta(ge=0)] = 0
+    analyze_turns: list[_TurnNumber] | None = None
+    simulations: Annotated[int, Meta(ge=0, le=10**9)] | None = None
+    seconds: Annotated[float, Meta(ge=0, le=24 * 3600)] | None = None
+    report_during_search_every: Annotated[float, Meta(ge=0.01, le=24 * 3600)] | None = None
+    priority: _Priority = 0
+    priorities: list[_Priority] | None = None
+
+
 @dataclass(frozen=True)
 class Turn:
     """One position to analyse.
 
     Attributes:
+        query: that asks for it.
         number: actions played before.
-        position: after these.
+        actions: these, as numbers.
+        position: after them.
         priority: higher ones come first.
     """
 
+    query: Query
     number: int
+    actions: tuple[int, ...]
     position: Position
     priority: int
 
-
-@dataclass(frozen=True)
-class Query:
-    """A request to analyse positions of one game.
-
-    Attributes:
-        id: as given.
-        seed: of the start.
-        actions: all moves given, as numbers.
-        turns: the positions.
-        simulations, seconds: limits for each position; ``None``: not given.
-        every: seconds between reports; ``None``: no reports.
-        unknown: fields that are not known, which are ignored with a warning.
-    """
-
-    id: str
-    seed: int
-    actions: tuple[int, ...]
-    turns: tuple[Turn, ...]
-    simulations: int | None
-    seconds: float | None
-    every: float | None
-    unknown: tuple[str, ...]
+    @property
+    def head(self) -> dict[str, Any]:
+        """What its answers begin with."""
+        return {"id": self.query.id, "turnNumber": self.number}
 
 
-@dataclass(frozen=True)
-class Action:
-    """Another request.
-
-    Attributes:
-        name: one of the actions.
-        request: all of it, which the answer repeats.
-        terminate_id, turns: what to terminate; ``None``: all.
-    """
-
-    name: str
-    request: dict[str, Any]
-    terminate_id: str | None = None
-    turns: tuple[int, ...] | None = None
-
-
-def read_request(line: bytes, game: Game) -> Query | Action:
+def read_request(line: bytes, game: Game) -> tuple[dict[str, Any], Action | list[Turn]]:
     """Read a request, which may come from a stranger.
 
     Args:
         line: JSON.
         game: the rules.
+
+    Returns:
+        All that the request says; and the action that it asks for, or the positions of its query.
 
     Raises:
         RequestError: something is missing, unknown or illegal; the message names it.
@@ -135,99 +135,49 @@ def read_request(line: bytes, game: Game) -> Query | Action:
         )
     try:
         if "action" in request:
-            return _action(convert(request, "the action", _ActionFields), request)
-        return _query(convert(request, "the query", _QueryFields), request, game)
+            action: Action = convert(request, "the action", Action)
+            if action.action == "terminate" and action.terminate_id is None:
+                raise MisfitError("terminate needs terminateId, the id of a query", "terminateId")
+            return request, action
+        return request, _turns(convert(request, "the query", Query), game)
     except MisfitError as error:
         raise RequestError(shortened(str(error), 380), error.key, name) from None
 
 
-_Turn = Annotated[int, Meta(ge=0, le=2**31)]
-_Priority = Annotated[int, Meta(ge=-(2**31), le=2**31)]
-
-
-class _ActionFields(msgspec.Struct, rename="camel"):
-    id: str
-    action: Literal["query_version", "terminate", "terminate_all"]
-    terminate_id: str | None = None
-    turn_numbers: list[_Turn] | None = None
-
-
-class _QueryFields(msgspec.Struct, rename="camel"):
-    id: str
-    moves: list[str]
-    seed: Annotated[int, Meta(ge=0)] = 0
-    analyze_turns: list[_Turn] | None = None
-    simulations: Annotated[int, Meta(ge=0, le=10**9)] | None = None
-    seconds: Annotated[float, Meta(ge=0, le=24 * 3600)] | None = None
-    report_during_search_every: Annotated[float, Meta(ge=0.01, le=24 * 3600)] | None = None
-    priority: _Priority = 0
-    priorities: list[_Priority] | None = None
-
-
-def _action(fields: _ActionFields, request: dict[str, Any]) -> Action:
-    if fields.action == "terminate" and fields.terminate_id is None:
-        raise MisfitError("terminate needs terminateId, the id of a query", "terminateId")
-    turns = fields.turn_numbers
-    return Action(
-        fields.action,
-        request,
-        fields.terminate_id if fields.action == "terminate" else None,
-        None if turns is None else tuple(turns),
-    )
-
-
-def _query(fields: _QueryFields, request: dict[str, Any], game: Game) -> Query:
-    if fields.seed >= SEED_LIMIT:
-        raise MisfitError(f"seed is {quoted(fields.seed)}, not less than 2**128", "seed")
-    wanted, moves = fields.analyze_turns, fields.moves
-    turn_numbers = [len(moves)] if wanted is None else list(dict.fromkeys(wanted))
-    if len(turn_numbers) > _MOST_WAITING:
+def _turns(query: Query, game: Game) -> list[Turn]:
+    """The positions that a query asks for."""
+    if query.seed >= SEED_LIMIT:
+        raise MisfitError(f"seed is {quoted(query.seed)}, not less than 2**128", "seed")
+    wanted, moves = query.analyze_turns, query.moves
+    numbers = [len(moves)] if wanted is None else list(dict.fromkeys(wanted))
+    if len(numbers) > _MOST_WAITING:
         raise MisfitError(f"analyzeTurns has more than {_MOST_WAITING:,} turns", "analyzeTurns")
-    if max(turn_numbers, default=0) > len(moves):
+    if max(numbers, default=0) > len(moves):
         raise MisfitError(
             f"analyzeTurns are from 0 to {len(moves)}, not {quoted(wanted)}", "analyzeTurns"
         )
-    priorities = fields.priorities
+    priorities = query.priorities
     if priorities is None:
-        priorities = [fields.priority] * len(turn_numbers)
-    elif wanted is None or len(priorities) != len(wanted) or len(wanted) != len(turn_numbers):
+        priorities = [query.priority] * len(numbers)
+    elif wanted is None or len(priorities) != len(wanted) or len(wanted) != len(numbers):
         raise MisfitError(
             "priorities are as many numbers as analyzeTurns, which are different", "priorities"
         )
-    actions, positions = _replay(game.start(fields.seed), moves, set(turn_numbers))
-    turns = tuple(
-        Turn(number, positions[number], priority)
-        for number, priority in zip(turn_numbers, priorities, strict=True)
-    )
-    known = _QueryFields.__struct_encode_fields__
-    return Query(
-        id=fields.id,
-        seed=fields.seed,
-        actions=actions,
-        turns=turns,
-        simulations=fields.simulations,
-        seconds=fields.seconds,
-        every=fields.report_during_search_every,
-        unknown=tuple(sorted(shortened(name, 60) for name in request if name not in known))[:10],
-    )
-
-
-def _replay(
-    position: Position, moves: list[str], wanted: set[int]
-) -> tuple[tuple[int, ...], dict[int, Position]]:
-    """Play the moves; the actions, and the wanted positions by the moves before them."""
+    position = game.start(query.seed)
     actions: list[int] = []
-    positions = {0: position.copy()} if 0 in wanted else {}
+    positions, needed = {0: position.copy()}, set(numbers)
     for number, text in enumerate(moves, 1):
         try:
-            action = position.text_to_action(text)
-            position.play(action)
+            actions.append(position.text_to_action(text))
+            position.play(actions[-1])
         except ValueError as error:
             raise MisfitError(f"move {number}: {error}", "moves") from None
-        actions.append(action)
-        if number in wanted:
+        if number in needed:
             positions[number] = position.copy()
-    return tuple(actions), positions
+    return [
+        Turn(query, number, tuple(actions[:number]), positions[number], priority)
+        for number, priority in zip(numbers, priorities, strict=True)
+    ]
 
 
 @dataclass(order=True)
@@ -235,17 +185,8 @@ class _Task:
     """A position that waits to be analysed, or is being; the least comes first."""
 
     rank: tuple[int, int]
-    query: Query = field(compare=False)
     turn: Turn = field(compare=False)
     is_terminated: bool = field(default=False, compare=False)
-
-    @property
-    def head(self) -> dict[str, Any]:
-        return {"id": self.query.id, "turnNumber": self.turn.number}
-
-
-class _UnheardError(Exception):
-    """An answer could not be written."""
 
 
 class Engine:
@@ -283,10 +224,9 @@ class Engine:
     def serve(self, lines: BinaryIO) -> None:
         """Answer requests line by line until the end, and finish those that wait."""
         while line := lines.readline(LONGEST_LINE + 2):
-            if len(line) > LONGEST_LINE + 1 and not line.endswith(b"\n"):
-                while not line.endswith(b"\n") and (line := lines.readline(LONGEST_LINE)):
-                    pass
-                line = b" " * (LONGEST_LINE + 1)  # refused for its length
+            rest = line
+            while not rest.endswith(b"\n") and (rest := lines.readline(LONGEST_LINE)):
+                pass  # the rest of a line that is refused for its length
             self.handle(line.rstrip(b"\r\n"))
         self.close()
 
@@ -299,18 +239,11 @@ class Engine:
         if not line.strip() and len(line) <= LONGEST_LINE:
             return
         try:
-            self._take(line)
-        except _UnheardError:
-            assert self._unheard is not None
-            raise self._unheard from None
-
-    def _take(self, line: bytes) -> None:
-        try:
-            request = read_request(line, self.agent.game)
-            if isinstance(request, Query):
-                self._submit(request)
+            request, asked = read_request(line, self.agent.game)
+            if isinstance(asked, Action):
+                self._act(request, asked)
             else:
-                self._act(request)
+                self._submit(request, asked)
         except RequestError as error:
             self._answer(error.as_json())
 
@@ -338,48 +271,49 @@ class Engine:
 
     def _answer(self, answer: dict[str, Any]) -> None:
         with self._writing:
-            if self._unheard is None:
-                try:
-                    self._write(answer)
-                except OSError as error:
-                    self._unheard = error
             if self._unheard is not None:
-                raise _UnheardError from self._unheard
+                raise self._unheard
+            try:
+                self._write(answer)
+            except OSError as error:
+                self._unheard = error
+                raise
 
-    def _submit(self, query: Query) -> None:
+    def _submit(self, request: dict[str, Any], turns: list[Turn]) -> None:
         with self._changed:
-            if len(self._waiting) + len(query.turns) > _MOST_WAITING:
+            if len(self._waiting) + len(turns) > _MOST_WAITING:
                 raise RequestError(
                     f"more than {_MOST_WAITING:,} positions would wait: ask again later",
-                    id=query.id,
+                    id=request["id"],
                 )
-            for name in query.unknown:
+            known = Query.__struct_encode_fields__
+            for name in sorted(shortened(name, 60) for name in request if name not in known)[:10]:
                 warning = f"{name} is no field of a query, and is ignored"
-                self._answer({"warning": warning, "field": name, "id": query.id})
-            for turn in query.turns:
+                self._answer({"warning": warning, "field": name, "id": request["id"]})
+            for turn in turns:
                 rank = (-turn.priority, next(self._numbers))
-                heapq.heappush(self._waiting, _Task(rank, query, turn))
+                heapq.heappush(self._waiting, _Task(rank, turn))
             self._changed.notify_all()
 
-    def _act(self, action: Action) -> None:
-        if action.name == "query_version":
+    def _act(self, request: dict[str, Any], action: Action) -> None:
+        if action.action == "query_version":
             known = {"version": version("ludarium"), "game": self.agent.game.name}
-            self._answer({**action.request, **known, "options": dict(self.agent.game.options)})
+            self._answer({**request, **known, "options": dict(self.agent.game.options)})
             return
         with self._changed:
-            ended = [task for task in self._waiting if _is_meant(action, task)]
-            self._waiting = [task for task in self._waiting if not _is_meant(action, task)]
+            ended = [task for task in self._waiting if _is_meant(action, task.turn)]
+            self._waiting = [task for task in self._waiting if not _is_meant(action, task.turn)]
             heapq.heapify(self._waiting)
-            if self._current is not None and _is_meant(action, self._current):
+            if self._current is not None and _is_meant(action, self._current.turn):
                 self._current.is_terminated = True
-        self._answer(action.request)
+        self._answer(request)
         for task in sorted(ended):
-            self._answer({**task.head, "isDuringSearch": False, "noResults": True})
+            self._answer({**task.turn.head, "isDuringSearch": False, "noResults": True})
 
     # The thread that thinks.
 
     def _run(self) -> None:
-        while True:
+        while self._unheard is None:
             with self._changed:
                 self._current = None
                 while not self._waiting and not self._is_closed:
@@ -387,60 +321,57 @@ class Engine:
                 if not self._waiting:
                     return
                 task = self._current = heapq.heappop(self._waiting)
-            try:
+            with suppress(OSError):  # told to whoever reads
                 self._try(task)
-            except _UnheardError:
-                return
 
     def _try(self, task: _Task) -> None:
         """Analyse a position, or answer why that failed."""
         try:
             self._analyse(task)
-        except _UnheardError:
-            raise
         except Exception as error:  # the next query may have better luck
             reason = shortened(f"{type(error).__name__}: {error}")
             self._thinker = make_thinker(self.agent, self.agent.game.start(0))
             self._place = 0, ()
-            self._answer({"error": reason, **task.head, "isDuringSearch": False})
+            self._answer({"error": reason, **task.turn.head, "isDuringSearch": False})
 
     def _analyse(self, task: _Task) -> None:
-        query, position = task.query, task.turn.position
-        if position.is_over:
-            over = {"noResults": True, "result": list(position.rewards)}
-            self._answer({**task.head, "isDuringSearch": False, **over})
+        turn, query = task.turn, task.turn.query
+        if turn.position.is_over:
+            over = {"noResults": True, "result": list(turn.position.rewards)}
+            self._answer({**turn.head, "isDuringSearch": False, **over})
             return
-        self._go_to(query.seed, query.actions[: task.turn.number], position)
+        self._go_to(turn)
         simulations = query.simulations
         if simulations is None and query.seconds is None:
             simulations = self._simulations
 
         def report(analysis: PositionAnalysis) -> None:
-            self._answer({**task.head, "isDuringSearch": True, **as_answer(analysis)})
+            self._answer({**turn.head, "isDuringSearch": True, **as_answer(analysis)})
 
+        every = query.report_during_search_every
         analysis = self._thinker.think(
             Budget(simulations, query.seconds, lambda: task.is_terminated or self._is_aborted),
-            None if query.every is None else report,
-            query.every or 1.0,
+            None if every is None else report,
+            every or 1.0,
         )
         if not self._is_aborted:
-            self._answer({**task.head, "isDuringSearch": False, **as_answer(analysis)})
+            self._answer({**turn.head, "isDuringSearch": False, **as_answer(analysis)})
 
-    def _go_to(self, seed: int, actions: tuple[int, ...], position: Position) -> None:
+    def _go_to(self, turn: Turn) -> None:
         """Have a thinker about the position: the last one, if it is on the way there."""
-        last_seed, before = self._place
-        if seed == last_seed and actions[: len(before)] == before:
-            for action in actions[len(before) :]:
+        seed, before = self._place
+        if seed == turn.query.seed and turn.actions[: len(before)] == before:
+            for action in turn.actions[len(before) :]:
                 self._thinker.play(action)
         else:
-            self._thinker = make_thinker(self.agent, position)
-        self._place = seed, actions
+            self._thinker = make_thinker(self.agent, turn.position)
+        self._place = turn.query.seed, turn.actions
 
 
-def _is_meant(action: Action, task: _Task) -> bool:
-    """Whether a task is to be terminated."""
-    is_query = action.terminate_id in (None, task.query.id)
-    return is_query and (action.turns is None or task.turn.number in action.turns)
+def _is_meant(action: Action, turn: Turn) -> bool:
+    """Whether a position is to be terminated."""
+    is_query = action.action == "terminate_all" or action.terminate_id == turn.query.id
+    return is_query and (action.turn_numbers is None or turn.number in action.turn_numbers)
 
 
 def as_answer(analysis: PositionAnalysis) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ludarium.analysis import engine as engine_module
-from ludarium.analysis.engine import LONGEST_LINE, Engine, Query, read_request, write_line
+from ludarium.analysis.engine import LONGEST_LINE, Engine, read_request, write_line
 from ludarium.cli import main
 from ludarium.envs import GAMES
 from ludarium.models import build_network
@@ -262,11 +262,12 @@ def test_a_failing_agent_answers_with_an_error_and_goes_on(session, monkeypatch)
 
 def test_a_query_is_read_as_it_is_written():
     request = {**QUERY, "seconds": 0.5, "analyzeTurns": [1, 0]}
-    query = read_request(json.dumps(request).encode(), GAME)
-    assert isinstance(query, Query)
-    assert (query.id, query.actions, query.seconds, query.every) == ("foo", (4,), 0.5, None)
-    assert [turn.number for turn in query.turns] == [1, 0]
-    assert query.turns[1].position == GAME.start(0)
+    _, turns = read_request(json.dumps(request).encode(), GAME)
+    assert isinstance(turns, list)
+    query = turns[0].query
+    assert (query.id, query.seconds, query.report_during_search_every) == ("foo", 0.5, None)
+    assert [(turn.number, turn.actions) for turn in turns] == [(1, (4,)), (0, ())]
+    assert turns[1].position == GAME.start(0)
 
 
 class _Lines:
