@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 import re
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -164,27 +164,62 @@ class PositionAnalysis:
         }
 
 
-class Thinker(ABC):
+#: What is known of a thinker's position, all its moves, the best first, and the simulations, where
+#: these are counted.
+_Answer = tuple[Estimate, list[MoveAnalysis], int | None]
+
+
+class Thinker:
     """Thinks about one position after another; `make_thinker` makes one.
 
-    Attributes:
+    Args:
         agent: whose thoughts they are.
+        position: to begin with.
+        answer: tells what is known of a position.
+        search: that goes on for as long as one likes; None for an agent that answers at once.
+
+    Attributes:
+        agent: as given.
         position: the one that it thinks about.
     """
 
-    def __init__(self, agent: Agent, position: Position) -> None:
-        _check(agent, position)
+    def __init__(
+        self,
+        agent: Agent,
+        position: Position,
+        answer: Callable[[Position], _Answer],
+        search: TreeSearch | UCTSearch | None = None,
+    ) -> None:
         self.agent = agent
         self.position = position.copy()
-        self._name = agent.name
-        self._seconds = 0.0
-        self._new = 0
+        self._answer = answer
+        self._search = search
+        self._name, self._budget = agent.name, agent.budget
+        if search is not None and agent.budget == Budget():
+            self._budget = Budget(simulations=_SIMULATIONS)
+        elif search is not None:
+            self._name = _without_effort(agent.name)
+        self._seconds = 0.0  # spent on this position
+        self._new = 0  # simulations in these
 
-    @abstractmethod
     def analysis(self) -> PositionAnalysis:
         """What was found so far; may be asked while another thread is in `think`."""
+        started = time.perf_counter()
+        estimate, moves, simulations = self._answer(self.position)
+        seconds, speed = self._seconds, self._new / max(self._seconds, 1e-6)
+        if self._search is None:
+            seconds = time.perf_counter() - started
+        return PositionAnalysis(
+            self._name,
+            self.position.mover,
+            self.position.ply,
+            estimate,
+            tuple(moves),
+            simulations,
+            seconds,
+            None if simulations is None else speed,
+        )
 
-    @abstractmethod
     def think(
         self,
         budget: Budget | None = None,
@@ -200,6 +235,27 @@ class Thinker(ABC):
             report: is given what was found so far about every ``every`` seconds.
             every: see ``report``.
         """
+        search = self._search
+        if search is None:
+            return self.analysis()
+        budget = budget or self._budget
+        if budget.simulations is None and budget.seconds is None:
+            budget = replace(self._budget, stop=budget.stop)
+        seconds, new = self._seconds - time.perf_counter(), self._new - search.simulations
+
+        def count() -> None:
+            self._seconds, self._new = seconds + time.perf_counter(), new + search.simulations
+
+        def tell() -> None:
+            count()
+            assert report is not None
+            report(self.analysis())
+
+        try:
+            search.think(budget, tell if report else None, every)
+        finally:
+            count()
+        return self.analysis()
 
     def play(self, action: int) -> None:
         """Go to the position after a legal action.
@@ -210,194 +266,10 @@ class Thinker(ABC):
         after = self.position.copy()
         after.play(action)
         _check(self.agent, after)
-        self._follow(action, after)
+        if self._search is not None:
+            self._search.play(action)
         self.position = after
         self._seconds, self._new = 0.0, 0
-
-    @abstractmethod
-    def _follow(self, action: int, after: Position) -> None:
-        """Go to the position after an action."""
-
-    def _move(
-        self,
-        action: int,
-        estimate: Estimate,
-        visits: int | None = None,
-        prior: float | None = None,
-        variation: tuple[int, ...] = (),
-    ) -> MoveAnalysis:
-        position = self.position
-        text = position.action_to_text(action)
-        return MoveAnalysis(
-            action, text, estimate, visits, prior, _texts(position, variation or (action,))
-        )
-
-    def _report(
-        self, estimate: Estimate, moves: list[MoveAnalysis], simulations: int | None = None
-    ) -> PositionAnalysis:
-        return PositionAnalysis(
-            self._name,
-            self.position.mover,
-            self.position.ply,
-            estimate,
-            tuple(moves),
-            simulations,
-            self._seconds,
-            None if simulations is None else self._new / max(self._seconds, 1e-6),
-        )
-
-
-class _Clock:
-    """Counts the time and the simulations of one call of `Thinker.think`."""
-
-    def __init__(self, thinker: Thinker, count: Callable[[], int]) -> None:
-        self._thinker = thinker
-        self._count = count
-        self._seconds, self._new = thinker._seconds, thinker._new
-        self._first = count()
-        self._started = time.perf_counter()
-
-    def __call__(self) -> None:
-        self._thinker._seconds = self._seconds + time.perf_counter() - self._started
-        self._thinker._new = self._new + self._count() - self._first
-
-
-class _SearchThinker(Thinker):
-    """With a search that goes on for as long as one likes."""
-
-    def __init__(self, agent: Agent, search: TreeSearch | UCTSearch, position: Position) -> None:
-        super().__init__(agent, position)
-        self._search = search
-        self._budget = Budget(simulations=_SIMULATIONS)
-        if agent.budget != Budget():
-            self._name, self._budget = _without_effort(agent.name), agent.budget
-
-    def think(
-        self,
-        budget: Budget | None = None,
-        report: Callable[[PositionAnalysis], None] | None = None,
-        every: float = 0.5,
-    ) -> PositionAnalysis:
-        """Search on; see `Thinker.think`."""
-        budget = budget or self._budget
-        if budget.simulations is None and budget.seconds is None:
-            budget = replace(self._budget, stop=budget.stop)
-        clock = _Clock(self, lambda: self._search.simulations)
-
-        def tell() -> None:
-            clock()
-            assert report is not None
-            report(self.analysis())
-
-        try:
-            self._search.think(budget, tell if report else None, every)
-        finally:
-            clock()
-        return self.analysis()
-
-    def _follow(self, action: int, after: Position) -> None:
-        self._search.play(action)
-
-    def analysis(self) -> PositionAnalysis:
-        """All that the search tells; see `Thinker.analysis`."""
-        found = self._search.finding()
-        priors = self._search.priors()
-        moves = [
-            self._move(
-                action,
-                Estimate.of(
-                    float(found.action_values[0, action]),
-                    float(found.action_draws[0, action]),
-                    bool(found.proven_actions[0, action]),
-                ),
-                int(found.visits[0, action]),
-                None if priors is None else float(priors[action]),
-                self._search.line(action),
-            )
-            for action in self._search.ranked()
-        ]
-        estimate = Estimate.of(float(found.values[0]), float(found.draws[0]), bool(found.proven[0]))
-        return self._report(estimate, moves, found.simulations)
-
-
-class _InstantThinker(Thinker):
-    """Answers at once."""
-
-    _found: PositionAnalysis | None = None
-
-    def analysis(self) -> PositionAnalysis:
-        """The answer; see `Thinker.analysis`."""
-        if self._found is None:
-            started = time.perf_counter()
-            estimate, moves = self._answer()
-            self._seconds = time.perf_counter() - started
-            self._found = self._report(estimate, moves)
-        return self._found
-
-    def think(
-        self,
-        budget: Budget | None = None,
-        report: Callable[[PositionAnalysis], None] | None = None,
-        every: float = 0.5,
-    ) -> PositionAnalysis:
-        """The answer; see `Thinker.think`."""
-        return self.analysis()
-
-    def _follow(self, action: int, after: Position) -> None:
-        self._found = None
-
-    @abstractmethod
-    def _answer(self) -> tuple[Estimate, list[MoveAnalysis]]:
-        """The estimate of the position, and all moves, the best first."""
-
-    def _best_moves(self, best: np.ndarray, of_best: Estimate) -> list[MoveAnalysis]:
-        """All legal moves, those of bool [A] ``best`` first, of the others nothing is known."""
-        legal = self.position.legal_actions
-        first = [int(action) for action in legal if best[action]]
-        others = [int(action) for action in legal if not best[action]]
-        return [self._move(action, of_best) for action in first] + [
-            self._move(action, Estimate(note="not better")) for action in others
-        ]
-
-
-class _MinimaxThinker(_InstantThinker):
-    """By alpha-beta, which knows a score, and sees the end of the game where that is near."""
-
-    def __init__(self, agent: Agent, searcher: AlphaBetaSearcher, position: Position) -> None:
-        super().__init__(agent, position)
-        self._searcher = searcher
-
-    def _answer(self) -> tuple[Estimate, list[MoveAnalysis]]:
-        _, scores, best = self._searcher.minimax(self.position.states, self.agent.rng)
-        value = int(scores[0]) * (1 - 2 * self.position.mover)
-        plies = WIN - abs(value)
-        if plies <= self.position.game.max_plies:
-            estimate = Estimate.exactly(Value(1 if value > 0 else -1, plies=plies))
-        else:
-            depth = self._searcher.depth
-            words = "1 ply" if depth == 1 else f"{depth} plies"
-            estimate = Estimate(note=f"score {value:+d} within {words}")
-        return estimate, self._best_moves(best[0] == 1, estimate)
-
-
-class _SolvedThinker(_InstantThinker):
-    """With a `Solution` of the game."""
-
-    def __init__(self, agent: Agent, solution: Solution, position: Position) -> None:
-        super().__init__(agent, position)
-        self._solution = solution
-
-    def _answer(self) -> tuple[Estimate, list[MoveAnalysis]]:
-        solution = self._solution
-        if isinstance(solution, TableSolution):
-            moves = [
-                self._move(action, Estimate.exactly(value))
-                for action, value in solution.actions(self.position).items()
-            ]
-            return Estimate.exactly(solution.value(self.position)), moves
-        best = solution.best_actions(self.position.states)[0]
-        kept = Estimate(note="keeps what the position is worth")
-        return Estimate(), self._best_moves(best, kept)
 
 
 def make_thinker(agent: Agent, position: Position) -> Thinker:
@@ -412,16 +284,87 @@ def make_thinker(agent: Agent, position: Position) -> Thinker:
     _check(agent, position)
     searcher = agent.searcher
     if isinstance(searcher, AlphaBetaSearcher):
-        return _MinimaxThinker(agent, searcher, position)
+        return Thinker(agent, position, partial(_by_minimax, searcher, agent.rng))
     if isinstance(searcher, SolvedSearcher):
-        return _SolvedThinker(agent, searcher.solution, position)
+        return Thinker(agent, position, partial(_by_solution, searcher.solution))
     search = None if searcher is None else searcher.deep_search(position.states, agent.rng)
     if search is not None:
-        return _SearchThinker(agent, search, position)
+        return Thinker(agent, position, partial(_by_search, search), search)
     raise ValueError(
         f"agent {agent.name} cannot say what it thinks of a position; take a trained one, uct, "
         "alphabeta or perfect"
     )
+
+
+def _by_search(search: TreeSearch | UCTSearch, position: Position) -> _Answer:
+    """All that a search tells."""
+    found, priors = search.finding(), search.priors()
+    moves = [
+        _move(
+            position,
+            action,
+            Estimate.of(
+                float(found.action_values[0, action]),
+                float(found.action_draws[0, action]),
+                bool(found.proven_actions[0, action]),
+            ),
+            int(found.visits[0, action]),
+            None if priors is None else float(priors[action]),
+            search.line(action),
+        )
+        for action in search.ranked()
+    ]
+    estimate = Estimate.of(float(found.values[0]), float(found.draws[0]), bool(found.proven[0]))
+    return estimate, moves, found.simulations
+
+
+def _by_minimax(
+    searcher: AlphaBetaSearcher, rng: np.random.Generator, position: Position
+) -> _Answer:
+    """What alpha-beta knows: a score, or the end of the game where that is near."""
+    _, scores, best = searcher.minimax(position.states, rng)
+    value = int(scores[0]) * (1 - 2 * position.mover)
+    plies = WIN - abs(value)
+    if plies <= position.game.max_plies:
+        estimate = Estimate.exactly(Value(1 if value > 0 else -1, plies=plies))
+    else:
+        words = "1 ply" if searcher.depth == 1 else f"{searcher.depth} plies"
+        estimate = Estimate(note=f"score {value:+d} within {words}")
+    return estimate, _best_moves(position, best[0] == 1, estimate), None
+
+
+def _by_solution(solution: Solution, position: Position) -> _Answer:
+    """What a solution of the game knows."""
+    if isinstance(solution, TableSolution):
+        moves = [
+            _move(position, action, Estimate.exactly(value))
+            for action, value in solution.actions(position).items()
+        ]
+        return Estimate.exactly(solution.value(position)), moves, None
+    best = solution.best_actions(position.states)[0]
+    kept = Estimate(note="keeps what the position is worth")
+    return Estimate(), _best_moves(position, best, kept), None
+
+
+def _best_moves(position: Position, best: np.ndarray, of_best: Estimate) -> list[MoveAnalysis]:
+    """All legal moves, those of bool [A] ``best`` first, of the others nothing is known."""
+    legal = position.legal_actions
+    others = Estimate(note="not better")
+    return [_move(position, int(action), of_best) for action in legal[best[legal]]] + [
+        _move(position, int(action), others) for action in legal[~best[legal]]
+    ]
+
+
+def _move(
+    position: Position,
+    action: int,
+    estimate: Estimate,
+    visits: int | None = None,
+    prior: float | None = None,
+    variation: tuple[int, ...] = (),
+) -> MoveAnalysis:
+    texts = tuple(position.copy().play_all(variation or (action,)))
+    return MoveAnalysis(action, position.action_to_text(action), estimate, visits, prior, texts)
 
 
 def analyse_position(
@@ -468,8 +411,3 @@ def _check(agent: Agent, position: Position) -> None:
 def _without_effort(name: str) -> str:
     """An agent's name without the simulations or the time for each move: ``corso``, ``uct``."""
     return re.sub(r":\d+$", "", name.partition("?")[0])
-
-
-def _texts(position: Position, actions: tuple[int, ...]) -> tuple[str, ...]:
-    """The notation of actions that follow each other."""
-    return tuple(position.copy().play_all(actions))
