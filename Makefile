@@ -19,7 +19,7 @@
 #   make bench-quick  whether the benchmarks still run
 #   make lines        how many lines each package has, the tests and the documents
 #   make fuzz         hostile files for every reader, killed and damaged runs, many of them
-#   make clean        remove what all of these made, compiled games included
+#   make clean        remove what all of these made; compiled games are in the cache folder, docs/guide/install.md
 
 PYTHON ?= python3
 VENV := .venv
