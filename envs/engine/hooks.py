@@ -49,43 +49,18 @@ def _at_any_time(tables, state):
 
 
 @rule
-def _never(tables, state):
-    return False
-
-
-@rule
-def _never_turned(tables, state, player):
-    return False
-
-
-@rule
-def _no_diagram(tables, state, places):
-    return None
-
-
-@rule
-def _show_nothing(tables, view, before, state, action, shown):
-    return None
-
-
-@rule
-def _by_number(tables, state, action):
-    return action
-
-
-@rule
-def _nothing_for(tables, state, action):
+def _nothing_of(tables, state, what):
     return 0
 
 
 @rule
-def _own_role(tables, state, player):
-    return player
+def _itself(tables, state, number):
+    return number
 
 
 @rule
-def _none_for(tables, state, whose):
-    return 0
+def _nothing_at_hand(tables, before, state, cell):
+    return False
 
 
 @rule
@@ -94,8 +69,8 @@ def _same_pose(tables, view, state, pose, way):
 
 
 @rule
-def _nothing_at_hand(tables, before, state, cell):
-    return False
+def _show_nothing(tables, view, before, state, action, shown):
+    return None
 
 
 def _rules(name: str, arguments: str, does: str, default: Callable | None = None) -> Hook:
@@ -138,14 +113,14 @@ HOOKS = (
         "state player",
         "whether `player` sees the board after the `canonical_turn` of the `Spec`, so that both "
         "play in the same direction; without it never",
-        _never_turned,
+        _nothing_of,
     ),
     _rules(
         "set_up",
         "state places",
         "writes the start that people have agreed on, where the scene has a `Diagram`: `places` "
         "has a bit for each place with the first letter",
-        _no_diagram,
+        _nothing_of,
     ),
     _view(
         "show",
@@ -158,7 +133,7 @@ HOOKS = (
         "word",
         "state action",
         "which of the `words` is the text of `action`, any number in range; without it its number",
-        _by_number,
+        _itself,
     ),
     _view(
         "task",
@@ -171,25 +146,25 @@ HOOKS = (
         "state action",
         "why `action` is not legal: the number of one of the `reasons`, and, times how many there "
         "are, the action that `{1}` in it names; without it the first",
-        _nothing_for,
+        _nothing_of,
     ),
     _view(
         "role",
         "state player",
         "which of the scene's roles a player has, where players may swap them; without it `player`",
-        _own_role,
+        _itself,
     ),
     _view(
         "points",
         "state player",
         "the player's points, where the game counts them; their difference is `score`",
-        _none_for,
+        _nothing_of,
     ),
     _view(
         "owner",
         "state cell",
         "who has a cell of the board, where the game has that: 1 player_0, -1 player_1, 0 nobody",
-        _none_for,
+        _nothing_of,
     ),
     _view(
         "at_hand",
@@ -204,7 +179,7 @@ HOOKS = (
         "writes the position in which the other player is to move, and returns `True`. It serves "
         "only the picture of threats, and is no pass in the game, which is an action; without it "
         "only the mover's threats are known",
-        _never,
+        _nothing,
     ),
     _view(
         "next_pose",

@@ -28,8 +28,10 @@ from ..engine.draw.picture import (
     WIDTH,
     file_letter,
     fitted_text,
+    is_light,
     last_mark,
     moved,
+    rgb_of,
     square,
     svg_text,
 )
@@ -124,7 +126,7 @@ def view_tables(game: Obelisk) -> np.ndarray:
         filled=filled,
         rank=ranks,
         colour=np.array(numbers, np.int8),
-        is_dark=np.array([_lightness(COLOURS[colour]) <= 120 for colour in colours], np.int8),
+        is_dark=np.array([not is_light(*rgb_of(COLOURS[colour])) for colour in colours], np.int8),
         step=np.array(_STEPS, np.int8),
         edge=np.array(_EDGES, np.int8),
         turned=poses[0],
@@ -506,12 +508,6 @@ def _heights(game: Obelisk) -> list[str]:
     return [svg_text(0, 0, str(h), 28, ink) for ink in (DARK, "#ffffff") for h in heights]
 
 
-def _lightness(colour: str) -> float:
-    """From 0 (black) to 255 (white)."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return 0.3 * red + 0.59 * green + 0.11 * blue
-
-
 # Cubes seen from a corner.
 
 
@@ -702,5 +698,4 @@ def _points(corners: Sequence[tuple[float, float]]) -> str:
 
 def _shade(colour: str, light: float) -> str:
     """A colour made darker."""
-    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(light * part):02x}" for part in parts)
+    return "#" + "".join(f"{round(light * part):02x}" for part in rgb_of(colour))

@@ -14,7 +14,18 @@ import numpy as np
 
 from ..foresight import WINS, Threats
 from ..messages import quoted
-from .picture import DARK, LIGHT, PAPER, SMALL_TEXT, WIDTH, fitted_text, moved, open_mark, size_of
+from .picture import (
+    DARK,
+    LIGHT,
+    PAPER,
+    SMALL_TEXT,
+    WIDTH,
+    fitted_text,
+    is_light,
+    moved,
+    open_mark,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from ..game import Game
@@ -206,7 +217,7 @@ def _heat_on_board(spots: np.ndarray, heats: list[_Heat]) -> list[str]:
             continue
         first = heats[0]
         red, green, blue = first.colours[action] if first.known[action] else _UNKNOWN
-        ink = DARK if 0.3 * red + 0.59 * green + 0.11 * blue > 130 else LIGHT
+        ink = DARK if is_light(red, green, blue) else LIGHT
         elements.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" '
             f'fill="rgb({red},{green},{blue})" stroke="{DARK}" stroke-width="1.5"/>'

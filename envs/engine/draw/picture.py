@@ -144,6 +144,17 @@ def _last_ply(game: Game, state: np.record, action: int, before: np.record | Non
     return f"ply {int(state.ply)}: player_{int(before.mover)} {text}"
 
 
+def rgb_of(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of a colour such as ``#f5c02c``."""
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return red, green, blue
+
+
+def is_light(red: int, green: int, blue: int) -> bool:
+    """Whether dark letters are read better on a colour than light ones."""
+    return 0.3 * red + 0.59 * green + 0.11 * blue > 130
+
+
 def file_letter(file: int) -> str:
     """Letter of a file counted from 0: ``a``, ``b``, ..."""
     return chr(ord("a") + file)

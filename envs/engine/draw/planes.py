@@ -21,8 +21,10 @@ from .picture import (
     SMALL_TEXT,
     WIDTH,
     fitted_text,
+    is_light,
     last_mark,
     moved,
+    rgb_of,
     square,
     svg_text,
 )
@@ -115,8 +117,7 @@ def _letter(plane: int) -> str:
 
 def _field(plane: int, letter: str, size: float) -> str:
     fill = _FILLS[plane % len(_FILLS)]
-    red, green, blue = (int(fill[k : k + 2], 16) for k in (1, 3, 5))
-    ink = DARK if 0.3 * red + 0.59 * green + 0.11 * blue > 130 else LIGHT
+    ink = DARK if is_light(*rgb_of(fill)) else LIGHT
     return (
         f'{square(size, size / 8)} fill="{fill}" stroke="{DARK}"/>'
         f"{svg_text(0, 0, letter, 0.7 * size, ink)}"
