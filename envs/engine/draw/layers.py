@@ -38,7 +38,7 @@ LAYERS = {
     "visits": "visits of a search, int[num_actions]",
     "values": "values for the mover from -1 to 1, float[num_actions], NaN where not known",
     "ownership": "of each cell, from 1 (player_0's) to -1, float[cells]; None: as the game has it",
-    "threats": "what `Position.threats` returned; None: found now",
+    "threats": "what each player could do at once: None",
 }
 
 _HEATS = ("policy", "visits", "values")
@@ -132,7 +132,7 @@ def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
     if heats:
         elements += _group(" ".join(heats), _heat_on_board(spots, list(heats.values())))
     if "threats" in layers:
-        threats = _threats_given(position, layers["threats"])
+        threats = position.threats()
         elements += _group("threats", _threats(position, threats, spots))
         spoken = _threats_off_board(position, threats, spots)
     svg = svg.removesuffix("</svg>") + "\n".join([*elements, "</svg>"])
@@ -267,18 +267,6 @@ def _sureness(owner: float, radius: float) -> tuple[float, float]:
     """The scale and the opacity of the mark of an owner from -1 to 1."""
     sure = min(abs(owner), 1.0)
     return radius / 10 * (0.38 + 0.32 * sure), 0.35 + 0.65 * sure
-
-
-def _threats_given(position: Position, given: Any) -> Threats:
-    if given is None:
-        return position.threats()
-    game = position.game
-    shapes = (2, game.num_actions), (2, game.planes_shape[1])
-    if not isinstance(given, Threats) or (given.actions.shape, given.cells.shape) != shapes:
-        raise ValueError(
-            f"the layer 'threats' takes {LAYERS['threats']}, of {game.name}; not {quoted(given)}"
-        )
-    return given
 
 
 def _threats(position: Position, threats: Threats, spots: np.ndarray) -> list[str]:
