@@ -268,12 +268,12 @@ class Obelisk(Game):
         if PICK_FIRST <= kind < PLACE and phase == PICK:
             return "both blocks are the same; write the first"
         if PLACE <= kind < BLACK and phase in (PLACE_ACTIVE, PLACE_PASSIVE):
-            return self.why_not_there(int(state.hand[state.mover]), kind - PLACE)
+            return self._why_not_there(int(state.hand[state.mover]), kind - PLACE)
         if kind == TIMEOUT and phase in (CHOOSE_FIRST, CHOOSE_SECOND):
             return "the game is played without the hourglass; make it with hourglass=True"
         return self.task(state)
 
-    def why_not_there(self, number: int, place: int) -> str:
+    def _why_not_there(self, number: int, place: int) -> str:
         """Why a block of this number has no such placement."""
         block = self.catalogue.everything[number]
         orientation, column = divmod(place, COLUMNS)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..engine.draw.grid import cell_name, read_cell
-from ..engine.messages import quoted
+from ..engine.draw.grid import cell_name
 from ..engine.rule import ONGOING, plain
 from .blocks import Block
 from .geometry import COLUMNS, HEIGHT, SIDE, Cube, orientation_text, oriented, own_orientations
@@ -28,7 +25,6 @@ COMMANDS = (
     ("pile", "the blocks that are left, with their values"),
     ("show [ID ...]", "blocks in all their orientations, layer by layer"),
     ("where [ID]", "where a block (yours to place) comes to rest on your tower"),
-    ("where [ID] b2 r1", "the heights of your tower after such a placement"),
 )
 
 
@@ -43,7 +39,7 @@ def answer(game: Obelisk, state: np.record, words: Sequence[str]) -> str | None:
             raise ValueError("no block lies in the building zone or in a hand; write: show ID")
         shown = [all_orientations(game.catalogue.everything[number]) for number in numbers]
         return "\n\n".join("\n".join(lines) for lines in shown)
-    if command == "where":
+    if command == "where" and len(rest) < 2:
         return "\n".join(_where(game, state, rest))
     return None
 
@@ -176,72 +172,26 @@ def _heights(heights: np.ndarray) -> list[str]:
 # Where a block comes to rest.
 
 
-@dataclass(frozen=True)
-class _Rest:
-    """A block on a tower.
-
-    Attributes:
-        low, high: it stands from this height to that one.
-        lost: cells below it that can never be filled.
-        above: its cubes higher than the rods.
-        heights: of the columns afterwards.
-    """
-
-    low: int
-    high: int
-    lost: int
-    above: int
-    heights: np.ndarray
-
-    def __str__(self) -> str:
-        lost = f" -{self.lost}" if self.lost else ""
-        return f"{self.low}-{self.high}{'!' if self.above else ''}{lost}"
-
-
-def _come_to_rest(game: Obelisk, number: int, place: int, heights: np.ndarray) -> _Rest:
-    """Where a block slides down to that is put on columns of these heights."""
+def _rest(game: Obelisk, number: int, place: int, heights: np.ndarray) -> str:
+    """From which height to which a block stands that slides down on columns of these heights."""
     tables = game.tables[0]
     low = plain(resting_height)(tables, heights, number, place)
     underside, top = (
         low + table[number, place].astype(int) for table in (tables.underside, tables.top)
     )
     lost = (underside - heights)[underside < top].sum()
-    above = sum(low + z >= HEIGHT for _, _, z in game.placements[number][place])
-    return _Rest(low, int(top.max()), int(lost), above, np.maximum(heights, top))
+    return f"{low}-{top.max()}{'!' if top.max() > HEIGHT else ''}{f' -{lost}' if lost else ''}"
 
 
 def _where(game: Obelisk, state: np.record, words: list[str]) -> list[str]:
-    """The answer to ``where``: of every placement, or of one."""
+    """The answer to ``where``."""
     if state.outcome != ONGOING:
         raise ValueError("the game is over")
     player = int(state.mover)
-    if words and not re.fullmatch(r"[a-z][0-9]+", words[0]):
-        number = _number_of(game, words.pop(0))
-    else:
-        number = int(state.hand[player])
+    number = _number_of(game, words[0]) if words else int(state.hand[player])
     if number == NO_BLOCK:
         raise ValueError("you have no block to place now; name one: where ID")
-    block, heights = game.catalogue.everything[number], state.heights[player]
-    if not words:
-        return _all_placements(game, number, heights)
-    place = _placement_of(" ".join(words))
-    if place not in game.placements[number]:
-        raise ValueError(game.why_not_there(number, place))
-    rest = _come_to_rest(game, number, place, heights)
-    return [*_told(block, rest), *side_by_side([["now", *_heights(heights)],
-                                               ["then", *_heights(rest.heights)]])]  # fmt: skip
-
-
-def _told(block: Block, rest: _Rest) -> list[str]:
-    lines = [f"{block.id} comes to rest at height {rest.low} and reaches up to {rest.high}"]
-    if rest.lost:
-        lines.append(f"{_counted(rest.lost, 'cell')} below it can never be filled")
-    if rest.above:
-        cubes = _counted(rest.above, "cube")
-        lines.append(f"{cubes} above {HEIGHT}: that ends the game and costs a point each")
-    else:
-        lines.append(f"worth {_counted(block.value, 'point')}")
-    return lines
+    return _all_placements(game, number, state.heights[player])
 
 
 def _all_placements(game: Obelisk, number: int, heights: np.ndarray) -> list[str]:
@@ -254,7 +204,7 @@ def _all_placements(game: Obelisk, number: int, heights: np.ndarray) -> list[str
         for position in positions:
             place = COLUMNS * orientation + position
             is_there = place in placements
-            row.append(str(_come_to_rest(game, number, place, heights)) if is_there else "")
+            row.append(_rest(game, number, place, heights) if is_there else "")
         rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     title = (
@@ -273,17 +223,6 @@ def _number_of(game: Obelisk, name: str) -> int:
     if name == game.catalogue.black.id:
         return len(game.catalogue.types)
     return game.type_named(name)
-
-
-def _placement_of(text: str) -> int:
-    """A placement's number from ``b2 r1f``; without the turns, orientation 0."""
-    match = re.fullmatch(r"([a-z][0-9]+)(?: r([0-3])(f?))?", text)
-    if not match:
-        raise ValueError(
-            f"{quoted(text)} is no placement: write a column and turns, b2 r1 or b2 r1f"
-        )
-    orientation = int(match[2] or 0) + 4 * len(match[3] or "")
-    return COLUMNS * orientation + read_cell(match[1], SIDE, SIDE)
 
 
 def _at_hand(game: Obelisk, state: np.record) -> list[int]:

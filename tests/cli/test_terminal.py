@@ -320,10 +320,7 @@ def test_obelisk_previews_a_placement(play):
     moves = ["choose red-i-flat", "choose green-i-upright", "pick green-i-upright"]
     record = {"game": "obelisk", "version": 0, "options": {}, "seed": 0, "moves": moves}
     Path("game.json").write_text(json.dumps(record | {"seat": 0}))
-    lines = ["show", "where", "where a2 r0", "where b1", "where c3 r7", "place a2 r0", "quit"]
+    lines = ["show", "where", "place a2 r0", "quit"]
     out = play(lines, "obelisk", "--opponent", "random", "--resume", "game.json")
     assert "player_0 has to place:" in out
-    assert "red-i-flat comes to rest at height 0 and reaches up to 1" in out
-    assert "2  0  0  0    2  1  1  1" in out
-    assert "red-i-flat would stand out of the tower's columns there" in out
-    assert "'c3 r7' is no placement" in out
+    assert "r0  0-1" in out
