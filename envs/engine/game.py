@@ -8,11 +8,14 @@ README.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,9 +30,8 @@ from .foresight import Threats
 from .messages import quoted
 from .options import Clock, Option, check_options
 from .position import Position
-from .rule import extended_record, seed_rng, table_record
+from .rule import ONGOING, RESULTS, extended_record, seed_rng, table_record
 from .spec import Spec
-from .text import GameText
 from .views import NUM_FACTS, POINTS, TASK
 
 if TYPE_CHECKING:
@@ -111,7 +113,7 @@ class Symmetries:
         return table
 
 
-class Game(GameText):
+class Game(ABC):
     """One game with one set of options: its rules, sizes, tables, text, symmetries, picture.
 
     A subclass has the class attributes ``name`` and ``rules``, and a method `setup` that returns a
@@ -131,6 +133,7 @@ class Game(GameText):
             is the name in every position.
         clock: the `Clock` that an option brings into the game, if one does.
         boards: sets of options, besides the defaults, that a page with games offers.
+        terminal_commands: (usage, explanation) of each command that `terminal_help` answers.
 
     Attributes:
         options: every option with its value.
@@ -152,6 +155,7 @@ class Game(GameText):
     notation: ClassVar[str] = ""
     clock: ClassVar[Clock | None] = None
     boards: ClassVar[tuple[dict[str, Any], ...]] = ()
+    terminal_commands: ClassVar[tuple[tuple[str, str], ...]] = ()
     rules: ClassVar[ModuleType]
     view: ClassVar[ModuleType | None] = None
 
@@ -237,6 +241,32 @@ class Game(GameText):
         from .draw.planes import planes_text
 
         return "\n".join([*planes_text(self, state), self.standing(state)])
+
+    def marks(self, state: np.record, player: int) -> str:
+        """How `board_text` shows what belongs to ``player``, such as ``O, o``; or nothing."""
+        return ""
+
+    def terminal_text(self, state: np.record) -> str:
+        """The text before each move of a person: `board_text`, or a shorter text.
+
+        Games with a lot of text override this, and show the rest through `terminal_help`.
+        """
+        return self.board_text(state)
+
+    def terminal_help(self, state: np.record, words: Sequence[str]) -> str | None:
+        """The answer to a command of the game's own, typed by the player to move.
+
+        Args:
+            state: the position.
+            words: the command and what follows it, in lower case; at least one.
+
+        Returns:
+            Lines of text; None if it is no such command.
+
+        Raises:
+            ValueError: it is one, but what follows it makes no sense; the message says why.
+        """
+        return None
 
     def scene(self) -> Scene:
         """What the picture is made of; which of it a position shows is up to its ``view``.
@@ -381,6 +411,49 @@ class Game(GameText):
             return None
         facts = self.facts(state)
         return int(facts[POINTS]), int(facts[POINTS + 1])
+
+    def standing(self, state: np.record) -> str:
+        """Whose turn it is or how the game ended, whose marks are which, points: one line."""
+        outcome = int(state.outcome)
+        if outcome == ONGOING:
+            status = f"player_{int(state.mover)} to {self.to_do(state)}"
+        else:
+            status = RESULTS[outcome]
+        points = self.tally(state)
+        sides = [f"player_{player}" for player in (0, 1)]
+        for player in (0, 1):
+            if marks := self.marks(state, player):
+                sides[player] += f" ({marks})"
+            if points is not None:
+                sides[player] += f" {points[player]}"
+        if points is None and not self.marks(state, 0):
+            return status
+        title = "" if points is None else "points: "
+        return f"{status}; {title}{', '.join(sides)}"
+
+    def rules_text(self) -> str:
+        """The rules in short, in Markdown: the beginning of "Rules" in the README of the game."""
+        readme = self._readme_path()
+        if not readme.is_file():
+            return f"The rules of {self.title} are not written down: there is no {readme}."
+        return f"{self.rules_section() or 'It has no section with rules.'}\n\nMore: {readme}"
+
+    def rules_section(self) -> str:
+        """What `rules_text` tells, without where it is from; empty where there are no rules."""
+        return self._readme_part(r"^## Rules\n(.*?)(?=^##|\Z)")
+
+    def origin_section(self) -> str:
+        """Whose game it is, in Markdown: what the README begins with; empty where there is none."""
+        return self._readme_part(r"\A# [^\n]*\n(.*?)(?=^##|\Z)")
+
+    def _readme_path(self) -> Path:
+        return Path(inspect.getfile(type(self))).with_name("README.md")
+
+    def _readme_part(self, pattern: str) -> str:
+        path = self._readme_path()
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        found = re.search(pattern, text, re.DOTALL | re.M)
+        return found[1].strip() if found else ""
 
     def facts(self, state: np.record) -> np.ndarray:
         """What people are told of a position, int32[5]: see `engine.views`."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from .check import COMPILE_ERRORS, compile_error
 from .messages import quoted
-from .rule import ONGOING, TRUNCATED, reward, seed_rng
-from .text import RESULTS
+from .rule import ONGOING, RESULTS, TRUNCATED, reward, seed_rng
 
 if TYPE_CHECKING:
     from .foresight import Threats

@@ -31,6 +31,14 @@ PLAYER_1_WINS = 2
 DRAW = 3  # a draw by the rules: a termination
 TRUNCATED = 4  # the ply cap was reached: a draw, reported as a truncation
 
+#: How a game ended, in words.
+RESULTS = {
+    PLAYER_0_WINS: "player_0 has won",
+    PLAYER_1_WINS: "player_1 has won",
+    DRAW: "drawn",
+    TRUNCATED: "drawn at the ply cap",
+}
+
 _LOW_32 = 0xFFFFFFFF
 _ONE = np.uint64(1)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
