@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+from ludarium.analysis.figures import FAINT, POINT, figure_file
+
 from .curve import METRICS, Curve, Point, measured
-from .plot import FAINT, POINT, figure_file, short_name
+from .plot import short_name
 
 _COLOURS = (POINT, "#c8553d", "#588157", "#8d6a9f", "#b08900", "#3a3a3a", "#4fa3a5")
 

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from ludarium.training.runs.files import write_file
+from ludarium.analysis.figures import FAINT, INK, POINT, figure_file
 
 from .standings import Standings
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SUFFIXES = (".svg", ".png", ".pdf")
-INK, FAINT, POINT = "#2b2b2b", "#d0ccc2", "#2f6690"
 _LONGEST = 40  # characters of a name
 
 
@@ -70,26 +60,6 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         axes.tick_params(axis="y", length=0)
-
-
-@contextmanager
-def figure_file(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Figure]:
-    """An empty picture, which is written to a file at the end; sizes in inches."""
-    kind = Path(path).suffix.lower()
-    if kind not in SUFFIXES:
-        raise ValueError(f"a plot is a file {', '.join(SUFFIXES)}, not {os.fspath(path)}")
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    # Text stays text, and the same data give the same file.
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ludarium", "font.size": 10}):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure
-        drawn = BytesIO()
-        dated: dict[str, dict[str, Any]] = {".png": {}, ".pdf": {"CreationDate": None}}
-        metadata = dated.get(kind, {"Date": None})
-        figure.savefig(drawn, format=kind[1:], dpi=150, metadata=metadata)
-    write_file(Path(path), drawn.getvalue())
 
 
 def short_name(name: str) -> str:

@@ -10,15 +10,15 @@ from typing import Any
 from rich.live import Live
 from rich.text import Text
 
+from ludarium.analysis.figures import SUFFIXES
 from ludarium.analysis.games import GameAnalysis, analyse_game
 from ludarium.analysis.thinking import PositionAnalysis, default_agent, make_thinker
-from ludarium.analysis.value_graph import FORMATS, picture_of
+from ludarium.analysis.value_graph import plot_values
 from ludarium.envs.engine.console import output, plain_console, say
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.record import split_moves
 from ludarium.envs.registry import GAMES, find_game, make_game
 from ludarium.training.agents import Agent, make_agent
-from ludarium.training.runs.files import write_file
 from ludarium.training.search import Budget
 from ludarium.training.table import text_table
 
@@ -82,9 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=_read_seconds, metavar="S", help="to think, at most")
     parser.add_argument(
         "--picture",
-        type=output_file(*FORMATS),
+        type=output_file(*SUFFIXES),
         metavar="FILE",
-        help="with --record: draw the values of the game, as .svg or .png",
+        help=f"with --record: draw the values of the game: {', '.join(SUFFIXES)}",
     )
     add_options(parser)
     add_json(parser)
@@ -191,7 +191,7 @@ def _run_game(given: argparse.Namespace) -> Result:
             task,
         )
     if given.picture is not None:
-        write_file(given.picture, picture_of(analysis, given.picture.suffix))
+        plot_values(analysis, given.picture)
     if not analysis.is_complete:
         say(f"ludarium: stopped after {len(analysis.moves)} of {len(actions)} moves")
     lines = _game_lines(analysis)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+from ludarium.analysis.figures import SUFFIXES
 from ludarium.arena.curve import METRICS, Curve, Plan, game_of_runs, measure_curves, measured
 from ludarium.arena.curve_plot import HORIZONTAL, plot_curves
-from ludarium.arena.plot import SUFFIXES
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.messages import shortened
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS

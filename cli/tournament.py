@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from ludarium.analysis.figures import SUFFIXES
 from ludarium.arena.contest import Contest, Tournament
-from ludarium.arena.plot import SUFFIXES, plot_ratings
+from ludarium.arena.plot import plot_ratings
 from ludarium.arena.standings import Standings
 from ludarium.envs.engine.messages import quoted
 

@@ -19,7 +19,7 @@ from ludarium.analysis.thinking import (
     default_agent,
     make_thinker,
 )
-from ludarium.analysis.value_graph import picture_of
+from ludarium.analysis.value_graph import plot_values
 from ludarium.arena.knobs import Knobs
 from ludarium.arena.level import LevelSearcher
 from ludarium.envs import Position, make_game
@@ -252,13 +252,16 @@ def test_an_analysis_can_be_stopped(with_network):
         analyse_game(GAME, 0, [], with_network)
 
 
-def test_the_picture_of_a_game(with_network):
+def test_the_picture_of_a_game(with_network, tmp_path):
     pytest.importorskip("matplotlib")
     analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=20))
-    assert picture_of(analysis, ".png").startswith(b"\x89PNG")
-    svg = picture_of(analysis, ".svg")
-    assert b"<svg" in svg
-    assert svg == picture_of(analysis, ".svg")
+    pictures = []
+    for name in ("one.png", "one.svg", "again.svg"):
+        plot_values(analysis, tmp_path / name)
+        pictures.append((tmp_path / name).read_bytes())
+    assert pictures[0].startswith(b"\x89PNG")
+    assert b"<svg" in pictures[1]
+    assert pictures[1] == pictures[2]
 
 
 # Agents that think for a given time.

@@ -1,0 +1,39 @@
+"""Pictures by matplotlib, as files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ludarium.training.runs.files import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: The kinds of files that a picture can be written as.
+SUFFIXES = (".svg", ".png", ".pdf")
+INK, FAINT, POINT = "#2b2b2b", "#d0ccc2", "#2f6690"
+
+
+@contextmanager
+def figure_file(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Figure]:
+    """An empty picture, which is written to a file at the end; sizes in inches."""
+    kind = Path(path).suffix.lower()
+    if kind not in SUFFIXES:
+        raise ValueError(f"a plot is a file {', '.join(SUFFIXES)}, not {os.fspath(path)}")
+    from matplotlib import rc_context  # slow to import, and not in every installation
+    from matplotlib.figure import Figure
+
+    # Text stays text, and the same data give the same file.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "ludarium", "font.size": 10}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        drawn = BytesIO()
+        dated: dict[str, dict[str, Any]] = {".png": {}, ".pdf": {"CreationDate": None}}
+        metadata = dated.get(kind, {"Date": None})
+        figure.savefig(drawn, format=kind[1:], dpi=150, metadata=metadata)
+    write_file(Path(path), drawn.getvalue())
