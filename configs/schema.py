@@ -250,14 +250,12 @@ class Save(Section, frozen=True):
 
     How often and how many may change when a run is resumed.
 
-    ``every``: iterations between two of them; 0: none are kept. ``minutes``: minutes of wall time
-    between two of them, in place of ``every``. ``keep``: the most that are kept; when there would
-    be more, every second one is deleted, and from then on half as many are saved, so that those
-    that are left are spread evenly over the run; none: all are kept.
+    ``every``: iterations between two of them; 0: none are kept. ``keep``: the most that are kept;
+    when there would be more, every second one is deleted, and from then on half as many are saved,
+    so that those that are left are spread evenly over the run; none: all are kept.
     """
 
     every: Count = 1
-    minutes: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
     keep: Annotated[int, Meta(ge=2, le=1_000_000)] | None = 20
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-#: Files that nothing is gone on with: curves, and what stands for the lock.
-_UNREAD = ("tensorboard/", "lock")
+#: Files that nothing is gone on with: they are left, or written again.
+_UNREAD = ("tensorboard/", "lock", "config.yaml", "agent.safetensors", "agents/")
 
 
 def files_of(run: Path) -> list[str]:

@@ -97,7 +97,7 @@ def test_people_are_told_of_an_iteration_that_was_saved_and_not_logged(tmp_path,
         raise StorageError("full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("ludarium.training.runs.log.MetricsLog.append", full)
+        patch.setattr("ludarium.training.runs.folder.append", full)
         with pytest.raises(StorageError):
             train("drift", tmp_path, 1)
     listener = Listener()

@@ -176,7 +176,7 @@ def fingerprint(path: Path) -> dict[str, Any]:
         "state": saved["algorithm"],
         "replay": saved["replay"],
         "first_chunk": saved["first_chunk"],
-        "logged": saved["log"]["metrics"]["iteration"],
+        "logged": saved["metrics"]["iteration"],
         "copies": files,
         "agent": _without_notes((path / "agent.safetensors").read_bytes()),
         "metrics": metrics(path),

@@ -11,21 +11,22 @@
     curve.jsonl            what `ludarium curve` has measured of the agents
     lock                   held by the process that writes here
 
-A run goes on from its latest state, and from nothing else: the state has the SHA-256 of itself, and
-of the replay chunks and past agents that belong to it, a copy of the configuration and of the
-ratings, and the checksum of the log. A file is written under a temporary name and renamed once it
-is on the disk, and the previous state is kept. So the folder holds a whole state whenever the run
-is killed.
+A run goes on from its latest state, and from nothing else: the state has the SHA-256 of itself and
+of the replay chunks that belong to it, and copies of the configuration and of the ratings. A file
+is written under a temporary name and renamed once it is on the disk, and the previous state is
+kept. So the folder holds a whole state whenever the run is killed. The other files follow the
+state: a run that goes on writes them again.
 
-Links are not followed, and nothing is removed but what a run has written.
+No file is written through a link, and nothing is removed but what a run has written.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,24 +38,24 @@ import yaml
 
 from ludarium.configs import TrainingConfig
 from ludarium.configs.loading import parse_config
+from ludarium.configs.schema import Save
 from ludarium.envs.engine.files import read_regular_file
 from ludarium.envs.engine.messages import shortened
-from ludarium.models import load_header
 
 from .files import (
     PARTIAL,
     DamagedError,
     StorageError,
+    append,
     make_folders,
     remove_file,
     write_file,
 )
 from .lock import FolderLock
-from .log import MetricsLog
 from .state import State, array_bytes, digest_of, pack_state, unpack_state
 
 _KEPT_STATES = 2
-_FORMAT = 2
+_FORMAT = 3
 _NOT_COMPARED = ("cluster", "save")  # sections of a configuration that change no result
 _LARGEST_FILE = 1 << 33  # bytes
 _SYSTEMS = "lost+found"  # a folder that file systems make
@@ -107,13 +108,12 @@ class RunFolder:
         self._replay = self.path / "replay"
         self._agents = self.path / "agents"
         self._lock = FolderLock(self.path / "lock")
-        self._log = MetricsLog(self.metrics)
         self._restart = restart
         self._made: list[Path] = []  # folders that `open` had to make
         self._files: dict[str, bytes] = {}  # copies of configuration and ratings, by name
         self._chunks: dict[int, str] = {}  # SHA-256 of each chunk of the latest state
-        self._past: dict[int, str] = {}  # SHA-256 of each past agent of the latest state
         self._iteration = 0  # of the latest state
+        self._save = Save()  # which agents are kept
 
     # Beginning and end.
 
@@ -134,9 +134,8 @@ class RunFolder:
                 message says what to do.
             StorageError: the folder cannot be written.
         """
-        made = make_folders(self.path)
+        made, self._save = make_folders(self.path), config.save
         try:
-            self._check_kinds()
             if not self._states():
                 self._check_free()
             self._lock.acquire()
@@ -173,23 +172,6 @@ class RunFolder:
         for folder in made:
             with suppress(OSError):  # it holds something, or is elsewhere
                 folder.rmdir()
-
-    def _check_kinds(self) -> None:
-        """Refuse links, and folders for files, under the names that a run writes."""
-        folders = (self._replay, self._agents, self.tensorboard)
-        files = (self._config, self.agent, self.metrics, self.ratings, self.curve)
-        for item in self.path.iterdir():
-            if item in folders:
-                is_ours = item.is_dir()
-            elif item in files or _STATE.fullmatch(item.name):
-                is_ours = item.is_file()
-            else:
-                continue
-            if item.is_symlink() or not is_ours:
-                raise ValueError(
-                    f"{item} is a link or the like, which no run has written: move it away, or "
-                    "give another --folder"
-                )
 
     def _check_free(self) -> None:
         """Refuse a new run where more is than a run leaves that was killed before its first state.
@@ -242,65 +224,37 @@ class RunFolder:
             )
         self._check_config(config)
         saved = state.description
-        self._past = dict(saved.get("agents", []))  # none in a run of an earlier version
-        for iteration, lost in self._faults_of_agents().items():
-            del self._past[iteration]
-            say(f"{lost}; the run goes on without this agent of its past")
-        fault, is_ahead = self._log.resume(saved["log"])
-        if is_ahead and not faults:
-            faults.append(f"{self._state(number + 1)} is missing")
         for damage in faults:
             say(f"{damage}; going on after iteration {number} instead, nothing is lost but time")
-        if fault is not None:
-            say(fault)
         self._iteration = number
-        for name, content in self._files.items():
-            path = self.path / name
-            self._mend(path, content, number == 1 and not path.exists(), say)
         self._files[self._config.name] = _text_of(config)  # some keys may have changed
+        self._write_copies()
+        self._write_log(saved["metrics"], say)
         if not faults:  # keep a damaged state until it is written again: it may be repairable
-            self._prune(saved["first_chunk"], saved.get("agents_before", []))
+            self._prune(saved["first_chunk"])
         return SavedRun(
-            number,
-            replace(state, description=saved["algorithm"]),
-            saved["loop"],
-            saved["log"]["metrics"],
+            number, replace(state, description=saved["algorithm"]), saved["loop"], saved["metrics"]
         )
 
-    def _faults_of_agents(self) -> dict[int, str]:
-        """What is wrong with past agents, by iteration."""
-        faults = {}
-        for iteration, digest in self._past.items():
-            path = self.past_agent(iteration)
-            try:
-                if digest_of(_read(path)) != digest:
-                    faults[iteration] = f"{path} is damaged or was changed"
-            except DamagedError as error:
-                faults[iteration] = str(error)
-        return faults
+    def _write_copies(self) -> None:
+        """Write configuration and ratings, as the states have them."""
+        for name, content in self._files.items():
+            write_file(self.path / name, content)
 
-    def mend_agent(self, content: bytes, say: Callable[[str], None]) -> None:
-        """Have the agent's file be that of the resumed state; ``say`` so if it was damaged.
+    def _write_log(self, metrics: dict[str, Any], say: Callable[[str], None]) -> None:
+        """Have the log end with the resumed iteration; what comes after it will come again.
 
-        That of another iteration is whole: a kill leaves it, and a state that was lost.
+        It is a new file, since appending would change a copy by hard links too.
         """
-        try:
-            is_late = load_header(self.agent).notes.get("iteration") != self._iteration
-        except (FileNotFoundError, ValueError):
-            is_late = self._iteration == 1 and not self.agent.exists()
-        self._mend(self.agent, content, is_late, say)
+        found = self.metrics.read_bytes() if self.metrics.exists() else b""
+        lines = [*_lines_before(self._iteration, found), _line(metrics)]
+        if len(lines) < self._iteration:
+            say(f"{self.metrics} is damaged; {len(lines)} of its {self._iteration} lines stay")
+        write_file(self.metrics, b"".join(lines))
 
-    def _mend(self, path: Path, content: bytes, is_late: bool, say: Callable[[str], None]) -> None:
-        """Write a file that is not as the resumed state has it; ``say`` so unless that was due."""
-        try:
-            if _read(path) == content:
-                return
-            fault = f"{path} is damaged or was changed"
-        except DamagedError as error:
-            fault = str(error)
-        write_file(path, content)
-        if not is_late:
-            say(f"{fault}; written again")
+    def write_agent(self, content: bytes) -> None:
+        """Write the latest agent."""
+        write_file(self.agent, content)
 
     def _states(self) -> list[int]:
         """Iterations of the states in the folder, ascending."""
@@ -376,11 +330,11 @@ class RunFolder:
         loop: dict[str, Any],
         metrics: dict[str, Any],
         agent: bytes,
-        kept: Sequence[int] = (),
     ) -> None:
         """Write the state after ``iteration``, and what follows it: the agent and the log.
 
-        The state before is kept; older ones are deleted, as are past agents that neither needs.
+        The state before is kept; older ones are deleted, as are past agents that
+        `kept_agents` leaves out.
 
         Args:
             iteration: its number, from 1.
@@ -388,7 +342,6 @@ class RunFolder:
             loop: what `Trainer` itself needs, as JSON values.
             metrics: of this iteration, for the log.
             agent: content of the checkpoint.
-            kept: iterations of the past agents that are kept; this one may be among them.
 
         Raises:
             StorageError: something cannot be written, or the folder was moved; the state before
@@ -400,12 +353,9 @@ class RunFolder:
             content = array_bytes(state.chunk)
             write_file(self._chunk(iteration), content)
             self._chunks[iteration] = digest_of(content)
-        past = {number: self._past[number] for number in kept if number in self._past}
-        if iteration in kept:
+        if iteration in kept_agents(self._save, iteration):
             make_folders(self._agents)
             write_file(self.past_agent(iteration), agent)
-            past[iteration] = digest_of(agent)
-        before, self._past = list(self._past), past
         first_chunk = min(self._chunks, default=iteration)  # the state before may need it
         self._chunks = {number: self._chunks[number] for number, _ in state.replay}
         description = {
@@ -415,32 +365,57 @@ class RunFolder:
             "algorithm": state.description,
             "replay": [(number, count, self._chunks[number]) for number, count in state.replay],
             "first_chunk": first_chunk,
-            "agents": list(past.items()),
-            "agents_before": before,  # those of the state before
-            "log": self._log.state(metrics),
+            "metrics": metrics,
         }
         write_file(self._state(iteration), pack_state(state, description, self._files))
-        write_file(self.agent, agent)
-        for name, content in self._files.items():
-            if not _holds(self.path / name, content):
-                write_file(self.path / name, content)
-        self._log.append(metrics)
+        self.write_agent(agent)
+        if iteration == 1:
+            self._write_copies()
+        append(self.metrics, _line(metrics))
         self._iteration = iteration
-        self._prune(first_chunk, before)
+        self._prune(first_chunk)
 
-    def _prune(self, first_chunk: int, agents_before: Sequence[int]) -> None:
-        """Delete all states but the last two, and the chunks and agents that neither needs."""
-        kept = [number for number in self._states() if number <= self._iteration][-_KEPT_STATES:]
-        for item in _files_in(self.path, _STATE):
-            if _number(item, _STATE) not in kept or item.name.endswith(PARTIAL):
-                remove_file(item)
-        for item in _files_in(self._replay, _CHUNK):
-            if _number(item, _CHUNK) < first_chunk or item.name.endswith(PARTIAL):
-                remove_file(item)
-        needed = {*self._past, *agents_before}
-        for item in _files_in(self._agents, _PAST_AGENT):
-            if _number(item, _PAST_AGENT) not in needed or item.name.endswith(PARTIAL):
-                remove_file(item)
+    def _prune(self, first_chunk: int) -> None:
+        """Delete what is no longer kept: of states, of chunks that none needs, of past agents."""
+        states = [number for number in self._states() if number <= self._iteration][-_KEPT_STATES:]
+        agents = kept_agents(self._save, self._iteration)
+        for folder, pattern, is_kept in (
+            (self.path, _STATE, lambda number: number in states),
+            (self._replay, _CHUNK, lambda number: number >= first_chunk),
+            (self._agents, _PAST_AGENT, lambda number: number in agents),
+        ):
+            for item in _files_in(folder, pattern):
+                if not is_kept(_number(item, pattern)) or item.name.endswith(PARTIAL):
+                    remove_file(item)
+
+
+def kept_agents(save: Save, iteration: int) -> range:
+    """The iterations up to this one whose agents are kept, spread evenly over the run."""
+    if not save.every:
+        return range(0)
+    spacing = save.every
+    while save.keep is not None and iteration // spacing > save.keep:
+        spacing *= 2
+    return range(spacing, iteration + 1, spacing)
+
+
+def _line(metrics: dict[str, Any]) -> bytes:
+    """A line of the log."""
+    return f"{json.dumps(metrics)}\n".encode()
+
+
+def _lines_before(iteration: int, log: bytes) -> list[bytes]:
+    """The lines of a log of iterations before this one that are whole and in order."""
+    lines, before = [], 0
+    for line in log.splitlines(keepends=True):
+        try:
+            number = json.loads(line)["iteration"]
+        except (ValueError, LookupError, TypeError):
+            continue
+        if isinstance(number, int) and before < number < iteration and line.endswith(b"\n"):
+            lines.append(line)
+            before = number
+    return lines
 
 
 def _files_in(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
@@ -467,14 +442,6 @@ def _read(path: Path) -> bytes:
         raise DamagedError(f"{path} is missing") from None
     except ValueError as error:
         raise DamagedError(str(error)) from None
-
-
-def _holds(path: Path, content: bytes) -> bool:
-    """Whether a file is there, and has this content."""
-    try:
-        return _read(path) == content
-    except DamagedError:
-        return False
 
 
 def _text_of(config: TrainingConfig) -> bytes:

@@ -39,7 +39,6 @@ from .evaluation import (
 )
 from .folder import RunFolder, SavedRun
 from .games import games_of
-from .past import Past
 from .reporting import Reporter
 from .resources import check_device, check_resources
 from .start import take_weights
@@ -173,7 +172,6 @@ class Trainer:
         self.seconds = 0.0
         self.elo: float | None = None
         self._stop: Callable[[], bool] = lambda: False
-        self._past = Past(config.save)
         check_opponents(config.evaluation, self.game)
         truth = config.evaluation.truth if config.evaluation.every else None
         self._truth = None if truth is None else find_truth(truth, self.game)
@@ -261,10 +259,9 @@ class Trainer:
         position = {"iteration": self.iteration, "progress": progress, "seconds": self.seconds}
         metrics = position | metrics
         with self._clock():
-            kept = self._past.advance(self.iteration, self.seconds)
-            loop = {"seconds": self.seconds, "elo": self.elo, "past": self._past.state()}
+            loop = {"seconds": self.seconds, "elo": self.elo}
             state = self.algorithm.state()
-            self.folder.save(self.iteration, state, loop, metrics, self._checkpoint(), kept)
+            self.folder.save(self.iteration, state, loop, metrics, self._checkpoint())
             self.reporter.iteration(metrics)
         return metrics
 
@@ -296,14 +293,13 @@ class Trainer:
         try:
             self.seconds = saved.loop["seconds"]
             self.elo = saved.loop["elo"]
-            self._past = Past(self.config.save, saved.loop.get("past"))
             self.algorithm.restore(saved.state)
         except (ValueError, TypeError, LookupError, RuntimeError, ArithmeticError) as error:
             raise ValueError(
                 f"the state after iteration {self.iteration} in {self.folder.path} does not fit "
                 f"its configuration ({shortened(str(error))}); start anew with --restart"
             ) from error
-        self.folder.mend_agent(self._checkpoint(), self.reporter.say)
+        self.folder.write_agent(self._checkpoint())
         self.reporter.iteration(saved.metrics)
 
     # What algorithms need.
