@@ -1,7 +1,7 @@
 """The trainer that a configuration asks for: with its algorithm, here or on a cluster.
 
-The rooms below do not know each other's users: a `Trainer` gets its algorithm and its evaluator
-from here, and `AlphaZero` gets its actors.
+The rooms below do not know each other's users: a `Trainer` gets its algorithm from here, and
+`AlphaZero` gets its actors.
 """
 
 from __future__ import annotations
@@ -31,11 +31,7 @@ def make_trainer(
         ValueError, StorageError: see `Trainer`.
     """
     algorithm = algorithm_of(config.algorithm, on_cluster)
-    if not on_cluster:
-        return Trainer(config, folder, reporter, algorithm)
-    from .cluster.evaluator import ClusterEvaluator
-
-    return Trainer(config, folder, reporter, algorithm, ClusterEvaluator(), on_cluster=True)
+    return Trainer(config, folder, reporter, algorithm, on_cluster)
 
 
 def algorithm_of(name: str, on_cluster: bool = False) -> MakeAlgorithm:

@@ -146,8 +146,6 @@ def test_a_cluster_learns_as_one_machine_does(new_cluster, begin):
     assert all(0 <= line["staleness"] <= 2 for line in log)
     assert max(line["staleness"] for line in log) > 0
     assert sum(line["actors_lost"] for line in log) == 0
-    # The last evaluation is waited for; it is that of the last weights.
-    assert log[-1]["evaluated"] == 12
     assert 0 <= log[-1]["score"] <= 1
     # Each position is learnt from as often as on one machine.
     first, steps = log[0], trainer.algorithm.step
@@ -208,20 +206,6 @@ def test_an_actor_that_dies_is_started_again_and_a_node_that_dies_is_done_withou
     cluster.add_node(num_cpus=2, object_store_memory=STORE)
     before = run.processes()
     until(lambda: run.iterate(1) and len(run.processes() - before) == 2)
-
-
-def test_an_evaluation_that_waited_for_another_is_logged_too(new_cluster, begin):
-    run = begin(
-        new_cluster(1),
-        "budget={iterations: 2}",
-        "evaluation={every: 1, against: random, games: 200, simulations: 8}",
-    )
-    first, last = run.iterate(2)
-    assert "evaluated" not in first
-    assert last["evaluated"] == 2
-    (earlier,) = last["earlier_evaluations"]
-    assert earlier["evaluated"] == 1
-    assert earlier.keys() == {"evaluated", "opponent", "score", "score_low", "score_high"}
 
 
 def test_a_run_waits_where_there_is_no_room_and_says_so(new_cluster, begin):

@@ -11,18 +11,15 @@ import pytest
 
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import Cluster as ClusterConfig
-from ludarium.envs.engine.progress import UNWATCHED
 from ludarium.models import kernels
 from ludarium.models.kernels import block, parts, target
 from ludarium.training.alphazero.actors import Weights, search_settings
 from ludarium.training.alphazero.mixture import Mixture
 from ludarium.training.cluster import actors, joined
 from ludarium.training.cluster.actors import ClusterActors, part_of, room_in
-from ludarium.training.cluster.evaluator import ClusterEvaluator
 from ludarium.training.cluster.worker import SelfPlayer, identity_of
 from ludarium.training.networks import fresh_network
 from ludarium.training.random_positions import random_observations
-from ludarium.training.runs.evaluation import Evaluation, Measure
 from ludarium.training.runs.games import games_of
 
 SETTINGS = [
@@ -143,57 +140,8 @@ def test_a_cluster_that_does_not_start_is_an_error_in_one_line(monkeypatch):
         raise AssertionError("it has not started")
 
 
-@pytest.fixture
-def cluster_of_this_process(monkeypatch):
-    """A Ray whose tasks are run where they are asked for; its ``get`` may be replaced."""
-    ray = pytest.importorskip("ray")
-
-    class Remote:
-        def __init__(self, function):
-            self.remote = function
-
-        def options(self, **_):
-            return self
-
-    monkeypatch.setattr(ray, "remote", Remote)
-    monkeypatch.setattr(ray, "wait", lambda references, **_: (references, []))
-    monkeypatch.setattr(ray, "get", lambda references: references)
-    monkeypatch.setattr(ray, "cancel", lambda *_, **__: None)
-    return ray
-
-
-def an_evaluation(backend="eager"):
-    """Of a network with random weights, against random actions."""
-    config = apply_settings(load_config("corso/demo"), SETTINGS)
-    (game, _), *_ = games_of(config)
-    measure = Measure("random", 2, {}, None, 1)
-    return Evaluation(1, game, fresh_network(game, config.network), 0, measure, None, backend)
-
-
-@pytest.mark.parametrize("backend", ["eager", "graph-fp16"])
-def test_an_evaluation_needs_no_gpu_whatever_actors_have(backend, cluster_of_this_process):
-    evaluator = ClusterEvaluator()
-    evaluator.submit(an_evaluation(backend), UNWATCHED)
-    assert 0 <= evaluator.take(wait=True)["score"] <= 1
-
-
-def test_an_evaluation_that_the_cluster_has_lost_is_an_error_in_one_line(
-    cluster_of_this_process, monkeypatch
-):
-    ray = cluster_of_this_process
-
-    def fail(_):
-        raise ray.exceptions.NodeDiedError("node 7 died")
-
-    monkeypatch.setattr(ray, "get", fail)
-    evaluator = ClusterEvaluator()
-    evaluator.submit(an_evaluation(), UNWATCHED)
-    with pytest.raises(ValueError, match=r"evaluation on the cluster has ended: .*node 7 died"):
-        evaluator.take(wait=True)
-
-
-def test_actors_of_which_nothing_is_heard_are_told_of(cluster_of_this_process, monkeypatch):
-    ray, said, now = cluster_of_this_process, [], [0.0]
+def test_actors_of_which_nothing_is_heard_are_told_of(monkeypatch):
+    ray, said, now = pytest.importorskip("ray"), [], [0.0]
 
     def never(*_):
         return "what never comes"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ludarium.cli import main
 from ludarium.training.runs import folder
-from ludarium.training.runs.evaluation import LocalEvaluator
+from ludarium.training.runs.evaluation import Measure
 from ludarium.training.runs.folder import RunFolder
 
 from .killing import ended_within
@@ -60,7 +60,7 @@ KINDS = (
 _MOMENTS: dict[str, tuple[Any, str, int]] = {
     "start": (RunFolder, "open", 1),
     "save": (folder, "write_file", 7),
-    "evaluation": (LocalEvaluator, "submit", 1),
+    "evaluation": (Measure, "of", 1),
 }
 
 

@@ -50,7 +50,6 @@ _SAMPLE = np.dtype([("number", np.int32), ("weight", np.float64)], align=True)
 class Drift:
     """Learns nothing, in no time: weights drift at random, and random numbers are its samples."""
 
-    backend = "eager"
     resources = "nothing"
 
     def __init__(self, run: Trainer, saved: State | None) -> None:

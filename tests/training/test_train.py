@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludarium.envs.engine.progress import Task
 from ludarium.models import load_checkpoint
 from ludarium.training import Iteration, train
 from ludarium.training.agents import make_agent
 from ludarium.training.runs import trainer
-from ludarium.training.runs.evaluation import Evaluation, Evaluator
+from ludarium.training.runs.evaluation import Measure
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.metrics import METRICS
 from ludarium.training.runs.reporting import Reporter
-from ludarium.training.trainers import algorithm_of
+from ludarium.training.trainers import make_trainer
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 RUNS = TinyRuns("corso/demo", ALPHAZERO)
@@ -133,34 +132,18 @@ def test_importing_the_package_does_not_import_torch():
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
-class SlowEvaluator(Evaluator):
-    """Waits for the evaluation before, as on a cluster, by the clock of the test.
+def test_a_run_ends_after_an_evaluation_of_its_last_agent(tmp_path, monkeypatch):
+    """The first one uses up the time that is left: another iteration has the last one."""
+    now = [0.0]
 
-    Attributes:
-        now: seconds.
-        waited: for each iteration, whether the run waited for the evaluation.
-    """
+    def slow(*_: object) -> dict[str, Any]:
+        now[0] += 61
+        return {"elo": now[0]}
 
-    def __init__(self, seconds: float) -> None:
-        self.now = 0.0
-        self.waited: list[bool] = []
-        self._seconds = seconds
-
-    def submit(self, evaluation: Evaluation, task: Task) -> None:
-        self.now += self._seconds
-
-    def take(self, wait: bool) -> dict[str, Any]:
-        self.waited.append(wait)
-        return {}
-
-
-def test_a_run_ends_after_an_evaluation_that_it_waited_for(tmp_path, monkeypatch):
-    evaluator = SlowEvaluator(seconds=61)
-    clock = SimpleNamespace(perf_counter=lambda: evaluator.now)
-    monkeypatch.setattr(trainer, "time", clock)
+    monkeypatch.setattr(Measure, "of", slow)
+    monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     config = RUNS.config("budget={iterations: 9, minutes: 1}", "evaluation.every=1")
-    algorithm = algorithm_of(config.algorithm)
-    run = trainer.Trainer(config, RunFolder(tmp_path / "run"), Reporter(), algorithm, evaluator)
+    run = make_trainer(config, RunFolder(tmp_path / "run"), Reporter())
     assert run.run().finished
     run.close()
-    assert evaluator.waited == [False, True]
+    assert (run.iteration, run.elo) == (2, 122.0)

@@ -77,11 +77,6 @@ class Actors(ABC):
 
     @property
     @abstractmethod
-    def backend(self) -> str:
-        """The backend that self-play runs the network in; see `InferenceEngine`."""
-
-    @property
-    @abstractmethod
     def resources(self) -> str:
         """Who plays where, for people."""
 
@@ -149,7 +144,7 @@ class LocalActors(Actors):
     def publish(self, weights: Weights) -> dict[str, Any]:
         """Load the weights, and measure what the backend makes of them."""
         self.load(weights)
-        return {"backend": self.backend} | self.deviation(weights.examples)
+        return {"backend": self.engine.backend} | self.deviation(weights.examples)
 
     def load(self, weights: Weights) -> None:
         """Load the weights into the inference engine."""
@@ -187,14 +182,9 @@ class LocalActors(Actors):
         return self.self_play.play(settings, self.engine, seed, advance)
 
     @property
-    def backend(self) -> str:
-        """That of the inference engine."""
-        return self.engine.backend
-
-    @property
     def resources(self) -> str:
         """Device, number of threads and backend."""
-        return f"{self.device}, {self.self_play.workers} workers, network {self.backend}"
+        return f"{self.device}, {self.self_play.workers} workers, network {self.engine.backend}"
 
     def state(self) -> dict[str, np.ndarray]:
         """See `SelfPlay.state`."""

@@ -213,11 +213,6 @@ class AlphaZero:
         return self.learner.step
 
     @property
-    def backend(self) -> str:
-        """That of self-play, but float32 in place of int8."""
-        return "compiled" if self.actors.backend == "compiled-int8" else self.actors.backend
-
-    @property
     def resources(self) -> str:
         """Who plays where, and with which backend."""
         return self.actors.resources

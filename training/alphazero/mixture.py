@@ -161,11 +161,6 @@ class MixedActors(Actors):
         )
 
     @property
-    def backend(self) -> str:
-        """That of the first game's inference engine."""
-        return self.actors[0].backend
-
-    @property
     def resources(self) -> str:
         """Those of the first game's actors, and how many games there are."""
         return f"{self.actors[0].resources}, {len(self.actors)} sets of options"

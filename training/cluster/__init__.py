@@ -1,13 +1,12 @@
-"""Training on a Ray cluster: the loop of one machine, with actors and evaluations elsewhere. Import
-`joined`; `training.trainers` imports `actors` and `evaluator` too.
+"""Training on a Ray cluster: the loop of one machine, with actors elsewhere. Import `joined`;
+`training.trainers` imports `actors` too.
 
-Only `Actors` and `Evaluator` have other implementations here; loop, learner, replay buffer and
-folder are those of a run on one machine. Ray places the processes, starts them again where they
-die, and carries weights and positions in its object store:
+Only `Actors` have another implementation here; loop, learner, replay buffer, evaluation and folder
+are those of a run on one machine. Ray places the processes, starts them again where they die, and
+carries weights and positions in its object store:
 
-- the driver, which is the one that `ludarium train` starts: learner, replay buffer, folder;
-- self-play actors (`worker`), which play the chunks that the driver orders (`actors`);
-- tasks that play an evaluation each (`evaluator`).
+- the driver, which is the one that `ludarium train` starts: learner, evaluation, folder;
+- self-play actors (`worker`), which play the chunks that the driver orders (`actors`).
 
 Nothing else in ludarium imports Ray, and this package only imports it when it is used.
 """

@@ -84,7 +84,6 @@ class ClusterActors(Actors):
         """Have orders come with the weights from now on; every node gets them once."""
         self.load(weights)
         metrics = {
-            "backend": self.backend,
             **self._told,
             "actors": len(self._delivered),
             "actors_lost": self._lost,
@@ -115,12 +114,6 @@ class ClusterActors(Actors):
         now = time.perf_counter()
         seconds, self._taken_at = now - (self._taken_at or began), now
         return replace(result, seconds=seconds)
-
-    @property
-    def backend(self) -> str:
-        """That of an actor; before one has played, what the configuration says, or ``eager``."""
-        usual = "eager" if self.config.backend == "auto" else self.config.backend
-        return self._told.get("backend", usual)
 
     @property
     def resources(self) -> str:
@@ -216,7 +209,7 @@ class ClusterActors(Actors):
         come, _ = ray.wait(coming, timeout=_LOOK)
         self._mind_silence(bool(come))
         for reference in come:
-            chunk = received(reference, "self-play")
+            chunk = received(reference)
             actor = self._ordered.pop(reference, None)
             if actor is None:  # it has started, no more than that
                 continue

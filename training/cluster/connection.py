@@ -64,26 +64,22 @@ def joined(address: str = "") -> Iterator[None]:
         ray.shutdown()
 
 
-def received(references: Any, what: str) -> Any:
-    """What a task of Ray has returned, or a list of tasks.
-
-    Args:
-        references: Ray's, of what is done.
-        what: the task was, for the message.
+def received(reference: Any) -> Any:
+    """What an actor has returned, by Ray's reference to it.
 
     Raises:
         ValueError: the cluster has lost it.
-        Exception: what the task raised.
+        Exception: what the actor raised.
     """
     import ray
 
     try:
-        return ray.get(references)
+        return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
     except ray.exceptions.RayError as error:
         reason = shortened(str(error), 1000)
-        raise ValueError(f"{what} on the cluster has ended: {reason}") from None
+        raise ValueError(f"self-play on the cluster has ended: {reason}") from None
 
 
 def _check_answer(address: str) -> None:

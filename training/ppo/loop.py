@@ -60,7 +60,6 @@ class PPO:
         assert isinstance(run.config, PPOConfig)
         self.run = run
         self.config = config = run.config
-        self.backend = "eager"
         device = torch.device(run.device)
         seeds = np.random.SeedSequence(config.seed).spawn(2)
         torch.manual_seed(int(seeds[0].generate_state(1)[0]))

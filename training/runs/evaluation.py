@@ -1,12 +1,7 @@
-"""Evaluation of a run's agent: what is played, and `Evaluator`, which has it played.
-
-An `Evaluation` holds all that a measurement depends on, so it may be played at once
-(`LocalEvaluator`) or elsewhere, while the run goes on (`ludarium.training.cluster`).
-"""
+"""`Measure`: what is measured of a run's agent, by games and by exact values."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,9 +11,7 @@ import numpy as np
 from ludarium.configs.schema import Evaluation as EvaluationConfig
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.progress import UNWATCHED, Task
-from ludarium.models import PolicyValueNetwork
 from ludarium.training.agents import Agent, make_agent
-from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import play_anchors, play_match
 from ludarium.training.evaluation.statistics import wilson_interval
 from ludarium.training.exact_values import installed_source
@@ -68,11 +61,6 @@ class Measure:
     anchors: Mapping[str, float]
     truth: Truth | None
     seed: int
-
-    @property
-    def opponents(self) -> list[str]:
-        """The opponents' names."""
-        return [self.against] if isinstance(self.against, str) else list(self.against)
 
     def of(self, agent: Agent, guess: float | None, task: Task = UNWATCHED) -> dict[str, Any]:
         """Measure an agent; return metrics for the log.
@@ -143,35 +131,6 @@ def _accuracy(agent: Agent, truth: Truth) -> dict[str, Any]:
     return {"accuracy": kept / len(actions), "accuracy_low": low, "accuracy_high": high}
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """A measurement of a run's agent.
-
-    Attributes:
-        iteration: the agent is that of this iteration.
-        game: the rules.
-        network: plays; it must not change until the games are played.
-        simulations: of the agent, per move.
-        measure: what is measured.
-        guess: the agent's rating by the evaluation before, if there is one.
-        backend: of the network, see `ludarium.models.InferenceEngine`.
-    """
-
-    iteration: int
-    game: Game
-    network: PolicyValueNetwork
-    simulations: int
-    measure: Measure
-    guess: float | None
-    backend: str
-
-    def play(self, task: Task = UNWATCHED) -> dict[str, Any]:
-        """Play the games; return metrics for the log, see `Measure.of`."""
-        name = f"iteration {self.iteration}:{self.simulations}"
-        agent = network_agent(self.game, self.network, self.simulations, name, backend=self.backend)
-        return self.measure.of(agent, self.guess, task)
-
-
 def check_opponents(config: EvaluationConfig, game: Game) -> None:
     """Refuse opponents that cannot play, before a run is begun that would fail when it meets them.
 
@@ -185,38 +144,3 @@ def check_opponents(config: EvaluationConfig, game: Game) -> None:
                 make_agent(name, game, from_file=True)
         except (ValueError, FileNotFoundError) as error:
             raise ValueError(f"evaluation.against: {error}") from None
-
-
-class Evaluator(ABC):
-    """Has evaluations played: `submit` one, and `take` its metrics when they are there."""
-
-    @abstractmethod
-    def submit(self, evaluation: Evaluation, task: Task) -> None:
-        """Have an evaluation played; ``task`` is advanced where that happens at once."""
-
-    @abstractmethod
-    def take(self, wait: bool) -> dict[str, Any]:
-        """Metrics of an evaluation that is done, for the log; none if there is none.
-
-        Args:
-            wait: until the one submitted last is done; its metrics are returned.
-        """
-
-    def close(self) -> None:  # noqa: B027 - not everyone has something to stop
-        """Give up what is not done."""
-
-
-class LocalEvaluator(Evaluator):
-    """Plays each evaluation at once, in this process."""
-
-    def __init__(self) -> None:
-        self._done: dict[str, Any] = {}
-
-    def submit(self, evaluation: Evaluation, task: Task) -> None:
-        """Play it."""
-        self._done = evaluation.play(task)
-
-    def take(self, wait: bool) -> dict[str, Any]:
-        """Metrics of the evaluation that was just submitted."""
-        done, self._done = self._done, {}
-        return done

@@ -70,9 +70,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "actors_lost": "actors that died since the iteration before",
         "staleness": "mean age, in versions, of the weights that searched what was learnt from",
         "learner_waited": "seconds that the learner waited for positions",
-        "evaluated": "the iteration whose agent `score`, `elo` and `accuracy` in this line are of",
-        "earlier_evaluations": "evaluations of earlier iterations that are done too, by the names "
-        "of their metrics",
     },
 }
 

@@ -19,6 +19,7 @@ from ludarium.envs.engine.messages import shortened
 from ludarium.envs.engine.progress import StoppedError
 from ludarium.models import Checkpoint, PolicyValueNetwork
 from ludarium.models.checkpoint import checkpoint_bytes
+from ludarium.training.agents.network import network_agent
 from ludarium.training.evaluation import measure_ratings, ratings_bytes
 from ludarium.training.evaluation.anchors import ANCHOR_GAMES, known_elo, pairs_to_rate
 from ludarium.training.networks import (
@@ -29,14 +30,7 @@ from ludarium.training.networks import (
     network_shape,
 )
 
-from .evaluation import (
-    Evaluation,
-    Evaluator,
-    LocalEvaluator,
-    Measure,
-    check_opponents,
-    find_truth,
-)
+from .evaluation import Measure, check_opponents, find_truth
 from .folder import RunFolder, SavedRun
 from .games import games_of
 from .reporting import Reporter
@@ -108,10 +102,6 @@ class Algorithm(Protocol):
         """How long the network has learnt, in steps of the algorithm (gradient steps, say)."""
 
     @property
-    def backend(self) -> str:
-        """The backend of the network in matches that evaluate it."""
-
-    @property
     def resources(self) -> str:
         """Device, workers and so on that it uses, for people."""
 
@@ -130,7 +120,6 @@ class Trainer:
         folder: where the run is stored; if it holds a run, that run is resumed.
         reporter: receives the events of the run.
         algorithm: makes what plays and learns.
-        evaluator: plays evaluations; default: in this process, while the run waits.
         on_cluster: the algorithm plays on other machines, whose memory and cores are not asked for.
 
     Attributes:
@@ -155,13 +144,11 @@ class Trainer:
         folder: RunFolder,
         reporter: Reporter,
         algorithm: MakeAlgorithm,
-        evaluator: Evaluator | None = None,
         on_cluster: bool = False,
     ) -> None:
         self.config = config
         self.folder = folder
         self.reporter = reporter
-        self.evaluator = evaluator or LocalEvaluator()
         self.game = make_game(config.game, **config.options)
         self.games = games_of(config)
         games = [game for game, _ in self.games]
@@ -318,21 +305,15 @@ class Trainer:
     # Evaluation.
 
     def _evaluate(self, is_last: bool) -> dict[str, Any]:
-        """Have an evaluation played, if one is due; return metrics of what is done, for the log."""
+        """Measure the agent, if that is due; return metrics for the log."""
         config = self.config.evaluation
-        if config.every and (self.iteration % config.every == 0 or is_last):
-            self.reporter.begin("evaluation", config.games)
-            evaluation = Evaluation(
-                iteration=self.iteration,
-                game=self.game,
-                network=self.network_of(self.game, self.algorithm.agent()),
-                simulations=config.simulations,
-                measure=self._measure,
-                guess=self.elo,
-                backend=self.algorithm.backend,
-            )
-            self.evaluator.submit(evaluation, self.reporter)
-        metrics = self.evaluator.take(wait=is_last)
+        if not config.every or (self.iteration % config.every and not is_last):
+            return {}
+        self.reporter.begin("evaluation", config.games)
+        network = self.network_of(self.game, self.algorithm.agent())
+        name = f"iteration {self.iteration}:{config.simulations}"
+        agent = network_agent(self.game, network, config.simulations, name)
+        metrics = self._measure.of(agent, self.elo, self.reporter)
         self.elo = metrics.get("elo", self.elo)
         return metrics
 
@@ -383,9 +364,6 @@ class Trainer:
     def close(self) -> None:
         """Stop what the run has started, and release the folder's lock."""
         try:
-            self.evaluator.close()
+            self.folder.close()
         finally:
-            try:
-                self.folder.close()
-            finally:
-                self.algorithm.close()
+            self.algorithm.close()
