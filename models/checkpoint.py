@@ -10,48 +10,37 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import save
-from torch import Tensor, nn
+from torch import Tensor
 
 from ludarium.envs.engine.storage import writing
 
 from .architecture import make_network, state_types
-from .header import (
-    FORMAT,
-    KEY,
-    CheckpointHeader,
-    description_of,
-    header_of,
-    naming,
-    open_file,
-)
+from .header import FORMAT, KEY, CheckpointHeader, open_checkpoint
 from .network import PolicyValueNetwork
 from .shape import NetworkShape
-from .weights import CHECKSUM, checksum_of
+from .weights import CHECKSUM, checksum_of, read_tensors
 
 SUFFIX = ".safetensors"
 
+#: What the format calls the dtypes that a network may have.
 _DTYPES = {
-    "F64": torch.float64,
-    "F32": torch.float32,
-    "F16": torch.float16,
-    "BF16": torch.bfloat16,
-    "I64": torch.int64,
-    "I32": torch.int32,
-    "I16": torch.int16,
-    "I8": torch.int8,
-    "U8": torch.uint8,
-    "BOOL": torch.bool,
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
 }
-
-#: Dtype and shape of a tensor.
-TensorType = tuple[torch.dtype, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -94,16 +83,12 @@ def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
         for name, value in checkpoint.network.state_dict().items()
     }
     description = json.loads(json.dumps(description, allow_nan=False))  # as it will be read
-    description[CHECKSUM] = _checksum(description, weights)
+    description[CHECKSUM] = checksum_of(description, weights, _to_bytes)
     return save(weights, metadata={KEY: json.dumps(description)})
 
 
-def _checksum(description: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
-    raw = (
-        (name, weights[name].reshape(-1).view(torch.uint8).numpy().tobytes())
-        for name in sorted(weights)
-    )
-    return checksum_of(description, raw)
+def _to_bytes(tensor: Tensor) -> bytes:
+    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
@@ -115,54 +100,21 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             someone's own that is not registered (`ludarium.models.register_network`); the message
             names the file and says what is wrong, in a few hundred characters.
     """
-    with naming(Path(path)), open_file(Path(path), "pt") as file:
-        description, names = description_of(file), file.keys()
-        header = header_of(description, len(names))
-        found = {name: _type_of(file.get_slice(name)) for name in names}
-        _check_tensors(found, state_types(header.shape, header.architecture))
-        weights = {name: file.get_tensor(name) for name in names}
-        if _checksum(description, weights) != description.get(CHECKSUM):
-            raise ValueError("it is damaged: description and weights do not fit their checksum")
+    with open_checkpoint(path, "pt") as (file, description, header):
+        needed = {
+            name: (_DTYPES[dtype], shape)
+            for name, (dtype, shape) in state_types(header.shape, header.architecture).items()
+        }
+        weights = read_tensors(file, description, needed, _to_bytes)
         network = make_network(header.shape, header.architecture)
         network.load_state_dict(weights)
-        _check_weights(network.eval(), header.shape)
+        _check_answers(network.eval(), header.shape)
     return Checkpoint(**vars(header), network=network)
 
 
-def _type_of(tensor: Any) -> TensorType:
-    """Dtype and shape of a tensor that is still in its file."""
-    name = tensor.get_dtype()
-    if name not in _DTYPES:
-        raise ValueError(f"it has a tensor of {name}, which no network here has")
-    return _DTYPES[name], tuple(tensor.get_shape())
-
-
-def _check_tensors(found: dict[str, TensorType], needed: dict[str, TensorType]) -> None:
-    """Raise ``ValueError`` unless the tensors are those that a network needs."""
-    for name, (dtype, shape) in needed.items():
-        if name not in found:
-            raise ValueError(f"its weights do not fit its description: {name} is not there")
-        if found[name] != (dtype, shape):
-            raise ValueError(
-                f"its weights do not fit its description: {name} is {found[name][0]} "
-                f"{list(found[name][1])} and should be {dtype} {list(shape)}"
-            )
-    for name in found:
-        if name not in needed:
-            raise ValueError(f"its weights do not fit its description: {name!r:.80} is not needed")
-
-
 @torch.inference_mode()
-def _check_weights(network: PolicyValueNetwork, shape: NetworkShape) -> None:
-    """Raise ``ValueError`` unless the network returns finite outputs."""
-    for name, value in network.state_dict().items():
-        if not torch.isfinite(value).all():
-            raise ValueError(f"its weights are damaged: {name} is not finite")
-    for name, module in network.named_modules():
-        if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d | nn.BatchNorm3d):
-            variance = module.running_var
-            if variance is not None and (variance < 0).any():
-                raise ValueError(f"its weights are damaged: a variance in {name} is negative")
+def _check_answers(network: PolicyValueNetwork, shape: NetworkShape) -> None:
+    """Raise ``ValueError`` unless the network returns finite numbers: its weights are finite."""
     for value in (0.0, 1.0):
         output = network(torch.full((1, *shape.observation), value))
         answers = [answer for answer in output if answer is not None]

@@ -7,7 +7,6 @@ the header. Whatever it says is checked against bounds first.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import stat
@@ -15,9 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+from msgspec import Meta
 from safetensors import SafetensorError, safe_open
+
+from ludarium.envs.engine.files import convert, load_json
 
 from .options import option_features
 from .shape import Architecture, NetworkShape
@@ -28,13 +31,9 @@ FORMAT = 3
 # Upper limits of what a file may ask for, far above any network of a game.
 _MOST_BYTES = 1 << 30
 _MOST_HEADER_BYTES = 1 << 21
-_MOST_DEPTH = 32  # of the description
 _MOST_CHANNELS = 1 << 14
 _MOST_ENTRIES = 1 << 16  # of an observation
-_MOST_ACTIONS = 1 << 16
-_MOST_PLACES = 1 << 31
 _MOST_FEATURES = 1 << 12
-_MOST_VARIANTS = 1 << 12
 _TENSORS_OF_A_BLOCK = 6  # at least
 
 
@@ -73,12 +72,37 @@ def load_header(path: str | os.PathLike[str]) -> CheckpointHeader:
         ValueError: the file is no checkpoint of this program, or its header is damaged; the message
             names the file and says what is wrong, in a few hundred characters.
     """
-    with naming(Path(path)), open_file(Path(path), "np") as file:
-        return header_of(description_of(file), len(file.keys()))
+    with open_checkpoint(path, "np") as (_, _, header):
+        return header
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def open_checkpoint(
+    path: str | os.PathLike[str], framework: str
+) -> Iterator[tuple[Any, dict[str, Any], CheckpointHeader]]:
+    """A checkpoint's file, open; its description as it is there; and what that says.
+
+    Memory is taken for no more than the header. Every error within names the file.
+
+    Args:
+        path: of the file.
+        framework: of the tensors that are read: ``np`` or ``pt``.
+    """
+    with _naming(Path(path)), _open_file(Path(path), framework) as file:
+        text = (file.metadata() or {}).get(KEY)
+        if text is None:
+            raise ValueError("it is a safetensors file, but not a ludarium checkpoint")
+        description = load_json(text, "its description", dict[str, Any])
+        if description.get("format") != FORMAT:
+            raise ValueError(
+                f"it has checkpoint format {description.get('format')!r:.80}; this program reads "
+                f"format {FORMAT}"
+            )
+        yield file, description, _header_of(text, len(file.keys()))
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
     """Turns every error into a short `ValueError` that names the file."""
     name = str(path) if str(path).isprintable() else repr(str(path))
     name = name if len(name) <= 200 else f"...{name[-200:]}"
@@ -92,15 +116,9 @@ def naming(path: Path) -> Iterator[None]:
         raise ValueError(f"{name} cannot be loaded: {reason[:300]}") from error
 
 
-# The file.
-
-
 @contextmanager
-def open_file(path: Path, framework: str) -> Iterator[Any]:
-    """Open a file of the safetensors format, for tensors of ``framework``: ``np`` or ``pt``.
-
-    Memory is taken for no more than the header. `naming` makes errors name the file.
-    """
+def _open_file(path: Path, framework: str) -> Iterator[Any]:
+    """Open a file of the safetensors format."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("it is no regular file")
@@ -119,119 +137,61 @@ def open_file(path: Path, framework: str) -> Iterator[Any]:
         raise ValueError(f"it is not a readable safetensors file: {error}") from None
 
 
-def description_of(file: Any) -> dict[str, Any]:
-    """The description in the header of an open file."""
-    text = (file.metadata() or {}).get(KEY)
-    if text is None:
-        raise ValueError("it is a safetensors file, but not a ludarium checkpoint")
-    return _parsed(text, "its description is damaged")
+class _Network(msgspec.Struct):
+    shape: NetworkShape
+    options: dict[str, Any]
+    module: str | None = None
 
 
-def _parsed(text: str, problem: str) -> dict[str, Any]:
-    """Parse a JSON object that is not deeply nested."""
-    try:
-        parsed = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{problem}: {error}") from None
-    level = [parsed]
-    for _ in range(_MOST_DEPTH):
-        level = [
-            part
-            for value in level
-            if isinstance(value, dict | list)
-            for part in (value.values() if isinstance(value, dict) else value)
-        ]
-    if level or not isinstance(parsed, dict):
-        raise ValueError(f"{problem}: it is no JSON object, or nested too deeply")
-    return parsed
+class _Description(msgspec.Struct):
+    game: str
+    version: int
+    options: dict[str, Any]
+    network: _Network
+    step: int
+    notes: dict[str, Any]
+    variants: Annotated[list[dict[str, Any]], Meta(max_length=1 << 12)] = []
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+class _Size(msgspec.Struct):
+    """Options of a network of this package."""
+
+    channels: Annotated[int, Meta(ge=1, le=1 << 14)]
+    blocks: Annotated[int, Meta(ge=0)]
+    features: Annotated[int, Meta(ge=1, le=_MOST_FEATURES)] | None = None
 
 
-# The description.
-
-
-def header_of(description: dict[str, Any], tensors: int) -> CheckpointHeader:
+def _header_of(text: str, tensors: int) -> CheckpointHeader:
     """What a description says; ``ValueError`` if it is damaged, or this many tensors do not fit."""
-    if description.get("format") != FORMAT:
+    found: _Description = load_json(text, "its description", _Description)
+    network = found.network
+    if math.prod(network.shape.observation) > _MOST_ENTRIES:
         raise ValueError(
-            f"it has checkpoint format {description.get('format')!r:.80}; this program reads "
-            f"format {FORMAT}"
+            f"its description asks for more than {_MOST_ENTRIES:,} entries of an observation"
         )
-    network = _item(description, "network", dict)
-    architecture = _architecture(network, tensors)
-    return CheckpointHeader(
-        game=_item(description, "game", str),
-        version=_item(description, "version", int),
-        options=_item(description, "options", dict),
-        shape=_shape(_item(network, "shape", dict)),
-        architecture=architecture,
-        step=_item(description, "step", int),
-        variants=_variants(description, architecture),
-        notes=_item(description, "notes", dict),
-    )
-
-
-def _item(mapping: dict[str, Any], key: str, kind: type) -> Any:
-    """An entry of a description; ``ValueError`` if it is missing or has another type."""
-    value = mapping.get(key)
-    if type(value) is not kind:
-        raise ValueError(f"its description is damaged: {key} is {value!r:.80}")
-    return value
-
-
-def _shape(described: dict[str, Any]) -> NetworkShape:
-    observation = _item(described, "observation", list)
-    places = described.get("action_places")
-    numbers = [_item(described, "num_actions", int), *observation]
-    if any(type(number) is not int or number < 1 for number in numbers):
-        raise ValueError("its description is damaged: a size is no positive number")
-    if math.prod(observation) > _MOST_ENTRIES or numbers[0] > _MOST_ACTIONS:
+    features = None
+    if network.module is None:
+        size: _Size = convert(network.options, "its network", _Size)
+        features = size.features
+        if _TENSORS_OF_A_BLOCK * size.blocks > tensors:
+            raise ValueError(f"its weights do not fit its description: {size.blocks} blocks")
+    names = set(found.options)
+    if any(set(variant) != names for variant in found.variants):
+        raise ValueError("its description is damaged: variants have other options than the game")
+    variants = found.variants
+    learnt = len(option_features(variants, variants[0])) if variants else None
+    if learnt != features:
         raise ValueError(
-            f"its description asks for more than {_MOST_ENTRIES:,} entries of an observation, or "
-            f"more than {_MOST_ACTIONS:,} actions"
-        )
-    if places is not None and (
-        type(places) is not list
-        or any(type(place) is not int or not -1 <= place < _MOST_PLACES for place in places)
-    ):
-        raise ValueError("its description is damaged: action_places")
-    return NetworkShape(tuple(observation), numbers[0], None if places is None else tuple(places))
-
-
-def _architecture(network: dict[str, Any], tensors: int) -> Architecture:
-    """The architecture, if this number of tensors could be its weights."""
-    options = _item(network, "options", dict)
-    if network.get("module") is not None:
-        return Architecture(options, _item(network, "module", str))
-    channels, blocks = _item(options, "channels", int), _item(options, "blocks", int)
-    if "features" in options:
-        features = _item(options, "features", int)
-        if not 1 <= features <= _MOST_FEATURES:
-            raise ValueError(f"its description is damaged: features is {features!r:.80}")
-    fits = 0 <= _TENSORS_OF_A_BLOCK * blocks <= tensors
-    if not (fits and 1 <= channels <= _MOST_CHANNELS):
-        raise ValueError(
-            f"its weights do not fit its description: {channels:.0f} channels, {blocks:.0f} blocks"
-        )
-    return Architecture(options)
-
-
-def _variants(description: dict[str, Any], architecture: Architecture) -> list[dict[str, Any]]:
-    """The sets of options that a network of many learnt; none for other networks."""
-    variants = _item({"variants": [], **description}, "variants", list)
-    names = set(_item(description, "options", dict))
-    if len(variants) > _MOST_VARIANTS or any(
-        type(variant) is not dict or set(variant) != names for variant in variants
-    ):
-        raise ValueError("its description is damaged: variants")
-    features = None if architecture.module else architecture.options.get("features")
-    found = len(option_features(variants, variants[0])) if variants else None
-    if features != found:
-        raise ValueError(
-            f"its description is damaged: {len(variants)} sets of options give {found} features, "
+            f"its description is damaged: {len(variants)} sets of options give {learnt} features, "
             f"not {features}"
         )
-    return variants
+    return CheckpointHeader(
+        game=found.game,
+        version=found.version,
+        options=found.options,
+        shape=network.shape,
+        architecture=Architecture(network.options, network.module),
+        step=found.step,
+        variants=variants,
+        notes=found.notes,
+    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 
 @dataclass(frozen=True)
@@ -17,9 +19,9 @@ class NetworkShape:
             over the board, -1 where it has none; None where no action has one.
     """
 
-    observation: tuple[int, ...]
-    num_actions: int
-    action_places: tuple[int, ...] | None = None
+    observation: tuple[Annotated[int, Meta(ge=1)], ...]
+    num_actions: Annotated[int, Meta(ge=1, le=1 << 16)]
+    action_places: tuple[Annotated[int, Meta(ge=-1, lt=1 << 31)], ...] | None = None
 
 
 @dataclass(frozen=True)

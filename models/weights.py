@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .header import CheckpointHeader, description_of, header_of, naming, open_file
+from .header import CheckpointHeader, open_checkpoint
 from .layers import weight_shapes
 
 CHECKSUM = "sha256"  # its key in the description
@@ -42,19 +41,17 @@ def load_weights(path: str | os.PathLike[str]) -> StoredNetwork:
             someone's own; the message names the file and says what is wrong, in a few hundred
             characters.
     """
-    with naming(Path(path)), open_file(Path(path), "np") as file:
-        description, names = description_of(file), file.keys()
-        header = header_of(description, len(names))
+    with open_checkpoint(path, "np") as (file, description, header):
         if header.architecture.module is not None:
             raise ValueError(
                 f"it holds a network of someone's own, {header.architecture.module!r:.100}, which "
                 "needs torch"
             )
-        _check_shapes(file, set(names), weight_shapes(header.shape, header.architecture))
-        weights = {name: file.get_tensor(name) for name in names}
-        raw = ((name, array.tobytes()) for name, array in sorted(weights.items()))
-        if checksum_of(description, raw) != description.get(CHECKSUM):
-            raise ValueError("it is damaged: description and weights do not fit their checksum")
+        needed = {
+            name: ("I64" if name.endswith("num_batches_tracked") else "F32", shape)
+            for name, shape in weight_shapes(header.shape, header.architecture).items()
+        }
+        weights = read_tensors(file, description, needed, np.ndarray.tobytes)
         for name, array in weights.items():
             if not np.isfinite(array).all():
                 raise ValueError(f"its weights are damaged: {name} is not finite")
@@ -63,31 +60,46 @@ def load_weights(path: str | os.PathLike[str]) -> StoredNetwork:
     return StoredNetwork(**vars(header), weights=weights)
 
 
-def checksum_of(description: Mapping[str, Any], weights: Iterable[tuple[str, bytes]]) -> str:
-    """SHA-256 of the rest of the description and of all weights, in hexadecimal.
+def read_tensors(
+    file: Any,
+    description: Mapping[str, Any],
+    needed: Mapping[str, tuple[str, tuple[int, ...]]],
+    to_bytes: Callable[[Any], bytes],
+) -> dict[str, Any]:
+    """The tensors of a checkpoint's file, once they are known to be those of the network.
 
     Args:
-        description: without its checksum, or with it.
-        weights: names in order, and the bytes of each tensor.
+        file: open.
+        description: that is in it.
+        needed: dtype, as the format calls it, and shape of each.
+        to_bytes: what is in a tensor.
+
+    Raises:
+        ValueError: they are of another network, or damaged.
     """
-    rest = {key: value for key, value in description.items() if key != CHECKSUM}
-    checksum = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
-    for name, content in weights:
-        checksum.update(name.encode())
-        checksum.update(content)
-    return checksum.hexdigest()
-
-
-def _check_shapes(file: Any, found: set[str], needed: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise ``ValueError`` unless the tensors, still in their file, are those of the network."""
-    for name in sorted(found ^ set(needed)):
+    for name in sorted(set(file.keys()) ^ set(needed)):
         problem = "is not there" if name in needed else "is none of the network"
         raise ValueError(f"its weights do not fit its description: {name[:100]} {problem}")
-    for name, shape in needed.items():
+    for name, (dtype, shape) in needed.items():
         tensor = file.get_slice(name)
-        dtype = "I64" if name.endswith("num_batches_tracked") else "F32"
         if (tensor.get_dtype(), tuple(tensor.get_shape())) != (dtype, shape):
             raise ValueError(
                 f"its weights do not fit its description: {name} is {tensor.get_dtype()} "
                 f"{list(tensor.get_shape())} and should be {dtype} {list(shape)}"
             )
+    weights = {name: file.get_tensor(name) for name in needed}
+    if checksum_of(description, weights, to_bytes) != description.get(CHECKSUM):
+        raise ValueError("it is damaged: description and weights do not fit their checksum")
+    return weights
+
+
+def checksum_of(
+    description: Mapping[str, Any], weights: Mapping[str, Any], to_bytes: Callable[[Any], bytes]
+) -> str:
+    """SHA-256 of the rest of the description and of all weights, in hexadecimal."""
+    rest = {key: value for key, value in description.items() if key != CHECKSUM}
+    checksum = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
+    for name in sorted(weights):
+        checksum.update(name.encode())
+        checksum.update(to_bytes(weights[name]))
+    return checksum.hexdigest()
