@@ -6,6 +6,7 @@ test alike.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -21,6 +22,11 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # for tests that import onn
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # processes side by side: a core for each
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell has Ctrl-C ignored by what it runs in the background; tests, and processes that they start,
+# hear it all the same.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no finding either, so that there are no limits of time.
 settings.register_profile(
