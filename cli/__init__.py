@@ -28,7 +28,7 @@ _COMMANDS = (
 
 _INSTALL = 'pip install "ludarium[train]"'
 #: Packages of that extra, which commands import where they need them.
-_TRAIN = ("matplotlib", "sb3_contrib", "stable_baselines3", "torch", "yaml")
+_TRAIN = ("matplotlib", "sb3_contrib", "stable_baselines3", "tensorboard", "torch", "yaml")
 
 _DESCRIPTION = """\
 Little-known abstract board games, and agents that learn them from nothing.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ludarium.configs import (
     ALGORITHMS,
@@ -21,10 +19,6 @@ from .common import read_options
 from .interrupt import stop_on_ctrl_c
 from .modules import program
 from .result import Result, warn
-
-if TYPE_CHECKING:
-    from ludarium.training.runs.folder import RunFolder
-    from ludarium.training.runs.trainer import RunResult
 
 HELP = "train an agent from scratch, or resume a run"
 DESCRIPTION = """\
@@ -155,11 +149,10 @@ def run(given: argparse.Namespace) -> Result:
     settings = [f"options.{option}" for option in given.options] + given.settings
     if given.game is not None:
         config, label = choose_config(given.game, given.config, settings, given.algorithm)
-    try:
-        from ludarium.training.runs.folder import RunFolder
-        from ludarium.training.runs.start import start_settings
-    except ImportError as error:
-        raise _needs_more(error) from error
+    from ludarium.training.run import train_in
+    from ludarium.training.runs.folder import RunFolder
+    from ludarium.training.runs.start import start_settings
+
     if given.game is None:
         begun = None if given.folder is None else RunFolder(given.folder).begun()
         if begun is None or given.config is not None or given.algorithm is not None:
@@ -170,7 +163,7 @@ def run(given: argparse.Namespace) -> Result:
         of_start = start_settings(given.start, config, folder.begun())
         config = apply_settings(config, [*of_start, *settings])
     with stop_on_ctrl_c(_STOPPING) as stop:
-        outcome = train_run(config, folder, given.cluster, stop)
+        outcome = train_in(folder, config, cluster=given.cluster, stop=stop)
     if outcome.iteration and not outcome.step:
         warn(
             "nothing was learnt, the agent plays as it began: too few positions came for a single "
@@ -195,28 +188,3 @@ def run(given: argparse.Namespace) -> Result:
         f"play it:    {program()} play {folder.path}",
     ]
     return Result(data, "\n".join(lines))
-
-
-def train_run(
-    config: TrainingConfig, folder: RunFolder, cluster: str | None, stop: Callable[[], bool]
-) -> RunResult:
-    """Train until the budget is used up or ``stop`` says so, and show how it goes.
-
-    Args:
-        config: of the run.
-        folder: of the run.
-        cluster: what ``--cluster`` names; None without.
-        stop: asked after each iteration.
-    """
-    try:
-        from ludarium.training.run import train_in
-        from ludarium.training.trainers import algorithm_of
-
-        algorithm_of(config.algorithm)
-    except ImportError as error:
-        raise _needs_more(error) from error
-    return train_in(folder, config, cluster=cluster, stop=stop)
-
-
-def _needs_more(error: ImportError) -> ImportError:
-    return ImportError(f'training needs more: pip install "ludarium[train]" ({error})')

@@ -17,7 +17,7 @@ from .common import read_options
 from .interrupt import STOPPED, stop_on_ctrl_c
 from .modules import program
 from .result import Result, warn
-from .train import add_configuration, choose_config, train_run
+from .train import add_configuration, choose_config
 
 if TYPE_CHECKING:
     import optuna
@@ -93,6 +93,8 @@ def run(given: argparse.Namespace) -> Result:
     folder = Path(given.folder or Path("runs") / f"tune-{label}")
     if given.grid and given.trials is not None:
         raise ValueError("--grid tries all combinations: leave out --trials")
+    from ludarium.training.run import train_in
+
     try:
         from ludarium.training.tuning.space import Space
         from ludarium.training.tuning.study import Plan, load_study, tune
@@ -105,24 +107,17 @@ def run(given: argparse.Namespace) -> Result:
         grid=given.grid,
         prunes=given.stopping == "median" or not (given.stopping or given.grid),
     )
+
+    def train(config: TrainingConfig, run: RunFolder, stop: Callable[[], bool]) -> RunResult:
+        return train_in(run, config, cluster=given.cluster, stop=stop)
+
     is_done = True
     if not given.show:
         with stop_on_ctrl_c(_STOPPING) as stop:
-            is_done = tune(folder, plan, _trainer(given.cluster), say, stop)
+            is_done = tune(folder, plan, train, say, stop)
         if not is_done:
             warn("stopped; the same command goes on")
     return _result(folder, load_study(folder), config, 0 if is_done else STOPPED)
-
-
-def _trainer(
-    address: str | None,
-) -> Callable[[TrainingConfig, RunFolder, Callable[[], bool]], RunResult]:
-    """Trains runs as `ludarium train` does, on the cluster at the address if there is one."""
-
-    def train(config: TrainingConfig, folder: RunFolder, stop: Callable[[], bool]) -> RunResult:
-        return train_run(config, folder, address, stop)
-
-    return train
 
 
 def _result(folder: Path, study: optuna.Study, config: TrainingConfig, status: int) -> Result:
